@@ -1,0 +1,1 @@
+"""From a PyTorch model, wherever it is, to the torch dialect."""

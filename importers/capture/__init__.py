@@ -1,0 +1,82 @@
+"""Model to Program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from importers.capture import strategies
+from importers.capture.decompositions import decompose
+from importers.capture.notes import capture_notes
+from importers.capture.signature import read_signature, read_weights
+from unmess.core.error import Error
+from unmess.core.program import Program
+
+
+def capture(
+    model: torch.nn.Module | Callable[..., Any] | torch.export.ExportedProgram,
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strategy: str = "auto",
+    name: str | None = None,
+) -> Program:
+    """Captures a live model. See `unmess.capture`, which takes model strings too.
+
+    Raises:
+        Error: stage `usage` or `capture`.
+    """
+    start = time.perf_counter()
+    if isinstance(model, torch.export.ExportedProgram):
+        exported, attempts, eager = model, (), model.module()
+        if not args and not kwargs and model.example_inputs is not None:
+            args, kwargs = model.example_inputs
+    elif callable(model):
+        args = _as_tuple(args)
+        exported, attempts = strategies.export(
+            model, args, kwargs or {}, dynamic_shapes, strategy
+        )
+        eager = model
+    else:
+        raise Error(
+            "usage",
+            f"cannot capture a {type(model).__name__}",
+            hint="pass an nn.Module, a function, an ExportedProgram or a model string",
+        )
+    exported = decompose(exported)
+    weights, tied = read_weights(exported)
+    program = Program(
+        name=name or _name(model),
+        exported=exported,
+        signature=read_signature(exported, eager, weights),
+        weights=weights,
+        tied=tied,
+        eager=eager,
+        args=_as_tuple(args),
+        kwargs=dict(kwargs or {}),
+        attempts=attempts,
+    )
+    program.notes = capture_notes(model, program)
+    program.seconds["capture"] = time.perf_counter() - start
+    return program
+
+
+def _as_tuple(args: Any) -> tuple[Any, ...]:
+    """A lone tensor is meant as the only argument."""
+    if isinstance(args, torch.Tensor):
+        return (args,)
+    if isinstance(args, (tuple, list)):
+        return tuple(args)
+    raise Error(
+        "usage", f"args is a {type(args).__name__}", hint="pass a tuple of positional arguments"
+    )
+
+
+def _name(model: Any) -> str:
+    if isinstance(model, torch.export.ExportedProgram):
+        return "exported"
+    return getattr(model, "__name__", None) or type(model).__name__

@@ -1,0 +1,52 @@
+"""What a capture changed or fixed: nothing is silently different."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from importers.capture.strategies import Draft
+from unmess.core.error import first_line
+from unmess.core.program import Note, Program
+from unmess.core.signature import Constant
+
+
+def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
+    """The notes on a freshly captured program."""
+    notes = [
+        Note("fallback", f"strategy {attempt.strategy} failed: {first_line(attempt.error)}")
+        for attempt in program.attempts
+        if attempt.error is not None
+    ]
+    if program.strategy == Draft.name:
+        notes.append(Note("fallback", "draft export assumes guards that hold on the example only"))
+    training = _training_layers(model)
+    if training:
+        notes.append(
+            Note("training", f"captured in training mode ({', '.join(training)}): call eval() first")
+        )
+    fixed = [
+        f"{leaf.name}={leaf.spec.value!r}"
+        for leaf in program.signature.inputs
+        if isinstance(leaf.spec, Constant) and leaf.spec.value is not None
+    ]
+    if fixed:
+        notes.append(Note("specialised", f"fixed to the example's values: {', '.join(fixed)}"))
+    states = [result.name for result in program.signature.results if result.kind == "state"]
+    if states:
+        notes.append(
+            Note("state", f"written by the model, kept by the Executable: {', '.join(states)}")
+        )
+    if program.tied:
+        pairs = ", ".join(f"{name} = {first}" for name, first in sorted(program.tied.items()))
+        notes.append(Note("tied", f"stored once: {pairs}"))
+    return tuple(notes)
+
+
+def _training_layers(model: Any) -> list[str]:
+    """The kinds of layer in `model` that act differently in training mode, which they are in."""
+    if not isinstance(model, torch.nn.Module):
+        return []
+    kinds = {type(layer).__name__ for layer in model.modules() if layer.training}
+    return sorted(kind for kind in kinds if "Dropout" in kind or "BatchNorm" in kind)

@@ -1,0 +1,190 @@
+"""Reads a Signature and the weights off an ExportedProgram."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.export.graph_signature import (
+    ConstantArgument,
+    InputKind,
+    OutputKind,
+    SymBoolArgument,
+    SymFloatArgument,
+    SymIntArgument,
+    TensorArgument,
+)
+
+from unmess.core.error import Error
+from unmess.core.signature import (
+    Argument,
+    Constant,
+    Dim,
+    Input,
+    Result,
+    ScalarSpec,
+    Signature,
+    TensorSpec,
+)
+
+_SCALARS = {SymIntArgument: int, SymFloatArgument: float, SymBoolArgument: bool}
+_WEIGHT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+
+
+def read_weights(
+    exported: torch.export.ExportedProgram,
+) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    """The tensors that the graph uses, by name, and the further names of those that are tied.
+
+    A weight whose placeholder has no user (`num_batches_tracked` in evaluation mode) is left out.
+    Two weights are tied when they are the same elements of the same storage.
+    """
+    placeholders = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
+    mutated = set(exported.graph_signature.buffers_to_mutate.values())
+    weights: dict[str, torch.Tensor] = {}
+    by_identity: dict[tuple, str] = {}
+    tied: dict[str, str] = {}
+    for spec in exported.graph_signature.input_specs:
+        name = spec.target
+        if spec.kind not in _WEIGHT_KINDS:
+            continue
+        if not placeholders[spec.arg.name].users and name not in mutated:
+            continue
+        # Non-persistent buffers and lifted constants are not in the state dict.
+        tensor = exported.state_dict.get(name)
+        if tensor is None:
+            tensor = exported.constants[name]
+        # A buffer that the model writes is state of its own, whatever it starts out equal to.
+        identity = (name,) if name in mutated else _identity(tensor)
+        first = by_identity.setdefault(identity, name)
+        if first == name:
+            weights[name] = tensor
+    for name, tensor in exported.state_dict.items():
+        first = by_identity.get(_identity(tensor), name)
+        if first != name and name not in mutated:
+            tied[name] = first
+    return weights, tied
+
+
+def _identity(tensor: torch.Tensor) -> tuple:
+    """Equal for two tensors that are the same elements of the same memory."""
+    return (
+        tensor.data_ptr() if tensor.numel() else id(tensor),
+        tensor.dtype,
+        tuple(tensor.shape),
+        tensor.stride(),
+    )
+
+
+def output_specs(exported: torch.export.ExportedProgram) -> list:
+    """The program's output specs in the IR's order: the model's own results, then new state."""
+    specs = exported.graph_signature.output_specs
+    return sorted(specs, key=lambda spec: spec.kind != OutputKind.USER_OUTPUT)
+
+
+def read_signature(
+    exported: torch.export.ExportedProgram,
+    model: Callable[..., Any],
+    weights: dict[str, torch.Tensor],
+) -> Signature:
+    """How the program's entry function maps to the model's call.
+
+    The IR's arguments are the call's leaves first, then `weights` in their order; its results are
+    the model's own first, then the new values of mutated buffers and inputs.
+
+    Raises:
+        Error: stage `capture`, for inputs that are neither tensors, numbers nor constants.
+    """
+    placeholders = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
+    nodes = {node.name: node for node in exported.graph.nodes}
+    ranges = exported.range_constraints
+    mutated = set(exported.graph_signature.buffers_to_mutate.values())
+
+    inputs: list[Input] = []
+    for spec in exported.graph_signature.input_specs:
+        if spec.kind == InputKind.USER_INPUT:
+            inputs.append(Input(spec.arg.name, _leaf_spec(spec.arg, placeholders, ranges)))
+        elif spec.kind not in _WEIGHT_KINDS:
+            raise Error(
+                "capture",
+                f"the model takes a {spec.kind.name.lower()} ({spec.arg.name})",
+                hint="pass tensors and numbers only",
+            )
+    arguments = [
+        Argument("input", leaf.name, leaf.spec)
+        for leaf in inputs
+        if not isinstance(leaf.spec, Constant)
+    ]
+    arguments += [
+        Argument(
+            "state" if name in mutated else "weight",
+            name,
+            TensorSpec(tuple(tensor.shape), tensor.dtype),
+        )
+        for name, tensor in weights.items()
+    ]
+
+    results: list[Result] = []
+    outputs: list[int | Constant] = []
+    for spec in output_specs(exported):
+        leaf = _leaf_spec(spec.arg, nodes, ranges)
+        if spec.kind == OutputKind.USER_OUTPUT:
+            outputs.append(leaf if isinstance(leaf, Constant) else len(results))
+            if not isinstance(leaf, Constant):
+                results.append(Result("output", spec.arg.name, leaf))
+        elif spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION):
+            results.append(Result("state", spec.target, leaf))
+        else:
+            raise Error(
+                "capture",
+                f"the program has a {spec.kind.name.lower()} result ({spec.arg.name})",
+                hint="capture the inference form of the model",
+            )
+    return Signature(
+        in_spec=exported.call_spec.in_spec,
+        inputs=tuple(inputs),
+        arguments=tuple(arguments),
+        results=tuple(results),
+        out_spec=exported.call_spec.out_spec,
+        outputs=tuple(outputs),
+        parameter_names=_parameter_names(model),
+    )
+
+
+def _leaf_spec(argument, nodes, ranges) -> TensorSpec | ScalarSpec | Constant:
+    if isinstance(argument, ConstantArgument):
+        return Constant(argument.value)
+    if isinstance(argument, TensorArgument):
+        value = nodes[argument.name].meta["val"]
+        return TensorSpec(tuple(_dim(size, ranges) for size in value.shape), value.dtype)
+    for kind, scalar in _SCALARS.items():
+        if isinstance(argument, kind):
+            return ScalarSpec(scalar)
+    raise Error(
+        "capture",
+        f"{argument.name} is a {type(argument).__name__}, which has no form in the IR",
+        hint="pass tensors and numbers only",
+    )
+
+
+def _dim(size: int | torch.SymInt, ranges) -> int | Dim:
+    if isinstance(size, int):
+        return size
+    expression = size.node.expr
+    bounds = ranges.get(expression)
+    if bounds is None:
+        return Dim(str(expression), 0, None)
+    upper = int(bounds.upper) if bounds.upper.is_finite and bounds.upper < 2**31 else None
+    return Dim(str(expression), int(bounds.lower), upper)
+
+
+def _parameter_names(model: Callable[..., Any]) -> tuple[str, ...] | None:
+    function = model.forward if isinstance(model, torch.nn.Module) else model
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(parameter.name for parameter in parameters if parameter.kind in positional)

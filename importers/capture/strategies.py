@@ -1,0 +1,118 @@
+"""Ways to an ExportedProgram, one small class each, tried in order by `auto`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol
+
+import torch
+
+from unmess.core.user_source import user_line
+from unmess.core.error import Error, first_line
+from unmess.core.program import Attempt
+
+
+class Strategy(Protocol):
+    """One way to capture a module."""
+
+    name: ClassVar[str]
+
+    def __call__(
+        self, module: torch.nn.Module, args: tuple, kwargs: dict, dynamic_shapes: Any
+    ) -> torch.export.ExportedProgram: ...
+
+
+class NonStrict:
+    """`torch.export` that runs the Python code with fake tensors."""
+
+    name = "non-strict"
+
+    def __call__(self, module, args, kwargs, dynamic_shapes):
+        return torch.export.export(
+            module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
+        )
+
+
+class Strict:
+    """`torch.export` through TorchDynamo's bytecode analysis."""
+
+    name = "strict"
+
+    def __call__(self, module, args, kwargs, dynamic_shapes):
+        return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=True)
+
+
+class Draft:
+    """`torch.export.draft_export`: guards on data are assumed to go as they do on the example."""
+
+    name = "draft"
+
+    def __call__(self, module, args, kwargs, dynamic_shapes):
+        return torch.export.draft_export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
+
+
+STRATEGIES: tuple[type[Strategy], ...] = (NonStrict, Strict, Draft)
+
+
+class _Function(torch.nn.Module):
+    """A function as a module that keeps its signature, since `torch.export` takes modules only."""
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__()
+        self.forward = function
+
+
+def export(
+    model: torch.nn.Module | Callable[..., Any],
+    args: tuple,
+    kwargs: dict,
+    dynamic_shapes: Any,
+    strategy: str,
+) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...]]:
+    """Captures `model` by one strategy, or by the first that succeeds (`auto`).
+
+    Raises:
+        Error: stage `usage` for an unknown strategy, `capture` where none succeeds; the cause is
+            that of the first attempt, since later strategies fail less clearly.
+    """
+    module = model if isinstance(model, torch.nn.Module) else _Function(model)
+    attempts: list[Attempt] = []
+    for candidate in _chosen(strategy):
+        start = time.perf_counter()
+        try:
+            exported = candidate()(module, args, kwargs, dynamic_shapes)
+        except Exception as problem:
+            attempts.append(Attempt(candidate.name, time.perf_counter() - start, problem))
+        else:
+            attempts.append(Attempt(candidate.name, time.perf_counter() - start))
+            return exported, tuple(attempts)
+    problem = attempts[0].error
+    tried = ", ".join(attempt.strategy for attempt in attempts)
+    raise Error(
+        "capture",
+        f"torch.export does not take the model ({tried}): {first_line(problem)}",
+        where=user_line(problem),
+        hint=_hint(problem),
+    ) from problem
+
+
+def _chosen(strategy: str) -> Sequence[type[Strategy]]:
+    if strategy == "auto":
+        return STRATEGIES
+    for candidate in STRATEGIES:
+        if candidate.name == strategy:
+            return (candidate,)
+    names = ", ".join(["auto", *(candidate.name for candidate in STRATEGIES)])
+    raise Error("usage", f"unknown capture strategy {strategy!r}", hint=f"one of {names}")
+
+
+def _hint(problem: BaseException) -> str | None:
+    text = f"{type(problem).__name__} {problem}"
+    if "data-dependent" in text or "GuardOnDataDependent" in text:
+        return "the control flow depends on values: use torch.where or torch.cond, or torch._check"
+    if "DynamicShapes" in text or "Constraints violated" in text or "ConstraintViolation" in text:
+        return "the model fixes a dimension declared dynamic: make it static or use Dim.AUTO"
+    if isinstance(problem, TypeError) and "argument" in text:
+        return "the example arguments do not fit the model's forward"
+    return "run the model in eager with the same arguments first; `unmess check --debug` shows more"

@@ -1,0 +1,222 @@
+"""Program to raw torch dialect: one entry function, weights as named arguments or literals."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch.export.graph_signature import ConstantArgument, InputKind
+from torch_mlir import ir
+from torch_mlir.dialects import func as func_d
+from torch_mlir.dialects import torch as torch_d
+from torch_mlir.extras import fx_importer
+
+from importers.capture.signature import output_specs
+from unmess.core.user_source import node_line
+from unmess.core.error import Error, first_line
+from unmess.core.module import WEIGHTS, Module
+from unmess.core.program import Program
+from unmess.core.signature import Argument, Signature
+
+# Lifted constants up to this many elements become literals: lowerings look into them (scales,
+# index lists), and a person reading the IR wants to see them.
+_SMALL_CONSTANT = 64
+_WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def import_program(program: Program, weights: str = "external", entry: str = "main") -> Module:
+    """Imports a program into the torch dialect, stage `raw`.
+
+    Args:
+        weights: `external` makes every weight an argument of the entry function, after the
+            call's own; `inline` and `elide` make them literals over the tensors' own memory.
+
+    Raises:
+        Error: stage `usage` for an unknown `weights`; `import` for an operator or argument that
+            the torch dialect has no form for.
+    """
+    if weights not in WEIGHTS:
+        raise Error("usage", f"unknown weights {weights!r}", hint=f"one of {', '.join(WEIGHTS)}")
+    start = time.perf_counter()
+    signature, tensors = program.signature, program.weights
+    literals = {
+        name
+        for name, tensor in tensors.items()
+        if _is_literal(program, name, tensor, inline=weights != "external")
+    }
+    if literals:
+        signature = _without(signature, literals)
+    context = ir.Context()
+    torch_d.register_dialect(context)
+    with context, ir.Location.unknown():
+        importer = fx_importer.FxImporter(
+            context=context, config_check=False, hooks=_ZeroCopyLiterals(tensors)
+        )
+        _EntryFunction(program, signature.arguments, importer, entry).build()
+    module = Module(
+        name=program.name,
+        stage="raw",
+        ir=importer.module,
+        signature=signature,
+        weights={name: tensor for name, tensor in tensors.items() if name not in literals},
+        weight_mode=weights,
+        entry=entry,
+        notes=program.notes,
+        seconds=dict(program.seconds),
+    )
+    module.seconds["import"] = time.perf_counter() - start
+    return module
+
+
+def _is_literal(program: Program, name: str, tensor: torch.Tensor, *, inline: bool) -> bool:
+    if any(a.name == name and a.kind == "state" for a in program.signature.arguments):
+        return False
+    lifted = set(program.exported.graph_signature.inputs_to_lifted_tensor_constants.values())
+    return inline or (name in lifted and tensor.numel() <= _SMALL_CONSTANT)
+
+
+def _without(signature: Signature, names: set[str]) -> Signature:
+    kept = tuple(
+        argument
+        for argument in signature.arguments
+        if argument.kind == "input" or argument.name not in names
+    )
+    return replace(signature, arguments=kept)
+
+
+class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
+    """Literals that borrow the tensor's memory instead of going through Python lists."""
+
+    def __init__(self, weights: dict[str, torch.Tensor]):
+        self._names = {id(tensor): name for name, tensor in weights.items()}
+        self._attributes: dict[int, tuple[torch.Tensor, ir.Attribute]] = {}
+
+    def resolve_literal(self, gni, literal, info):
+        if not isinstance(literal, torch.Tensor):
+            return None
+        tensor_type = fx_importer.create_mlir_tensor_type(literal)
+        vtensor_type = gni._cc.tensor_to_vtensor_type(literal)
+        if id(literal) not in self._attributes:
+            # The tensor is kept beside the attribute, so that its id stays its own.
+            self._attributes[id(literal)] = (literal, self._attribute(literal, tensor_type))
+        _, attribute = self._attributes[id(literal)]
+        return ir.Operation.create(
+            "torch.vtensor.literal", results=[vtensor_type], attributes={"value": attribute}
+        ).result
+
+    def _attribute(self, tensor: torch.Tensor, tensor_type: ir.Type) -> ir.Attribute:
+        # NumPy knows neither bf16 nor f8, so elements are handed over as integers of their width.
+        data = tensor.detach().contiguous()
+        if data.numel() <= _SMALL_CONSTANT and data.element_size() in _WORDS:
+            words = data.view(_WORDS[data.element_size()]).numpy()
+            return ir.DenseElementsAttr.get(words, type=tensor_type)
+        name = self._names.get(id(tensor), "constant")
+        memory = data.reshape(-1).view(torch.uint8).numpy()
+        return ir.DenseResourceElementsAttr.get_from_buffer(memory, name, tensor_type)
+
+
+class _EntryFunction:
+    """Builds the entry function of a program in an importer's module."""
+
+    def __init__(
+        self,
+        program: Program,
+        arguments: tuple[Argument, ...],
+        importer: fx_importer.FxImporter,
+        name: str,
+    ):
+        self._program = program
+        self._arguments = arguments
+        self._importer = importer
+        self._name = name
+        self._graph = program.exported.graph
+        self._placeholders = {n.name: n for n in self._graph.nodes if n.op == "placeholder"}
+
+    def build(self) -> None:
+        cache = self._importer._cc
+        bound = [self._nodes_of(argument) for argument in self._arguments]
+        by_name = {node.name: node for node in self._graph.nodes}
+        results = [
+            by_name[spec.arg.name]
+            for spec in output_specs(self._program.exported)
+            if not isinstance(spec.arg, ConstantArgument)
+        ]
+        types = ir.FunctionType.get(
+            [cache.node_val_to_type(nodes[0]) for nodes in bound],
+            [cache.node_val_to_type(node) for node in results],
+        )
+        function = func_d.FuncOp(self._name, types, ip=ir.InsertionPoint(self._importer.module.body))
+        # torch.export guarantees that no dynamic size is 1 where another operand's is not, so
+        # broadcasts need no run-time case distinction.
+        function.attributes["torch.assume_strict_symbolic_shapes"] = ir.UnitAttr.get()
+        function.arg_attrs = [
+            ir.DictAttr.get({f"unmess.{argument.kind}": ir.StringAttr.get(argument.name)})
+            for argument in self._arguments
+        ]
+        locations = [ir.Location.name(argument.name) for argument in self._arguments]
+        block = ir.Block.create_at_start(function.body, types.inputs, locations)
+        nodes = fx_importer.GraphNodeImporter(
+            self._importer, self._importer._c, cache, block
+        )
+        for placeholders, value in zip(bound, block.arguments, strict=True):
+            for node in placeholders:
+                nodes.bind_node_value(node, value)
+        self._bind_literals(nodes, {node for group in bound for node in group})
+        self._import_children()
+        for node in self._graph.nodes:
+            if node.op not in ("placeholder", "output"):
+                _at(node, lambda node=node: nodes.import_nodes([node]))
+        with ir.InsertionPoint(block):
+            func_d.ReturnOp([nodes.resolve_node_value(node) for node in results])
+
+    def _nodes_of(self, argument: Argument) -> list[torch.fx.Node]:
+        """The placeholders behind an argument: several where a weight is tied."""
+        if argument.kind == "input":
+            return [self._placeholders[argument.name]]
+        return [self._placeholders[name] for name in self._weight_placeholders(argument.name)]
+
+    def _weight_placeholders(self, weight: str) -> list[str]:
+        names = {weight, *(name for name, first in self._program.tied.items() if first == weight)}
+        specs = self._program.exported.graph_signature.input_specs
+        return [
+            spec.arg.name
+            for spec in specs
+            if spec.kind != InputKind.USER_INPUT and spec.target in names
+        ]
+
+    def _bind_literals(self, nodes, bound: set[torch.fx.Node]) -> None:
+        """Weights that are not arguments become literals where they are first used."""
+        for name, tensor in self._program.weights.items():
+            for placeholder in map(self._placeholders.get, self._weight_placeholders(name)):
+                if placeholder not in bound:
+                    nodes.bind_node_value(
+                        placeholder, functools.partial(self._literal, nodes, name, tensor)
+                    )
+        for spec in self._program.exported.graph_signature.input_specs:
+            if isinstance(spec.arg, ConstantArgument):
+                node = self._placeholders[spec.arg.name]
+                if node.users:
+                    nodes.import_constant(ir.Location.unknown(), node, spec.arg.value)
+
+    def _literal(self, nodes, name: str, tensor: torch.Tensor) -> ir.Value:
+        with ir.Location.name(name):
+            return nodes._import_literal(tensor)
+
+    def _import_children(self) -> None:
+        """Sub-graphs of higher-order operators become functions of their own."""
+        self._importer._import_all_child_modules(self._program.exported.graph_module, self._name)
+
+
+def _at(node: torch.fx.Node, action: Callable[[], None]) -> None:
+    try:
+        action()
+    except Exception as problem:
+        raise Error(
+            "import",
+            f"{node.target} has no form in the torch dialect: {first_line(problem)}",
+            where=node_line(node),
+            hint="write the model without this operator, or with a simpler call of it",
+        ) from problem

@@ -1,0 +1,1 @@
+"""From the torch dialect to exits and runners."""

@@ -1,0 +1,1 @@
+"""IREE: compiled in process, weights as named parameters."""

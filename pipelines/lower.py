@@ -1,0 +1,45 @@
+"""Takes a module from its stage to a later one."""
+
+from __future__ import annotations
+
+import time
+
+from pipelines.pipeline import Pipeline
+from pipelines.stages import PATHS, STAGES
+from unmess.core.error import Error
+from unmess.core.module import Module
+
+
+def check_stage(stage: str) -> None:
+    """Raises an Error (`usage`) where `stage` is not the name of a stage."""
+    if stage not in STAGES:
+        raise Error("usage", f"unknown stage {stage!r}", hint=f"one of {', '.join(STAGES)}")
+
+
+def lower(module: Module, to: str) -> Module:
+    """Lowers `module` in place to the stage `to`, and returns it.
+
+    Raises:
+        Error: stage `usage` where `to` is unknown or not after the module's stage; else the stage
+            that failed, with a reproducer.
+    """
+    check_stage(to)
+    start = time.perf_counter()
+    for stage, pipeline in _path(module.stage, to).items():
+        pipeline.apply(module.ir, module.name)
+        module.stage = stage
+    module.seconds["lower"] = module.seconds.get("lower", 0.0) + time.perf_counter() - start
+    return module
+
+
+def _path(stage: str, to: str) -> dict[str, Pipeline]:
+    """The pipelines from `stage` to `to`, by the stage that each one reaches."""
+    reached = ["raw", *PATHS[to]]
+    if stage not in reached:
+        raise Error(
+            "usage",
+            f"a module at stage {stage} cannot be lowered to {to}",
+            hint="start from the model, or from an earlier stage",
+        )
+    done = reached.index(stage)
+    return dict(list(PATHS[to].items())[done:])

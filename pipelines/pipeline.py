@@ -1,0 +1,99 @@
+"""A pipeline is data: named steps that a person reads top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
+
+from unmess.core.cache import write_reproducer
+from unmess.core.error import Error
+from unmess.core.user_source import location_line
+
+# Reproducers carry no weights: literals above this size are elided.
+_LARGE = 64
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pass with its options, as `torch-mlir-opt --pass-pipeline` takes it, and its reason."""
+
+    text: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Steps from one stage to the next. `stage` is the stage that a failure is reported under."""
+
+    name: str
+    stage: str
+    hint: str
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        """The whole pipeline as `torch-mlir-opt --pass-pipeline` takes it."""
+        return _spelled(self.steps)
+
+    def apply(
+        self,
+        module: ir.Module,
+        name: str = "module",
+        after_step: Callable[[Step], None] | None = None,
+    ) -> None:
+        """Runs the steps on `module`, in place, and verifies after each.
+
+        Args:
+            name: of the model, for the reproducer's file name.
+            after_step: called after each step, for instance to print the IR.
+
+        Raises:
+            Error: under `stage`, with the step, the operation's source line and a reproducer.
+        """
+        # The clone shares the weights' memory; it is printed only when a step fails.
+        original = module.operation.clone()
+        with module.context as context:
+            context.emit_error_diagnostics = False
+            for index, step in enumerate(self.steps):
+                try:
+                    PassManager.parse(_spelled((step,))).run(module.operation)
+                except ir.MLIRError as problem:
+                    raise self._failed(index, original, name, problem) from problem
+                if after_step:
+                    after_step(step)
+
+    def _failed(self, index: int, original: ir.OpView, name: str, problem: ir.MLIRError) -> Error:
+        steps = _spelled(self.steps[: index + 1])
+        text = original.get_asm(
+            enable_debug_info=True,
+            use_name_loc_as_prefix=True,
+            large_elements_limit=_LARGE,
+            large_resource_limit=_LARGE,
+        )
+        repro = write_reproducer(
+            f"// torch-mlir-opt --pass-pipeline='{steps}' THIS_FILE\n{text}", f"{name}-{self.name}"
+        )
+        diagnostics = problem.error_diagnostics
+        lines = [line for d in diagnostics if (line := location_line(d.location))]
+        cause = brief(diagnostics[0].message) if diagnostics else "a pass failed without a message"
+        return Error(
+            self.stage,
+            f"{cause} (pass {self.steps[index].text})",
+            where=lines[0] if lines else None,
+            hint=self.hint,
+            repro=repro,
+        )
+
+
+def brief(message: str, limit: int = 240) -> str:
+    """An MLIR diagnostic without the printed operation that follows the cause."""
+    cause = message.splitlines()[0] if message else ""
+    for mark in (": %", ': "', ": func.func"):
+        cause = cause.split(mark)[0]
+    return cause if len(cause) <= limit else cause[: limit - 1] + "…"
+
+
+def _spelled(steps: tuple[Step, ...]) -> str:
+    return f"builtin.module({','.join(step.text for step in steps)})"

@@ -1,0 +1,1 @@
+"""The reference runner: linalg-on-tensors, MLIR's own passes, LLVM's JIT, nothing else."""

@@ -1,0 +1,115 @@
+"""Compiles linalg-on-tensors in process and calls it."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch_mlir import ir
+from torch_mlir.execution_engine import ExecutionEngine
+
+from pipelines.executable import Executable
+from pipelines.reference.assertions import Assertions
+from pipelines.reference.lowering import lower_to_llvm
+from pipelines.reference.memory import ResultLayout, descriptor, scalar
+from unmess.core.error import Error, first_line
+from unmess.core.module import Module
+
+
+class ReferenceExecutable(Executable):
+    """A program compiled by MLIR's own passes and LLVM's JIT, in this process."""
+
+    runner = "reference"
+
+    def __init__(self, module: Module):
+        """Compiles `module`, which must be at stage `linalg`; its IR is left as it is.
+
+        Raises:
+            Error: stage `compile`.
+        """
+        super().__init__(module)
+        start = time.perf_counter()
+        lowered = _copy(module.ir)
+        self._assertions = Assertions()
+        _request_c_interface(lowered, module.entry)
+        lower_to_llvm(lowered, module.name, self._assertions)
+        try:
+            self._engine = ExecutionEngine(lowered, opt_level=3)
+            self._assertions.register(self._engine)
+            self._entry = self._engine.lookup(module.entry)
+        except RuntimeError as problem:
+            raise Error(
+                "compile",
+                f"LLVM does not compile the module: {first_line(problem)}",
+                hint="try --on iree-cpu, and report this with the model",
+            ) from problem
+        self.seconds["compile"] = time.perf_counter() - start
+        start = time.perf_counter()
+        # Borrowed from the model, never copied, unless their elements are not in row-major order.
+        self._weights = {
+            argument.name: module.weights[argument.name].detach().contiguous()
+            for argument in self.signature.of_kind("weight")
+        }
+        self._layout = ResultLayout([result.spec for result in self.signature.results])
+        self.seconds["load"] = time.perf_counter() - start
+
+    def _invoke(self, arguments: Sequence[torch.Tensor | int | float | bool]) -> list[Any]:
+        given = iter(arguments)
+        operands = [
+            self._weights[argument.name] if argument.kind == "weight" else next(given)
+            for argument in self.signature.arguments
+        ]
+        structure = self._layout.allocate()
+        # The packed form takes the address of each operand; a tensor's operand is the address of
+        # its descriptor. `alive` keeps what the addresses point to until the call is over.
+        alive: list[Any] = []
+        packed: list[int] = []
+        for operand in operands:
+            if isinstance(operand, torch.Tensor):
+                packed.append(_cell(ctypes.addressof(_kept(alive, descriptor(operand))), alive))
+            else:
+                packed.append(ctypes.addressof(_kept(alive, scalar(operand))))
+        if self._layout.is_by_value:
+            packed.append(ctypes.addressof(structure))
+        elif self.signature.results:
+            packed.insert(0, _cell(ctypes.addressof(structure), alive))
+        self._entry((ctypes.c_void_p * len(packed))(*packed))
+        failed = self._assertions.take()
+        if failed:
+            raise Error(
+                "run",
+                f"a check in the program failed: {failed.message}",
+                where=failed.where,
+                hint="an index or a size is out of range: compare with the model in eager",
+            )
+        return self._layout.take(structure)
+
+
+def _kept(alive: list[Any], value: Any) -> Any:
+    alive.append(value)
+    return value
+
+
+def _cell(address: int, alive: list[Any]) -> int:
+    """The address of a new cell that holds `address`."""
+    return ctypes.addressof(_kept(alive, ctypes.c_void_p(address)))
+
+
+def _copy(module: ir.Module) -> ir.Module:
+    """A module to lower in place. Literals share their memory with the original."""
+    with module.context, ir.Location.unknown():
+        copy = ir.Module.create()
+        with ir.InsertionPoint(copy.body):
+            for operation in module.body.operations:
+                operation.operation.clone()
+    return copy
+
+
+def _request_c_interface(module: ir.Module, entry: str) -> None:
+    with module.context:
+        for function in module.body.operations:
+            if ir.StringAttr(function.attributes["sym_name"]).value == entry:
+                function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()

@@ -1,0 +1,108 @@
+"""linalg-on-tensors to the LLVM dialect."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.pipeline import Pipeline, Step
+from pipelines.reference.assertions import Assertions
+
+_HINT = "the linalg form is fine, the reference runner cannot take it further: try --on iree-cpu"
+
+PREPARE = Pipeline(
+    name="reference-prepare",
+    stage="compile",
+    hint=_HINT,
+    steps=(
+        Step("func.func(linalg-generalize-named-ops)", "one form for fusion and loops"),
+        Step("func.func(linalg-fuse-elementwise-ops)", "fewer passes over memory"),
+        Step("canonicalize", "folds what fusion left"),
+        Step("cse", "equal index computations once"),
+        Step("func.func(refback-generalize-tensor-pad)", "tensor.pad to fill and insert_slice"),
+        Step("func.func(refback-generalize-tensor-concat)", "tensor.concat to insert_slice"),
+        Step("func.func(tm-tensor-bufferize)", "scatter, scan, sort, topk, attention"),
+    ),
+)
+
+BUFFERIZE = Pipeline(
+    name="reference-bufferize",
+    stage="compile",
+    hint=_HINT,
+    steps=(
+        Step("empty-tensor-to-alloc-tensor", "one-shot bufferization places every allocation"),
+        Step(
+            "one-shot-bufferize{bufferize-function-boundaries "
+            "function-boundary-type-conversion=identity-layout-map}",
+            "row-major memory at the boundary, copies only where values conflict",
+        ),
+        Step("refback-mlprogram-bufferize", "globals (random seeds) to memory"),
+        Step("func.func(tm-tensor-to-loops)", "what tm_tensor computes, as loops"),
+        Step(
+            "ownership-based-buffer-deallocation",
+            "every temporary is freed on every path, and the caller owns every result",
+        ),
+        Step("canonicalize", "ownership that is known at compile time goes"),
+        Step("buffer-deallocation-simplification", "no run-time alias checks where none can be"),
+        Step("bufferization-lower-deallocations", "the rest to plain control flow and free"),
+        Step("convert-bufferization-to-memref", "clones of results that alias to alloc and copy"),
+        Step("cse", "equal address computations once"),
+        Step("canonicalize", "folds what deallocation left"),
+    ),
+)
+
+LLVM = Pipeline(
+    name="reference-llvm",
+    stage="compile",
+    hint=_HINT,
+    steps=(
+        Step("func.func(refback-munge-memref-copy)", "copies as loops, not as a runtime call"),
+        Step("func.func(convert-linalg-to-loops)", "scalar loops"),
+        Step("convert-scf-to-cf", "loops to branches"),
+        Step("func.func(refback-expand-ops-for-llvm)", "tanh and friends in simpler terms"),
+        Step("func.func(arith-expand)", "ceil and floor division, min and max"),
+        Step("expand-strided-metadata", "views to address arithmetic"),
+        Step("lower-affine", "affine.apply to arith"),
+        Step("func.func(convert-math-to-llvm)", "what LLVM has intrinsics for"),
+        Step("convert-math-to-libm", "the rest from the C library"),
+        Step("convert-complex-to-llvm", "complex numbers to pairs"),
+        Step("func.func(convert-arith-to-llvm)", "arithmetic"),
+        Step("finalize-memref-to-llvm", "memrefs to descriptors, malloc and free"),
+        Step("convert-func-to-llvm", "functions, with C interfaces"),
+        Step("convert-cf-to-llvm", "branches and assertions"),
+        Step("reconcile-unrealized-casts", "nothing may be left half converted"),
+    ),
+)
+
+
+def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> None:
+    """Lowers linalg-on-tensors to the LLVM dialect, in place.
+
+    Args:
+        name: of the model, for reproducers.
+        assertions: takes the module's run-time checks.
+
+    Raises:
+        Error: stage `compile`.
+    """
+    PREPARE.apply(module, name)
+    _mark_unaliased(module)
+    BUFFERIZE.apply(module, name)
+    assertions.number(module)
+    LLVM.apply(module, name)
+    assertions.rewrite_aborts(module)
+
+
+def _mark_unaliased(module: ir.Module) -> None:
+    """Says that the results of tm_tensor operations alias nothing.
+
+    `tm-tensor-bufferize` gives each of them memory of its own, but does not put that in the IR, and
+    one-shot bufferization refuses to guess.
+    """
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "bufferization.to_tensor":
+            operation.attributes["restrict"] = ir.UnitAttr.get()
+        return ir.WalkResult.ADVANCE
+
+    with module.context:
+        module.operation.walk(visit)

@@ -1,0 +1,38 @@
+"""The runners by name, and how a module gets onto one."""
+
+from __future__ import annotations
+
+from pipelines.executable import Executable
+from pipelines.lower import lower
+from unmess.core.error import Error
+from unmess.core.module import Module
+
+RUNNERS = ("reference", "iree-cpu")
+
+
+def check_runner(on: str) -> None:
+    """Raises an Error (`usage`) where `on` is not the name of a runner."""
+    if on not in RUNNERS:
+        raise Error("usage", f"unknown runner {on!r}", hint=f"one of {', '.join(RUNNERS)}")
+
+
+def load(module: Module, on: str) -> Executable:
+    """Lowers `module` as far as the runner wants it, compiles and loads it.
+
+    Raises:
+        Error: stage `usage` for an unknown runner or for IR whose weights were elided; else the
+            stage that failed.
+    """
+    check_runner(on)
+    if module.weight_mode == "elide":
+        raise Error(
+            "usage", "IR without its weights cannot be run", hint="lower with weights='external'"
+        )
+    # A runner's libraries are imported when it is asked for.
+    if on == "reference":
+        from pipelines.reference.executable import ReferenceExecutable
+
+        return ReferenceExecutable(lower(module, "linalg"))
+    from pipelines.iree.executable import IreeExecutable
+
+    return IreeExecutable(lower(module, "linalg"))

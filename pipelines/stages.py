@@ -1,0 +1,73 @@
+"""The pipelines between stages: raw -> torch -> linalg | tosa | stablehlo."""
+
+from __future__ import annotations
+
+from pipelines.pipeline import Pipeline, Step
+
+TORCH = Pipeline(
+    name="torch",
+    stage="torch",
+    hint="the operator has no decomposition to the backend contract: write it with simpler ones",
+    steps=(
+        Step(
+            "func.func(torch-match-quantized-custom-ops)",
+            "quantized_decomposed operators become torch dialect ones",
+        ),
+        Step("inline", "sub-graphs of higher-order operators join their caller"),
+        Step(
+            "func.func(torch-reduce-op-variants{extra-library=})",
+            "in-place and scalar variants become value-semantic operators",
+        ),
+        Step("func.func(canonicalize)", "constants fold before decompositions look at them"),
+        Step("func.func(torch-decompose-complex-ops)", "composite operators are taken apart"),
+        Step(
+            "func.func(torch-recompose-complex-ops)",
+            "patterns that backends want whole are put together again",
+        ),
+        Step("func.func(canonicalize)", "what decomposition left dead goes"),
+    ),
+)
+
+LINALG = Pipeline(
+    name="linalg",
+    stage="linalg",
+    hint="the operator, or this form of it, has no lowering to linalg today",
+    steps=(
+        Step(
+            "torch-backend-to-linalg-on-tensors-backend-pipeline",
+            "torch-mlir's own list: tm_tensor, linalg, scf, arith, tensor, then types and contract",
+        ),
+    ),
+)
+
+TOSA = Pipeline(
+    name="tosa",
+    stage="tosa",
+    hint="the operator, or this form of it, has no lowering to TOSA today; try --to linalg",
+    steps=(
+        Step("torch-backend-to-tosa-backend-pipeline", "torch-mlir's own list, contract included"),
+    ),
+)
+
+STABLEHLO = Pipeline(
+    name="stablehlo",
+    stage="stablehlo",
+    hint="the operator, or this form of it, has no lowering to StableHLO today; try --to linalg",
+    steps=(
+        Step(
+            "torch-backend-to-stablehlo-backend-pipeline",
+            "torch-mlir's own list, contract included",
+        ),
+    ),
+)
+
+STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
+
+# For each stage, the pipelines that lead there from `raw`, by the stage that each one reaches.
+PATHS: dict[str, dict[str, Pipeline]] = {
+    "raw": {},
+    "torch": {"torch": TORCH},
+    "linalg": {"torch": TORCH, "linalg": LINALG},
+    "tosa": {"torch": TORCH, "tosa": TOSA},
+    "stablehlo": {"torch": TORCH, "stablehlo": STABLEHLO},
+}

@@ -1,0 +1,31 @@
+"""PyTorch models into MLIR, run, and compared with PyTorch.
+
+The public names are loaded when they are first used, so that `import unmess` costs nothing and a
+process that only starts Python in this environment does not import PyTorch.
+"""
+
+import importlib
+
+_PUBLIC = {
+    "Error": "unmess.core.error",
+    "Executable": "pipelines.executable",
+    "Module": "unmess.core.module",
+    "Program": "unmess.core.program",
+    "Report": "unmess.compare",
+    "capture": "unmess.api",
+    "check": "unmess.api",
+    "load": "unmess.api",
+    "lower": "unmess.api",
+}
+
+__all__ = sorted(_PUBLIC)
+
+
+def __getattr__(name: str):
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'unmess' has no attribute {name!r}")
+    return getattr(importlib.import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,106 @@
+"""The four verbs: capture, lower, load, check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import importers.capture
+from importers.sources import find_source
+from importers.torch_dialect import import_program
+from pipelines import runners
+from pipelines.executable import Executable
+from pipelines.lower import check_stage
+from pipelines.lower import lower as lower_module
+from unmess.compare import Report, compare
+from unmess.core.error import Error
+from unmess.core.module import Module
+from unmess.core.program import Program
+
+
+def capture(
+    model: str | torch.nn.Module | Callable[..., Any] | torch.export.ExportedProgram,
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+    strategy: str = "auto",
+) -> Program:
+    """Captures a model.
+
+    Args:
+        model: an `nn.Module`, a function, an `ExportedProgram`, or a model string such as
+            `torchvision:resnet18`, `hf:bert` or `path/to/file.py:name`.
+        args, kwargs: example arguments. A model string brings its own; those given here replace
+            them.
+        dynamic_shapes: as `torch.export.export` takes it.
+        strategy: `non-strict`, `strict`, `draft`, or `auto` for the first that succeeds.
+
+    Returns:
+        The Program, which borrows the model's tensors.
+
+    Raises:
+        Error: stage `usage`, `source` or `capture`.
+    """
+    name = None
+    if isinstance(model, str):
+        source = find_source(model)
+        name = source.name
+        if not args and not kwargs:
+            args, kwargs = source.args, source.kwargs
+            dynamic_shapes = dynamic_shapes if dynamic_shapes is not None else source.dynamic_shapes
+        model = source.model
+    return importers.capture.capture(
+        model, args, kwargs, dynamic_shapes=dynamic_shapes, strategy=strategy, name=name
+    )
+
+
+def lower(program: Program, to: str = "linalg", weights: str = "external") -> Module:
+    """Lowers a program to a stage.
+
+    Args:
+        to: `raw`, `torch`, `linalg`, `tosa` or `stablehlo`.
+        weights: `external` (named arguments of the entry function), `inline` (literals that share
+            the tensors' memory until they are printed) or `elide` (literals without data).
+
+    Raises:
+        Error: stage `usage`, `import`, or the stage that failed.
+    """
+    check_stage(to)
+    return lower_module(import_program(program, weights), to)
+
+
+def load(program: Program | Module, on: str = "reference") -> Executable:
+    """Makes a program callable on a runner: `reference` or `iree-cpu`.
+
+    A Module is lowered further in place, as far as the runner wants it.
+
+    Raises:
+        Error: stage `usage`, `import`, or the stage that failed.
+    """
+    runners.check_runner(on)
+    if isinstance(program, Program):
+        program = import_program(program)
+    if not isinstance(program, Module):
+        raise Error(
+            "usage",
+            f"cannot load a {type(program).__name__}",
+            hint="pass a Program (unmess.capture) or a Module (unmess.lower)",
+        )
+    return runners.load(program, on)
+
+
+def check(program: Program, on: str = "iree-cpu", calls: int = 5) -> Report:
+    """Runs a program on a runner and in eager PyTorch, on its example arguments, and compares.
+
+    Args:
+        calls: timed calls of each side, after one that is compared; their median is reported.
+
+    Returns:
+        The Report. A wrong result is a Report with `ok` False, not an exception.
+
+    Raises:
+        Error: the stage that failed before there was a result to compare.
+    """
+    return compare(program, load(program, on), calls)

@@ -1,0 +1,1 @@
+"""The small types that importers, pipelines and the face share."""

@@ -1,0 +1,32 @@
+"""The cache folder: reproducers and, later, compiled artifacts."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import platformdirs
+
+
+def cache_folder() -> Path:
+    """`UNMESS_CACHE`, or the platform's cache folder for unmess. It need not exist."""
+    return Path(os.environ.get("UNMESS_CACHE") or platformdirs.user_cache_dir("unmess"))
+
+
+def write_reproducer(text: str, stem: str, suffix: str = ".mlir") -> str | None:
+    """Writes `text` to a new file in the cache folder's `repro/` and returns its path.
+
+    The name is unique, so that processes that fail at the same time keep their own files. A cache
+    folder that cannot be written costs the reproducer, not the error message: None then.
+    """
+    folder = cache_folder() / "repro"
+    safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in stem)[:80]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, path = tempfile.mkstemp(prefix=f"{safe}-", suffix=suffix, dir=folder)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+    except OSError:
+        return None
+    return path

@@ -1,0 +1,76 @@
+"""The one exception that users see."""
+
+from __future__ import annotations
+
+STAGES = (
+    "usage",
+    "source",
+    "capture",
+    "import",
+    "torch",
+    "linalg",
+    "tosa",
+    "stablehlo",
+    "compile",
+    "load",
+    "run",
+    "compare",
+)
+
+
+class Error(Exception):
+    """What went wrong, where, and what to do about it.
+
+    Attributes:
+        stage: one of `STAGES`; `usage` for arguments that unmess itself refuses.
+        cause: one line.
+        where: the user's source line as `file:line`, or None where PyTorch recorded none.
+        hint: what to do next, one line, or None.
+        repro: path of a file that reproduces the failure (from lowering on), or None.
+    """
+
+    def __init__(
+        self,
+        stage: str,
+        cause: str,
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+        repro: str | None = None,
+    ):
+        if stage not in STAGES:
+            raise ValueError(f"unknown stage {stage!r}")
+        self.stage = stage
+        self.cause = " ".join(cause.split())
+        self.where = where
+        self.hint = hint
+        self.repro = repro
+        super().__init__(stage, self.cause)
+
+    def __reduce__(self):
+        return _rebuild, (self.stage, self.cause, self.where, self.hint, self.repro)
+
+    def __str__(self) -> str:
+        lines = [f"{self.stage}: {self.cause}"]
+        lines += [
+            f"  {label}: {value}"
+            for label, value in (("at", self.where), ("hint", self.hint), ("repro", self.repro))
+            if value
+        ]
+        return "\n".join(lines)
+
+    @property
+    def exit_status(self) -> int:
+        """2 for bad usage or input, 1 for a wrong result, 3 for a stage that failed."""
+        return {"usage": 2, "source": 2, "compare": 1}.get(self.stage, 3)
+
+
+def _rebuild(stage, cause, where, hint, repro) -> Error:
+    return Error(stage, cause, where=where, hint=hint, repro=repro)
+
+
+def first_line(exception: BaseException, limit: int = 300) -> str:
+    """The first line of an exception's message that says something, with its type."""
+    message = next((line.strip() for line in str(exception).splitlines() if line.strip()), "")
+    text = f"{type(exception).__name__}: {message}" if message else type(exception).__name__
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,67 @@
+"""A captured model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from unmess.core.signature import Signature
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that differs from what the user handed in: a repair, a fallback, a conversion."""
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One capture strategy that was tried. `error` is None where it succeeded."""
+
+    strategy: str
+    seconds: float
+    error: BaseException | None = None
+
+
+@dataclass
+class Program:
+    """A captured model: ExportedProgram, weights by name, signature.
+
+    Attributes:
+        name: for messages and file names.
+        exported: functional and decomposed, ready to be imported.
+        signature: pytrees of inputs and outputs, and which outputs are state.
+        weights: parameters, buffers and lifted constants by their name in the state dict; the very
+            tensors of the model, not copies. Tied weights are here once.
+        tied: further names of tied weights, to the name in `weights`.
+        eager: the model as it was handed in, for comparison.
+        args, kwargs: the example call that it was captured with.
+        attempts: the capture strategies tried, in order; the last one succeeded.
+        notes: everything that differs from what was handed in.
+        seconds: time spent, by step (`capture`, …).
+    """
+
+    name: str
+    exported: torch.export.ExportedProgram
+    signature: Signature
+    weights: dict[str, torch.Tensor]
+    tied: dict[str, str]
+    eager: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    attempts: tuple[Attempt, ...] = ()
+    notes: tuple[Note, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def strategy(self) -> str:
+        """The capture strategy that succeeded."""
+        return self.attempts[-1].strategy if self.attempts else "exported"

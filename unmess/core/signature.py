@@ -1,0 +1,210 @@
+"""What goes into a program and what comes out, in the model's terms and in the IR's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from unmess.core.error import Error
+
+
+@dataclass(frozen=True)
+class Dim:
+    """A dynamic dimension: an expression over size symbols, and its range (`max` None: open)."""
+
+    expression: str
+    min: int
+    max: int | None
+
+    def __str__(self) -> str:
+        return "?"
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """Shape (ints, `Dim` where dynamic) and dtype of a tensor."""
+
+    shape: tuple[int | Dim, ...]
+    dtype: torch.dtype
+
+    def __str__(self) -> str:
+        return "x".join([*map(str, self.shape), str(self.dtype).removeprefix("torch.")])
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A Python number computed by the program: `int`, `float` or `bool`."""
+
+    type: type
+
+    def __str__(self) -> str:
+        return self.type.__name__
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A leaf that capture fixed: a Python value, or None."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Input:
+    """A leaf of the flattened call arguments. `name` as PyTorch names the placeholder."""
+
+    name: str
+    spec: TensorSpec | ScalarSpec | Constant
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of the entry function in the IR.
+
+    `kind` is `input` (a leaf of the call), `weight` (borrowed, never written) or `state` (a buffer
+    that the model mutates). `name` is the input's name or the name in the state dict.
+    """
+
+    kind: str
+    name: str
+    spec: TensorSpec | ScalarSpec
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result of the entry function in the IR.
+
+    `kind` is `output` (a leaf of what the model returns) or `state` (the new value of the buffer
+    or input called `name`).
+    """
+
+    kind: str
+    name: str
+    spec: TensorSpec | ScalarSpec
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The model's own signature (pytrees) and how it maps to the IR's entry function.
+
+    `inputs` are the leaves of `in_spec`; `arguments` the IR's arguments in order; `results` the
+    IR's results in order. `outputs` are the leaves of `out_spec`: an index into `results`, or a
+    `Constant`. `parameter_names` are the positional parameters of the model's `forward`, where
+    known, so that a call may name what the capture passed by position, and the other way round.
+    """
+
+    in_spec: pytree.TreeSpec
+    inputs: tuple[Input, ...]
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+    out_spec: pytree.TreeSpec
+    outputs: tuple[int | Constant, ...]
+    parameter_names: tuple[str, ...] | None = None
+
+    def of_kind(self, kind: str) -> list[Argument]:
+        """The arguments of one kind, in the IR's order."""
+        return [argument for argument in self.arguments if argument.kind == kind]
+
+    def flatten_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The call's tensors and numbers by input name, after checking that they fit.
+
+        Raises:
+            Error: stage `run`; the number of arguments, a pytree, a shape, a dtype, a device or a
+                value that capture fixed does not fit the program.
+        """
+        leaves = self._leaves(*self._arrange(tuple(args), dict(kwargs)))
+        symbols: dict[str, tuple[int, str]] = {}
+        values = {}
+        for leaf, value in zip(self.inputs, leaves, strict=True):
+            if isinstance(leaf.spec, Constant):
+                _check_constant(leaf.name, leaf.spec.value, value)
+            elif isinstance(leaf.spec, ScalarSpec):
+                if type(value) is not leaf.spec.type:
+                    raise _misfit(f"{leaf.name} is {value!r}, expected {leaf.spec}")
+                values[leaf.name] = value
+            else:
+                _check_tensor(leaf.name, leaf.spec, value, symbols)
+                values[leaf.name] = value
+        return values
+
+    def unflatten_results(self, results: Sequence[Any]) -> Any:
+        """The model's own result from the IR's results (those of kind `state` are skipped)."""
+        leaves = [
+            leaf.value if isinstance(leaf, Constant) else results[leaf] for leaf in self.outputs
+        ]
+        return pytree.tree_unflatten(leaves, self.out_spec)
+
+    def _arrange(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """The call in the form that was captured: same positional count, same keyword order."""
+        args_spec, kwargs_spec = self.in_spec.children()
+        count = args_spec.num_children
+        keywords = list(kwargs_spec.context)
+        if len(args) == count and set(kwargs) == set(keywords):
+            return args, {key: kwargs[key] for key in keywords}
+        expected = ", ".join(
+            [*(self.parameter_names or ["…"] * count)[:count], *(f"{key}=" for key in keywords)]
+        )
+        given = ", ".join([*["…"] * len(args), *(f"{key}=" for key in kwargs)])
+        misfit = _misfit(f"the call ({given}) does not fit the captured call ({expected})")
+        names = self.parameter_names
+        if names is None or len(args) > len(names) or count > len(names):
+            raise misfit
+        by_name = dict(zip(names, args, strict=False))
+        if by_name.keys() & kwargs.keys():
+            raise misfit
+        by_name |= kwargs
+        wanted = [*names[:count], *keywords]
+        surplus = [key for key in by_name if key not in wanted and by_name[key] is not None]
+        if surplus or any(key not in by_name for key in wanted):
+            raise misfit
+        return tuple(by_name[key] for key in names[:count]), {key: by_name[key] for key in keywords}
+
+    def _leaves(self, args: tuple, kwargs: dict) -> list[Any]:
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        if spec == self.in_spec:
+            return leaves
+        if len(leaves) != len(self.inputs):
+            raise _misfit(f"the call has {len(leaves)} leaves, expected {len(self.inputs)}")
+        raise _misfit("the nesting or the container types of the arguments differ from the capture")
+
+
+def _misfit(cause: str) -> Error:
+    return Error(
+        "run",
+        cause,
+        hint="call it as the model was captured, or capture it with these arguments",
+    )
+
+
+def _check_constant(name: str, expected: Any, value: Any) -> None:
+    if type(value) is not type(expected) or value != expected:
+        raise _misfit(f"{name} is {value!r}, but the capture fixed it to {expected!r}")
+
+
+def _check_tensor(
+    name: str, spec: TensorSpec, value: Any, symbols: dict[str, tuple[int, str]]
+) -> None:
+    if not isinstance(value, torch.Tensor):
+        raise _misfit(f"{name} is a {type(value).__name__}, expected a tensor {spec}")
+    if value.dtype != spec.dtype:
+        raise _misfit(f"{name} has dtype {value.dtype}, expected {spec.dtype}")
+    if value.device.type != "cpu":
+        raise _misfit(f"{name} is on {value.device}, expected cpu")
+    if value.layout != torch.strided:
+        raise _misfit(f"{name} has layout {value.layout}, expected a dense tensor")
+    if value.dim() != len(spec.shape):
+        raise _misfit(f"{name} has rank {value.dim()}, expected {len(spec.shape)} ({spec})")
+    for index, (size, dim) in enumerate(zip(value.shape, spec.shape, strict=True)):
+        where = f"{name}.shape[{index}]"
+        if isinstance(dim, Dim):
+            if size < dim.min or (dim.max is not None and size > dim.max):
+                upper = "" if dim.max is None else f" and at most {dim.max}"
+                raise _misfit(f"{where} is {size}, expected at least {dim.min}{upper}")
+            known, place = symbols.setdefault(dim.expression, (size, where))
+            if known != size:
+                raise _misfit(f"{where} is {size}, but {place} is {known}: they must be equal")
+        elif size != dim:
+            raise _misfit(f"{where} is {size}, expected {dim}")
