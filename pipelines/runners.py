@@ -35,4 +35,4 @@ def load(module: Module, on: str) -> Executable:
         return ReferenceExecutable(lower(module, "linalg"))
     from pipelines.iree.executable import IreeExecutable
 
-    return IreeExecutable(lower(module, "linalg"))
+    return IreeExecutable(lower(module, "linalg"), on)

@@ -2,72 +2,38 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import iree.runtime as rt
 import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
 
+from pipelines.ir_modules import copy_module, entry_function
 from unmess.core.module import Module
+from unmess.core.signature import Argument
 
 SCOPE = "model"
-_INNER = "__unmess_main"
-_ENTRY = re.compile(r"func\.func( private)? @(\w+)\(")
 
 
-def with_parameters(module: Module, text: str) -> str:
+def with_parameters(module: Module) -> ir.Module:
     """The module's IR as IREE takes it: weights are globals, and the entry takes the rest.
 
     The entry function becomes private, and a public one of its name loads the globals and calls it.
-
-    Args:
-        text: the IR of `module` at stage `linalg`, with the entry function's signature on one line.
+    The result holds IREE's operations in generic form, which torch-mlir's context does not know.
     """
-    signature = module.signature
-    if not signature.of_kind("weight"):
-        return text
-    operand_types, result_types = entry_types(module)
-    text = text.replace(f"func.func @{module.entry}(", f"func.func private @{_INNER}(", 1)
-    globals_, loads, outer, operands = [], [], [], []
-    for index, (argument, kind) in enumerate(
-        zip(signature.arguments, operand_types, strict=True)
-    ):
-        value = f"%arg{index}"
-        operands.append(value)
-        if argument.kind == "weight":
-            name = f"@__unmess_weight_{index}"
-            key = _quoted(argument.name)
-            globals_.append(
-                f'util.global private {name} = #flow.parameter.named<"{SCOPE}"::{key}> : {kind}'
-            )
-            loads.append(f"  {value} = util.global.load {name} : {kind}")
-        else:
-            outer.append(f"{value}: {kind}")
-    results = ", ".join(f"%result#{index}" for index in range(len(result_types)))
-    call = f"call @{_INNER}({', '.join(operands)})"
-    types = f"({', '.join(operand_types)}) -> ({', '.join(result_types)})"
-    wrapper = [
-        f"func.func @{module.entry}({', '.join(outer)}) -> ({', '.join(result_types)}) {{",
-        *loads,
-        f"  %result:{len(result_types)} = {call} : {types}",
-        f"  return {results} : {', '.join(result_types)}",
-        "}",
-    ]
-    # Inside the module's braces, so that its symbol table sees them; aliases stay in front.
-    head, brace, tail = text.partition("module {")
-    return "\n".join([head + brace, *globals_, *wrapper, tail.lstrip("\n")])
-
-
-def entry_types(module: Module) -> tuple[list[str], list[str]]:
-    """The types of the entry function's arguments and results, as text."""
-    from torch_mlir import ir
-
-    with module.ir.context:
-        for function in module.ir.body.operations:
-            if ir.StringAttr(function.attributes["sym_name"]).value == module.entry:
-                kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-                return [str(t) for t in kind.inputs], [str(t) for t in kind.results]
-    raise ValueError(f"no function {module.entry}")
+    copy = copy_module(module.ir)
+    copy.context.allow_unregistered_dialects = True
+    with copy.context, ir.Location.unknown():
+        inner = entry_function(copy, module.entry)
+        # These are for unmess and torch-mlir; IREE has no use for them.
+        inner.arg_attrs = [ir.DictAttr.get({}) for _ in module.signature.arguments]
+        for name in ("torch.assume_strict_symbolic_shapes",):
+            if name in inner.attributes:
+                del inner.attributes[name]
+        if module.signature.of_kind("weight"):
+            _wrap(copy, inner, module.entry, module.signature.arguments)
+    return copy
 
 
 def provider(weights: Iterable[tuple[str, torch.Tensor]]) -> rt.ParameterProvider:
@@ -78,6 +44,49 @@ def provider(weights: Iterable[tuple[str, torch.Tensor]]) -> rt.ParameterProvide
     return index.create_provider(scope=SCOPE)
 
 
-def _quoted(name: str) -> str:
+def _wrap(
+    module: ir.Module, inner: func.FuncOp, entry: str, arguments: tuple[Argument, ...]
+) -> None:
+    operand_types, result_types = inner.type.inputs, inner.type.results
+    inner_name = f"{entry}$weights"
+    inner.attributes["sym_name"] = ir.StringAttr.get(inner_name)
+    inner.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    outer_types = [
+        kind
+        for kind, argument in zip(operand_types, arguments, strict=True)
+        if argument.kind != "weight"
+    ]
+    at_start = ir.InsertionPoint.at_block_begin(module.body)
+    outer = func.FuncOp(entry, (outer_types, result_types), ip=at_start)
+    block = outer.add_entry_block()
+    given = iter(block.arguments)
+    with ir.InsertionPoint(block):
+        operands = [
+            _load(module, argument.name, kind) if argument.kind == "weight" else next(given)
+            for kind, argument in zip(operand_types, arguments, strict=True)
+        ]
+        func.ReturnOp(func.CallOp(result_types, inner_name, operands).results)
+
+
+def _load(module: ir.Module, name: str, kind: ir.Type) -> ir.Value:
+    """Declares the global of a weight and loads it at the current insertion point."""
+    symbol = f"unmess.{name}"
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    ir.Operation.create(
+        "util.global",
+        attributes={
+            "sym_name": ir.StringAttr.get(symbol),
+            "sym_visibility": ir.StringAttr.get("private"),
+            "type": ir.TypeAttr.get(kind),
+            "initial_value": ir.Attribute.parse(
+                f'#flow.parameter.named<"{SCOPE}"::"{escaped}"> : {kind}'
+            ),
+        },
+        ip=ir.InsertionPoint.at_block_begin(module.body),
+    )
+    load = ir.Operation.create(
+        "util.global.load",
+        results=[kind],
+        attributes={"global": ir.FlatSymbolRefAttr.get(symbol)},
+    )
+    return load.result

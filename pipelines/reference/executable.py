@@ -12,6 +12,7 @@ from torch_mlir import ir
 from torch_mlir.execution_engine import ExecutionEngine
 
 from pipelines.executable import Executable
+from pipelines.ir_modules import copy_module, entry_function
 from pipelines.reference.assertions import Assertions
 from pipelines.reference.lowering import lower_to_llvm
 from pipelines.reference.memory import ResultLayout, descriptor, scalar
@@ -32,9 +33,11 @@ class ReferenceExecutable(Executable):
         """
         super().__init__(module)
         start = time.perf_counter()
-        lowered = _copy(module.ir)
+        lowered = copy_module(module.ir)
         self._assertions = Assertions()
-        _request_c_interface(lowered, module.entry)
+        with lowered.context:
+            entry = entry_function(lowered, module.entry)
+            entry.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         lower_to_llvm(lowered, module.name, self._assertions)
         try:
             self._engine = ExecutionEngine(lowered, opt_level=3)
@@ -96,20 +99,3 @@ def _kept(alive: list[Any], value: Any) -> Any:
 def _cell(address: int, alive: list[Any]) -> int:
     """The address of a new cell that holds `address`."""
     return ctypes.addressof(_kept(alive, ctypes.c_void_p(address)))
-
-
-def _copy(module: ir.Module) -> ir.Module:
-    """A module to lower in place. Literals share their memory with the original."""
-    with module.context, ir.Location.unknown():
-        copy = ir.Module.create()
-        with ir.InsertionPoint(copy.body):
-            for operation in module.body.operations:
-                operation.operation.clone()
-    return copy
-
-
-def _request_c_interface(module: ir.Module, entry: str) -> None:
-    with module.context:
-        for function in module.body.operations:
-            if ir.StringAttr(function.attributes["sym_name"]).value == entry:
-                function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()

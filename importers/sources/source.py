@@ -1,0 +1,27 @@
+"""What a model string stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Source:
+    """A model with example arguments.
+
+    Attributes:
+        name: for messages and file names, without the source's prefix.
+        model: an `nn.Module` in evaluation mode, or a function.
+        args, kwargs: an example call.
+        dynamic_shapes: as `torch.export.export` takes it.
+        notes: what the user should know, for instance that the weights are random.
+    """
+
+    name: str
+    model: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    dynamic_shapes: Any = None
+    notes: tuple[str, ...] = ()

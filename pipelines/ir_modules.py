@@ -1,0 +1,26 @@
+"""Small operations on MLIR modules that several runners need."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+
+def copy_module(module: ir.Module) -> ir.Module:
+    """A module to change in place. Literals share their memory with the original."""
+    with module.context, ir.Location.unknown():
+        copy = ir.Module.create()
+        with ir.InsertionPoint(copy.body):
+            for operation in module.body.operations:
+                operation.operation.clone()
+    return copy
+
+
+def entry_function(module: ir.Module, name: str) -> ir.OpView:
+    """The `func.func` called `name`."""
+    for operation in module.body.operations:
+        if (
+            operation.operation.name == "func.func"
+            and ir.StringAttr(operation.attributes["sym_name"]).value == name
+        ):
+            return operation
+    raise KeyError(name)

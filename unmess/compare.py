@@ -1,0 +1,271 @@
+"""A program's results beside eager PyTorch's, on the same inputs."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from pipelines.executable import Executable
+from unmess.core.error import Error, first_line
+from unmess.core.program import Note, Program
+from unmess.core.user_source import user_line
+
+# Largest difference allowed, relative to the largest magnitude in the eager result. Summation
+# order alone stays below these; a wrong operator does not. What exceeds them is measured against
+# float64, below.
+_TOLERANCE = {
+    torch.float64: 1e-12,
+    torch.complex128: 1e-12,
+    torch.float32: 1e-5,
+    torch.complex64: 1e-5,
+    torch.float16: 2e-3,
+    torch.bfloat16: 1.6e-2,
+}
+# A runner may be this many times further from the float64 result than eager itself is.
+_AGAINST_EAGER = 4.0
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One result compared. `name` is its path in the model's result (or of the state)."""
+
+    name: str
+    ok: bool
+    max_abs_error: float
+    max_rel_error: float
+    cause: str | None = None
+
+
+@dataclass
+class Report:
+    """What `check` found.
+
+    Attributes:
+        model, runner: names.
+        ok: every result matches eager.
+        differences: one per result tensor, and per state tensor after the call.
+        max_abs_error: the largest absolute difference.
+        max_rel_error: the largest difference relative to the largest magnitude of its tensor.
+        seconds: `capture`, `import`, `lower`, `compile`, `load`, and the medians of `run` and
+            `eager`.
+        notes: everything that differs from what was handed in.
+    """
+
+    model: str
+    runner: str
+    ok: bool
+    differences: list[Difference]
+    seconds: dict[str, float]
+    notes: tuple[Note, ...] = ()
+    max_abs_error: float = field(init=False)
+    max_rel_error: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.max_abs_error = max((d.max_abs_error for d in self.differences), default=0.0)
+        self.max_rel_error = max((d.max_rel_error for d in self.differences), default=0.0)
+
+    @property
+    def error(self) -> str | None:
+        """The first difference that is too large, in one line."""
+        wrong = next((d for d in self.differences if not d.ok), None)
+        return None if wrong is None else f"{wrong.name}: {wrong.cause}"
+
+
+def compare(program: Program, executable: Executable, calls: int = 5) -> Report:
+    """Calls both sides on the program's example arguments and compares results and state.
+
+    Args:
+        calls: timed calls of each side, after the one that is compared.
+
+    Raises:
+        Error: stage `run`, where either side does not run.
+    """
+    eager = _eager(program)
+    initial = {name: tensor.clone() for name, tensor in executable.state.items()}
+    expected = eager(*_inputs(program), **_keywords(program))
+    actual = executable(*_inputs(program), **_keywords(program))
+    exact = _Exact(program)
+    differences = _compare_trees(expected, actual, exact.result)
+    differences += _compare_state(eager, executable)
+    seconds = dict(executable.seconds)
+    seconds["run"] = _median(lambda: executable(*_inputs(program), **_keywords(program)), calls)
+    seconds["eager"] = _median(lambda: eager(*_inputs(program), **_keywords(program)), calls)
+    executable.state.update(initial)
+    return Report(
+        model=program.name,
+        runner=executable.runner,
+        ok=all(difference.ok for difference in differences),
+        differences=differences,
+        seconds=seconds,
+        notes=program.notes,
+    )
+
+
+def _inputs(program: Program) -> tuple[Any, ...]:
+    return _copied(program.args)
+
+
+def _keywords(program: Program) -> dict[str, Any]:
+    return _copied(program.kwargs)
+
+
+def _copied(tree: Any) -> Any:
+    """Fresh tensors, since a model may write its arguments."""
+    return pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), tree)
+
+
+def _eager(program: Program) -> Callable[..., Any]:
+    """The model in eager, without gradients; one that keeps state is copied, not advanced."""
+    model = program.eager
+    if program.signature.of_kind("state") and isinstance(model, torch.nn.Module):
+        model = copy.deepcopy(model)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            with torch.no_grad():
+                return model(*args, **kwargs)
+        except Exception as problem:
+            raise Error(
+                "run",
+                f"the model fails in eager PyTorch: {first_line(problem)}",
+                where=user_line(problem),
+                hint="the example arguments do not fit the model",
+            ) from problem
+
+    call.model = model
+    return call
+
+
+def _median(call: Callable[[], Any], calls: int) -> float:
+    times = []
+    for _ in range(max(calls, 1)):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+class _Exact:
+    """The model's results in float64, computed when a comparison needs them."""
+
+    def __init__(self, program: Program):
+        self._program = program
+        self._leaves: list[Any] | None = None
+        self._tried = False
+
+    def result(self, index: int) -> torch.Tensor | None:
+        """The leaf at `index` of the float64 result; None where the model has no such form."""
+        if not self._tried:
+            self._tried = True
+            with contextlib.suppress(Exception):
+                self._leaves = self._compute()
+        if self._leaves is None or index >= len(self._leaves):
+            return None
+        leaf = self._leaves[index]
+        return leaf if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.float64 else None
+
+    def _compute(self) -> list[Any] | None:
+        model = self._program.eager
+        if not isinstance(model, torch.nn.Module):
+            return None
+        args, kwargs = pytree.tree_map_only(
+            torch.Tensor,
+            lambda tensor: tensor.double() if tensor.is_floating_point() else tensor,
+            (_inputs(self._program), _keywords(self._program)),
+        )
+        with torch.no_grad():
+            return pytree.tree_leaves(copy.deepcopy(model).double()(*args, **kwargs))
+
+
+def _compare_trees(
+    expected: Any, actual: Any, exact: Callable[[int], torch.Tensor | None]
+) -> list[Difference]:
+    expected_leaves, expected_spec = pytree.tree_flatten_with_path(expected)
+    actual_leaves, actual_spec = pytree.tree_flatten(actual)
+    if expected_spec != actual_spec:
+        cause = "the result has another structure than eager's"
+        return [Difference("result", False, float("inf"), float("inf"), cause)]
+    return [
+        _compare_leaf(f"result{pytree.keystr(path)}", leaf, other, lambda i=index: exact(i))
+        for index, ((path, leaf), other) in enumerate(
+            zip(expected_leaves, actual_leaves, strict=True)
+        )
+    ]
+
+
+def _compare_state(eager: Callable[..., Any], executable: Executable) -> list[Difference]:
+    if not isinstance(eager.model, torch.nn.Module):
+        return []
+    buffers = dict(eager.model.named_buffers(remove_duplicate=False))
+    return [
+        _compare_leaf(f"state[{name!r}]", buffers[name], value, lambda: None)
+        for name, value in executable.state.items()
+        if name in buffers
+    ]
+
+
+def _compare_leaf(
+    name: str, expected: Any, actual: Any, exact: Callable[[], torch.Tensor | None]
+) -> Difference:
+    if not isinstance(expected, torch.Tensor):
+        same = type(expected) is type(actual) and expected == actual
+        cause = None if same else f"{actual!r}, eager gives {expected!r}"
+        return Difference(name, same, 0.0 if same else float("inf"), 0.0, cause)
+    for attribute in ("dtype", "shape"):
+        theirs, ours = getattr(expected, attribute), getattr(actual, attribute, None)
+        if theirs != ours:
+            cause = f"{attribute} {ours}, eager gives {theirs}"
+            return Difference(name, False, float("inf"), float("inf"), cause)
+    expected, actual = expected.detach(), actual.detach()
+    if expected.dtype not in _TOLERANCE:
+        return _compare_exact(name, expected, actual)
+    return _compare_floating(name, expected, actual, exact)
+
+
+def _compare_exact(name: str, expected: torch.Tensor, actual: torch.Tensor) -> Difference:
+    wrong = int((expected != actual).sum())
+    if not wrong:
+        return Difference(name, True, 0.0, 0.0)
+    gap = float((expected.double() - actual.double()).abs().max())
+    cause = f"{wrong} of {expected.numel()} elements differ from eager's"
+    return Difference(name, False, gap, gap / max(float(expected.double().abs().max()), 1.0), cause)
+
+
+def _compare_floating(
+    name: str, expected: torch.Tensor, actual: torch.Tensor, exact: Callable[[], Any]
+) -> Difference:
+    wide = torch.complex128 if expected.is_complex() else torch.float64
+    theirs, ours = expected.to(wide), actual.to(wide)
+    finite = torch.isfinite(theirs)
+    same_special = torch.equal(torch.isnan(theirs), torch.isnan(ours)) and bool(
+        (theirs[~finite & ~torch.isnan(theirs)] == ours[~finite & ~torch.isnan(theirs)]).all()
+    )
+    if not same_special or not bool(torch.isfinite(ours[finite]).all()):
+        cause = "NaN or infinity where eager has another value, or the other way round"
+        return Difference(name, False, float("inf"), float("inf"), cause)
+    if not bool(finite.any()):
+        return Difference(name, True, 0.0, 0.0)
+    gap = float((theirs - ours)[finite].abs().max())
+    scale = float(theirs[finite].abs().max())
+    relative = gap / scale if scale else (0.0 if gap == 0 else float("inf"))
+    tolerance = _TOLERANCE[expected.dtype]
+    if relative <= tolerance:
+        return Difference(name, True, gap, relative)
+    truth = exact()
+    if truth is not None and truth.shape == theirs.shape:
+        own = float((truth - theirs)[finite].abs().max())
+        error = float((truth - ours)[finite].abs().max())
+        if error <= _AGAINST_EAGER * own:
+            return Difference(name, True, gap, relative)
+        cause = f"{error:.3g} from the float64 result, eager is {own:.3g} from it"
+        return Difference(name, False, gap, relative, cause)
+    cause = f"differs by {gap:.3g}, {relative:.3g} of the largest value (allowed {tolerance:g})"
+    return Difference(name, False, gap, relative, cause)
