@@ -1,0 +1,1 @@
+"""The locked environment: what it consists of, and whether it is in order."""

@@ -1,0 +1,339 @@
+"""Read the manifest and its two lock files, and say where they disagree.
+
+`pixi.toml` pins the direct dependencies, `pixi.lock` is what pixi installs from,
+`requirements.lock` lists the same wheels for pip. `disagreements` compares the
+three as texts; `installed_disagreements` compares them with an environment.
+"""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# What the lock is made for: the markers of a wheel's requirements are evaluated
+# for this machine, wherever the lock is made or checked.
+TARGET = {
+    "implementation_name": "cpython",
+    "implementation_version": "3.11.0",
+    "os_name": "posix",
+    "platform_machine": "x86_64",
+    "platform_python_implementation": "CPython",
+    "platform_release": "",
+    "platform_system": "Linux",
+    "platform_version": "",
+    "python_full_version": "3.11.0",
+    "python_version": "3.11",
+    "sys_platform": "linux",
+}
+
+_PIN = re.compile(r"([A-Za-z0-9._-]+)==(\S+) --hash=sha256:([0-9a-f]{64})")
+_DIGEST = re.compile(r"# sha256 of pixi\.lock: ([0-9a-f]{64})")
+
+
+class LockError(Exception):
+    """A lock file that is not in the form `tools/lock.py` writes."""
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """One locked wheel; `name` is in normal form, `sha256` in hexadecimal."""
+
+    name: str
+    version: str
+    sha256: str
+    filename: str = ""
+    requires_dist: tuple[str, ...] = ()
+    requires_python: str = ""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What `pixi.toml` asks for."""
+
+    pins: Mapping[str, str]
+    python: str
+    channels: tuple[str, ...]
+    platforms: tuple[str, ...]
+    index_url: str
+    find_links: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What `requirements.lock` lists, and the digest of its `pixi.lock`."""
+
+    wheels: Mapping[str, Wheel]
+    pixi_lock_digest: str
+
+
+@dataclass(frozen=True)
+class PixiLock:
+    """What `pixi.lock` lists; `conda` maps a record's name to its version."""
+
+    wheels: Mapping[str, Wheel]
+    conda: Mapping[str, str]
+    channels: tuple[str, ...]
+    platforms: tuple[str, ...]
+    indexes: tuple[str, ...]
+    find_links: tuple[str, ...]
+
+
+def read_manifest(text: str) -> Manifest:
+    """Parse `pixi.toml`; raises LockError where a pin is not exact."""
+    try:
+        data = tomllib.loads(text)
+        pins = {}
+        for name, spec in data["pypi-dependencies"].items():
+            if not isinstance(spec, str) or not re.fullmatch(r"==[^,*\s]+", spec):
+                raise LockError(f"pixi.toml: {name} is not pinned by one exact version: {spec!r}")
+            pins[canonicalize_name(name)] = spec.removeprefix("==")
+        return Manifest(
+            pins=pins,
+            python=data["dependencies"]["python"],
+            channels=tuple(data["workspace"]["channels"]),
+            platforms=tuple(data["workspace"]["platforms"]),
+            index_url=data["pypi-options"]["index-url"],
+            find_links=tuple(link["path"] for link in data["pypi-options"]["find-links"]),
+        )
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise LockError(f"pixi.toml: {error!r}") from error
+
+
+def read_requirements(text: str) -> Requirements:
+    """Parse `requirements.lock`: one `name==version --hash=sha256:…` a line."""
+    wheels: dict[str, Wheel] = {}
+    digest = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _DIGEST.fullmatch(line):
+            digest = match[1]
+        elif line and not line.startswith("# "):
+            match = _PIN.fullmatch(line)
+            if not match:
+                raise LockError(f"requirements.lock:{number}: not a hash-pinned wheel: {line!r}")
+            name = canonicalize_name(match[1])
+            if name in wheels or name != match[1]:
+                raise LockError(f"requirements.lock:{number}: {match[1]}: listed twice, or odd name")
+            wheels[name] = Wheel(name, match[2], match[3])
+    return Requirements(wheels, digest)
+
+
+def read_pixi_lock(text: str) -> PixiLock:
+    """Parse `pixi.lock`, format 7 with one environment."""
+    try:
+        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        if data["version"] != 7:
+            raise LockError(f"pixi.lock: format {data['version']}, not 7")
+        environment = data["environments"]["default"]
+        wheels: dict[str, Wheel] = {}
+        conda: dict[str, str] = {}
+        for record in data["packages"]:
+            if "pypi" in record:
+                wheel = _wheel(record)
+                wheels[wheel.name] = wheel
+            else:
+                name, version, _ = record["conda"].rsplit("/", 1)[1].rsplit("-", 2)
+                conda[name] = version
+        selected = [next(iter(p.values())) for p in environment["packages"]["linux-64"]]
+        listed = [next(iter(record.values())) for record in data["packages"]]
+        if sorted(selected) != sorted(listed) or len(wheels) + len(conda) != len(listed):
+            raise LockError("pixi.lock: the environment and the records list different packages")
+        return PixiLock(
+            wheels=wheels,
+            conda=conda,
+            channels=tuple(channel["url"] for channel in environment["channels"]),
+            platforms=tuple(platform["name"] for platform in data["platforms"]),
+            indexes=tuple(environment["indexes"]),
+            find_links=tuple(link["path"] for link in environment["find-links"]),
+        )
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise LockError(f"pixi.lock: {' '.join(str(error).split()) or repr(error)}") from error
+
+
+def _wheel(record: Mapping[str, Any]) -> Wheel:
+    return Wheel(
+        name=canonicalize_name(record["name"]),
+        version=record["version"],
+        sha256=record["sha256"],
+        filename=record["pypi"].rsplit("/", 1)[1],
+        requires_dist=tuple(record.get("requires_dist", ())),
+        requires_python=record.get("requires_python", ""),
+    )
+
+
+def disagreements(manifest_text: str, pixi_lock_text: str, requirements_text: str) -> list[str]:
+    """Compare `pixi.toml`, `pixi.lock` and `requirements.lock`; one line a difference."""
+    try:
+        manifest = read_manifest(manifest_text)
+        requirements = read_requirements(requirements_text)
+        # The digest covers what has no second witness: the conda records and
+        # the order and spelling of everything else.
+        digest = hashlib.sha256(pixi_lock_text.encode()).hexdigest()
+        found = []
+        if digest != requirements.pixi_lock_digest:
+            found.append("pixi.lock: changed since requirements.lock was made from the same pixi.toml")
+        pixi_lock = read_pixi_lock(pixi_lock_text)
+    except LockError as error:
+        return [str(error)]
+    found += _compare_workspace(manifest, pixi_lock)
+    found += _compare_wheels(pixi_lock.wheels, requirements.wheels)
+    for wheel in pixi_lock.wheels.values():
+        found += _malformed(wheel)
+    found += _compare_closure(manifest.pins, pixi_lock.wheels)
+    return found
+
+
+def _compare_workspace(manifest: Manifest, lock: PixiLock) -> Iterator[str]:
+    for name, asked, locked in (
+        ("platforms", manifest.platforms, lock.platforms),
+        ("index-url", (manifest.index_url,), lock.indexes),
+        ("find-links", manifest.find_links, lock.find_links),
+    ):
+        if asked != locked:
+            yield f"{name}: pixi.toml says {asked}, pixi.lock {locked}"
+    if manifest.channels != tuple(url.rstrip("/").rsplit("/", 1)[1] for url in lock.channels):
+        yield f"channels: pixi.toml says {manifest.channels}, pixi.lock {lock.channels}"
+    python = lock.conda.get("python")
+    if python is None:
+        yield "pixi.lock: has no python"
+    elif not re.fullmatch(r"\d+\.\d+\.\*", manifest.python):
+        yield f"pixi.toml: python is not of the form '3.11.*': {manifest.python!r}"
+    elif Version(python) not in SpecifierSet(f"=={manifest.python}"):
+        yield f"python: pixi.toml asks for {manifest.python}, pixi.lock has {python}"
+
+
+def _compare_wheels(pixi: Mapping[str, Wheel], pip: Mapping[str, Wheel]) -> Iterator[str]:
+    for name in sorted(pixi.keys() | pip.keys()):
+        if name not in pip:
+            yield f"{name}: in pixi.lock, not in requirements.lock"
+        elif name not in pixi:
+            yield f"{name}: in requirements.lock, not in pixi.lock"
+        else:
+            for field in ("version", "sha256"):
+                ours, theirs = getattr(pixi[name], field), getattr(pip[name], field)
+                if ours != theirs:
+                    yield f"{name}: {field} is {ours} in pixi.lock, {theirs} in requirements.lock"
+
+
+def _malformed(wheel: Wheel) -> Iterator[str]:
+    try:
+        name, version, _, _ = _wheel_filename(wheel.filename)
+        if (name, version) != (wheel.name, Version(wheel.version)):
+            yield f"{wheel.name}: pixi.lock: {wheel.filename} is not {wheel.name} {wheel.version}"
+    except ValueError as error:
+        yield f"{wheel.name}: pixi.lock: {error}"
+
+
+def _compare_closure(pins: Mapping[str, str], wheels: Mapping[str, Wheel]) -> Iterator[str]:
+    """Walk from the pins along the requirements: what is missing, what nobody needs."""
+    reached: set[tuple[str, str]] = set()
+    queue = [(name, "", f"=={version}", "pixi.toml") for name, version in pins.items()]
+    while queue:
+        name, extra, specifier, wanted_by = queue.pop()
+        wheel = wheels.get(name)
+        if wheel is None:
+            yield f"{name}: {wanted_by} requires it, pixi.lock does not have it"
+            continue
+        if not _satisfies(wheel.version, specifier):
+            yield f"{name}: {wanted_by} requires {specifier}, pixi.lock has {wheel.version}"
+        if (name, extra) in reached:
+            continue
+        reached.add((name, extra))
+        try:
+            if not _satisfies(TARGET["python_full_version"], wheel.requires_python):
+                yield f"{name}: requires Python {wheel.requires_python}"
+            for text in wheel.requires_dist:
+                needed = _requirement(text)
+                if _holds(text, extra):
+                    for wanted in ("", *needed.extras):
+                        queue.append((needed.name, wanted, str(needed.specifier), name))
+        except ValueError as error:
+            yield f"{name}: pixi.lock: {' '.join(str(error).split())}"
+    for name in sorted(wheels.keys() - {name for name, _ in reached}):
+        yield f"{name}: locked, but nothing in pixi.toml needs it"
+
+
+@cache
+def _wheel_filename(filename: str) -> tuple[str, Version, Any, Any]:
+    return parse_wheel_filename(filename)
+
+
+@cache
+def _satisfies(version: str, specifier: str) -> bool:
+    return SpecifierSet(specifier).contains(version, prereleases=True)
+
+
+@cache
+def _requirement(text: str) -> Requirement:
+    requirement = Requirement(text)
+    requirement.name = canonicalize_name(requirement.name)
+    return requirement
+
+
+@cache
+def _holds(text: str, extra: str) -> bool:
+    """Whether the requirement holds on the target, for the distribution with this extra."""
+    marker = _requirement(text).marker
+    return marker is None or marker.evaluate({**TARGET, "extra": extra})
+
+
+def installed_wheels(path: Iterable[str] | None = None) -> dict[str, Wheel]:
+    """The distributions that are installed here, or in the folders of `path`.
+
+    What is known of an installed distribution is its name, version and
+    requirements; `sha256` and `filename` are empty.
+    """
+    found = metadata.distributions() if path is None else metadata.distributions(path=list(path))
+    wheels: dict[str, Wheel] = {}
+    for distribution in found:
+        name = canonicalize_name(distribution.metadata["Name"] or "")
+        # The first one on the path is the one that is imported.
+        wheels.setdefault(
+            name,
+            Wheel(
+                name=name,
+                version=distribution.version,
+                sha256="",
+                requires_dist=tuple(distribution.requires or ()),
+                requires_python=distribution.metadata["Requires-Python"] or "",
+            ),
+        )
+    return wheels
+
+
+def installed_disagreements(
+    locked: Mapping[str, Wheel], installed: Mapping[str, Wheel]
+) -> Iterator[str]:
+    """Compare `pixi.lock`'s wheels with the installed ones; one line a difference."""
+    for name, wheel in sorted(locked.items()):
+        here = installed.get(name)
+        if here is None:
+            yield f"{name}: {wheel.version} is locked, none is installed"
+        elif here.version != wheel.version:
+            yield f"{name}: {wheel.version} is locked, {here.version} is installed"
+        else:
+            if _normal_requirements(here.requires_dist) != _normal_requirements(wheel.requires_dist):
+                yield f"{name}: pixi.lock's requires_dist is not what the wheel says"
+            if SpecifierSet(here.requires_python) != SpecifierSet(wheel.requires_python):
+                yield f"{name}: pixi.lock's requires_python is not what the wheel says"
+
+
+def _normal_requirements(texts: Iterable[str]) -> list[tuple[str, str, bool]]:
+    # The lock spells markers in its own way, so what counts is their value.
+    return sorted(
+        (f"{r.name}{sorted(r.extras)}", str(r.specifier), _holds(text, ""))
+        for text in texts
+        for r in [_requirement(text)]
+    )
