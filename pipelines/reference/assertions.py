@@ -29,8 +29,9 @@ class Assertions:
     """The run-time checks of one module, and which of them failed in the calling thread.
 
     MLIR lowers `cf.assert` to a block that prints the message and aborts the process. Here that
-    block calls back instead, and returns zeroed results that nobody looks at. What the function had
-    allocated by then is not freed: a failed check costs its temporaries.
+    block calls back instead and returns, with zeroed results, from the function that it is in: from
+    the entry function, whose temporaries are then not freed, or from an outlined operation, after
+    which the program runs to its end on values that nobody looks at.
     """
 
     def __init__(self) -> None:

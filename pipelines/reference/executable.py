@@ -82,6 +82,7 @@ class ReferenceExecutable(Executable):
         self._entry((ctypes.c_void_p * len(packed))(*packed))
         failed = self._assertions.take()
         if failed:
+            self._layout.release(structure)
             raise Error(
                 "run",
                 f"a check in the program failed: {failed.message}",

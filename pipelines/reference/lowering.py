@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.assertions import Assertions
+from pipelines.reference.outlining import outline
 
 _HINT = "the linalg form is fine, the reference runner cannot take it further: try --on iree-cpu"
 
@@ -45,6 +46,7 @@ BUFFERIZE = Pipeline(
         Step("buffer-deallocation-simplification", "no run-time alias checks where none can be"),
         Step("bufferization-lower-deallocations", "the rest to plain control flow and free"),
         Step("convert-bufferization-to-memref", "clones of results that alias to alloc and copy"),
+        Step("func.func(refback-munge-memref-copy)", "copies as linalg, not as a runtime call"),
         Step("cse", "equal address computations once"),
         Step("canonicalize", "folds what deallocation left"),
     ),
@@ -55,7 +57,6 @@ LLVM = Pipeline(
     stage="compile",
     hint=_HINT,
     steps=(
-        Step("func.func(refback-munge-memref-copy)", "copies as loops, not as a runtime call"),
         Step("func.func(convert-linalg-to-loops)", "scalar loops"),
         Step("convert-scf-to-cf", "loops to branches"),
         Step("func.func(refback-expand-ops-for-llvm)", "tanh and friends in simpler terms"),
@@ -87,6 +88,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> None:
     PREPARE.apply(module, name)
     _mark_unaliased(module)
     BUFFERIZE.apply(module, name)
+    outline(module)
     assertions.number(module)
     LLVM.apply(module, name)
     assertions.rewrite_aborts(module)

@@ -48,6 +48,16 @@ class ResultLayout:
         """Room for one call's results."""
         return ctypes.create_string_buffer(max(self.size, 1))
 
+    def release(self, structure: ctypes.Array) -> None:
+        """Frees what a call that failed has left in the structure."""
+        pointers = {
+            struct.unpack_from("q", structure, offset)[0]
+            for spec, offset in zip(self._specs, self._offsets, strict=True)
+            if isinstance(spec, TensorSpec)
+        }
+        for pointer in pointers:
+            _free(pointer)
+
     def take(self, structure: ctypes.Array) -> list[torch.Tensor | int | float | bool]:
         """The results of a call, which own their memory from here on."""
         owners: dict[int, ctypes.Array] = {}
