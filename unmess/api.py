@@ -17,7 +17,7 @@ from pipelines.lower import lower as lower_module
 from unmess.compare import Report, compare
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.program import Program
+from unmess.core.program import Note, Program
 
 
 def capture(
@@ -43,17 +43,19 @@ def capture(
     Raises:
         Error: stage `usage`, `source` or `capture`.
     """
-    name = None
+    name, notes = None, ()
     if isinstance(model, str):
         source = find_source(model)
-        name = source.name
+        name, notes = source.name, tuple(Note("source", text) for text in source.notes)
         if not args and not kwargs:
             args, kwargs = source.args, source.kwargs
             dynamic_shapes = dynamic_shapes if dynamic_shapes is not None else source.dynamic_shapes
         model = source.model
-    return importers.capture.capture(
+    program = importers.capture.capture(
         model, args, kwargs, dynamic_shapes=dynamic_shapes, strategy=strategy, name=name
     )
+    program.notes = (*notes, *program.notes)
+    return program
 
 
 def lower(program: Program, to: str = "linalg", weights: str = "external") -> Module:

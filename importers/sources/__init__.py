@@ -1,0 +1,96 @@
+"""Model strings: where a model comes from, one file per source."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from importers.sources.source import Source
+from importers.sources.suggest import did_you_mean, nearest
+from unmess.core.error import Error
+
+_PREFIXES = ("torchvision", "hf")
+_PYTHON_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>.*))?")
+# Forms that model strings will have, and what takes their place until then.
+_LATER = {
+    ".pt": ("TorchScript", "save an ExportedProgram (torch.export.save) as .pt2"),
+    ".pth": ("TorchScript", "save an ExportedProgram (torch.export.save) as .pt2"),
+    ".onnx": ("ONNX", "start from the PyTorch model: file.py:name, torchvision:NAME or hf:TYPE"),
+    ".mlir": ("MLIR", "start from the PyTorch model: file.py:name, torchvision:NAME or hf:TYPE"),
+    ".mlirbc": ("MLIR", "start from the PyTorch model: file.py:name, torchvision:NAME or hf:TYPE"),
+}
+_FORMS = "file.py:name, torchvision:NAME, hf:TYPE, hf:FOLDER, hf:ORG/NAME or file.pt2"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A model that needs no file of the user's: its string, where it is from, what it is for."""
+
+    model: str
+    source: str
+    task: str
+
+
+def find_source(model: str) -> Source:
+    """The model that a model string stands for, with example arguments.
+
+    Raises:
+        Error: stage `source`.
+    """
+    # Adapters import the libraries they adapt, so each is imported when it is asked for.
+    prefix, colon, rest = model.partition(":")
+    if colon and prefix == "torchvision":
+        from importers.sources import torchvision
+
+        return torchvision.find(rest)
+    if colon and prefix == "hf":
+        from importers.sources import huggingface
+
+        return huggingface.find(rest)
+    python = _PYTHON_FILE.fullmatch(model)
+    if python:
+        from importers.sources import python_file
+
+        return python_file.find(python["path"], python["name"] or None)
+    suffix = Path(model).suffix
+    if suffix == ".pt2":
+        from importers.sources import exported_program
+
+        return exported_program.find(model)
+    if suffix in _LATER:
+        form, instead = _LATER[suffix]
+        raise Error("source", f"{form} ({suffix}) is not supported yet", hint=instead)
+    raise _unknown(model, prefix if colon else None, rest)
+
+
+def list_models() -> list[Listed]:
+    """The models that need no file of the user's, sorted by source and task."""
+    from importers.sources import torchvision
+
+    listed = [
+        Listed(f"torchvision:{name}", "torchvision", torchvision.task(name))
+        for name in torchvision.names()
+    ]
+    return sorted(listed, key=lambda entry: (entry.source, entry.task, entry.model))
+
+
+def _unknown(model: str, prefix: str | None, rest: str) -> Error:
+    if prefix is not None:
+        meant = [f"{candidate}:{rest}" for candidate in nearest(prefix, _PREFIXES)]
+        return Error(
+            "source",
+            f"unknown source {prefix!r} in {model!r}",
+            hint=did_you_mean(model, meant, f"a model string is {_FORMS}"),
+        )
+    if (Path(model) / "config.json").is_file():
+        return Error("source", f"{model} is a folder", hint=f"did you mean hf:{model}?")
+    if Path(model).exists():
+        return Error("source", f"{model} is not a model", hint=f"a model string is {_FORMS}")
+    # A name whose source was left out is worth the second that listing all names takes.
+    by_name: dict[str, list[str]] = {}
+    for entry in list_models():
+        by_name.setdefault(entry.model.partition(":")[2], []).append(entry.model)
+    meant = [string for name in nearest(model, by_name) for string in by_name[name]]
+    hint = f"did you mean {' or '.join(meant[:3])}?" if meant else f"a model string is {_FORMS}"
+    return Error("source", f"unknown model {model!r}", hint=hint)

@@ -1,0 +1,41 @@
+"""`file.pt2`: an ExportedProgram saved by `torch.export.save`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from importers.sources.source import Source
+from importers.sources.suggest import did_you_mean
+from unmess.core.error import Error, first_line
+
+
+def find(path: str) -> Source:
+    """The ExportedProgram in the file at `path`, with the example inputs saved with it.
+
+    Raises:
+        Error: stage `source`; the file is missing, is not a saved ExportedProgram, or has no
+            example inputs.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        there = [str(entry) for entry in file.parent.glob("*.pt2")] if file.parent.is_dir() else []
+        raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
+    try:
+        exported = torch.export.load(file)
+    except Exception as problem:
+        raise Error(
+            "source",
+            f"{path} is not a whole ExportedProgram: {first_line(problem)}",
+            hint="write it with torch.export.save, by a PyTorch no newer than this one "
+            f"({torch.__version__})",
+        ) from problem
+    if exported.example_inputs is None:
+        raise Error(
+            "source",
+            f"{path} has no example inputs",
+            hint="export it again with example arguments, or pass args to unmess.capture",
+        )
+    args, kwargs = exported.example_inputs
+    return Source(file.stem, exported, tuple(args), dict(kwargs))

@@ -1,0 +1,312 @@
+"""`path/to/file.py:name`: a model in a user's Python file.
+
+What `name` may be:
+
+- a **factory**, a function without required parameters that returns `(module, args)` or
+  `(module, args, kwargs)`;
+- an **nn.Module**, or a class of modules whose constructor needs no arguments. Its example call is
+  its attribute `example_args` (a tuple, or a lone tensor), and `example_kwargs` (a dict) where it
+  takes keywords;
+- a **function** that is the model itself: one with the attribute `example_args`.
+
+Without `:name` it is the factory (or other form) called `model`.
+
+The file is executed as a module of its own name, so `if __name__ == "__main__"` blocks do not run.
+Its folder is on `sys.path` meanwhile, and relative imports work where the file lies in a package.
+What it prints goes to stderr: stdout belongs to the command's result. PyTorch's generator is seeded
+while the file runs, so that random weights repeat; a class is instantiated in evaluation mode, any
+other module is left in the mode that the file gave it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from importers.sources.random_weights import SEED, seeded
+from importers.sources.source import Source
+from importers.sources.suggest import did_you_mean, nearest
+from unmess.core.error import Error, first_line
+from unmess.core.user_source import user_line
+
+DEFAULT_NAME = "model"
+_FORMS = "a factory returns (module, args) or (module, args, kwargs)"
+
+_serial = itertools.count()
+# Modules that an earlier file imported from beside itself. They are forgotten before the next file
+# is executed, whose own `layers.py` is another one.
+_siblings: set[str] = set()
+
+
+def find(path: str, name: str | None = None) -> Source:
+    """The model called `name` in the Python file at `path`.
+
+    Raises:
+        Error: stage `source`; the file is missing or does not run, has no such name, or the name
+            is none of the forms above.
+    """
+    file = _existing(path)
+    with _user_code(file):
+        module = _execute(file)
+        value = _lookup(module, name or DEFAULT_NAME, path, chosen=name is not None)
+        label = file.stem if name is None else f"{file.stem}.{name}"
+        return _as_source(value, name or DEFAULT_NAME, label, path)
+
+
+def _existing(path: str) -> Path:
+    file = Path(path).expanduser()
+    if file.is_file():
+        return file.resolve()
+    if file.exists():
+        raise Error("source", f"{path} is not a file", hint="give the path of a Python file")
+    folder = file.parent
+    if not folder.is_dir():
+        raise Error("source", f"no file {path}: there is no folder {folder}")
+    there = sorted(entry.name for entry in folder.iterdir() if entry.suffix == ".py")
+    otherwise = None
+    if there:
+        shown = ", ".join(there[:5]) + (", …" if len(there) > 5 else "")
+        otherwise = f"Python files in that folder: {shown}"
+    matches = [str(folder / match) for match in nearest(file.name, there)]
+    hint = did_you_mean(str(file), matches, otherwise)
+    raise Error("source", f"no file {path}", hint=hint)
+
+
+@contextlib.contextmanager
+def _user_code(file: Path) -> Iterator[None]:
+    """What the user's file may rely on while it runs, and what it must not disturb."""
+    for sibling in _siblings:
+        sys.modules.pop(sibling, None)
+    _siblings.clear()
+    before = set(sys.modules)
+    folders = [str(folder) for folder in dict.fromkeys((file.parent, _import_root(file)))]
+    sys.path[:0] = folders
+    try:
+        with contextlib.redirect_stdout(sys.stderr), seeded():
+            yield
+    finally:
+        for folder in folders:
+            with contextlib.suppress(ValueError):
+                sys.path.remove(folder)
+        _siblings.update(
+            name for name in set(sys.modules) - before if _lies_under(sys.modules[name], folders)
+        )
+
+
+def _import_root(file: Path) -> Path:
+    """The folder that the file's package (or the file itself, outside a package) lies in."""
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _lies_under(module: ModuleType | None, folders: list[str]) -> bool:
+    origin = getattr(module, "__file__", None)
+    return origin is not None and any(Path(folder) in Path(origin).parents for folder in folders)
+
+
+def _execute(file: Path) -> ModuleType:
+    package = ".".join(file.parent.relative_to(_import_root(file)).parts)
+    # A name of its own, so that neither an installed module nor an earlier file is in the way.
+    stem = f"_unmess_{next(_serial)}_{file.stem}"
+    name = f"{package}.{stem}" if package else stem
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = importlib.util.module_from_spec(spec)
+    # Pickling, dataclasses and TorchDynamo look a class's module up here.
+    sys.modules[name] = module
+    try:
+        if package:
+            importlib.import_module(package)
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as problem:
+        del sys.modules[name]
+        raise _raised(f"{file.name} cannot be imported", problem) from problem
+    return module
+
+
+def _raised(what: str, problem: BaseException) -> Error:
+    """User code that raised, as an Error at the user's line."""
+    if isinstance(problem, SyntaxError) and problem.filename:
+        # Not the line that imports the broken file.
+        where = f"{problem.filename}:{problem.lineno}"
+        hint = "correct the syntax there"
+    elif isinstance(problem, SystemExit):
+        where = user_line(problem)
+        hint = 'put what a script does under `if __name__ == "__main__":`'
+    elif isinstance(problem, ModuleNotFoundError):
+        where = user_line(problem)
+        hint = f"install {problem.name} in this environment, or put it beside the file"
+    else:
+        where = user_line(problem)
+        hint = "run the file on its own first; --debug shows the traceback"
+    return Error("source", f"{what}: {first_line(problem)}", where=where, hint=hint)
+
+
+def _lookup(module: ModuleType, name: str, path: str, *, chosen: bool) -> Any:
+    if not name.isidentifier():
+        raise Error("source", f"{name!r} is not a Python name", hint=f"write {path}:NAME")
+    if hasattr(module, name):
+        return getattr(module, name)
+    defined = [
+        candidate
+        for candidate, value in vars(module).items()
+        if not candidate.startswith("_")
+        and (
+            isinstance(value, torch.nn.Module)
+            or (callable(value) and getattr(value, "__module__", None) == module.__name__)
+        )
+    ]
+    listed = f"it defines {', '.join(defined)}" if defined else "it defines no function or class"
+    if chosen:
+        raise Error("source", f"{path} has no {name}", hint=did_you_mean(name, defined, listed))
+    raise Error(
+        "source",
+        f"{path} has no factory called {DEFAULT_NAME}",
+        hint=f"name one, as in {path}:{defined[0]}; {listed}" if defined else listed,
+    )
+
+
+def _as_source(value: Any, name: str, label: str, path: str) -> Source:
+    if isinstance(value, torch.nn.Module):
+        return _model(value, name, label, ())
+    if inspect.isclass(value):
+        return _from_class(value, name, label, path)
+    if not callable(value):
+        raise Error(
+            "source",
+            f"{name} in {path} is a {type(value).__name__}, not a model",
+            hint=f"{_FORMS}; a class or module has example_args",
+        )
+    if hasattr(value, "example_args"):
+        return _model(value, name, label, ())
+    return _from_factory(value, name, label)
+
+
+def _from_class(cls: type, name: str, label: str, path: str) -> Source:
+    if not issubclass(cls, torch.nn.Module):
+        raise Error(
+            "source",
+            f"{name} in {path} is a class, but not one of nn.Module",
+            where=_definition(cls),
+            hint=f"derive it from torch.nn.Module, or write a factory: {_FORMS}",
+        )
+    _check_no_parameters(cls, f"the constructor of {name}", _definition(cls))
+    try:
+        module = cls()
+    except (Exception, SystemExit) as problem:
+        raise _raised(f"{name}() raises", problem) from problem
+    note = f"{name}() has the weights its constructor gives with seed {SEED}, in evaluation mode"
+    return _model(module.eval(), name, label, (note,))
+
+
+def _from_factory(factory: Callable[[], Any], name: str, label: str) -> Source:
+    where = _definition(factory)
+    _check_no_parameters(factory, f"the factory {name}", where)
+    try:
+        result = factory()
+    except (Exception, SystemExit) as problem:
+        raise _raised(f"the factory {name} raises", problem) from problem
+    if isinstance(result, torch.nn.Module):
+        if not hasattr(result, "example_args"):
+            raise Error(
+                "source",
+                f"the factory {name} returns a module without example arguments",
+                where=where,
+                hint="return (module, args)",
+            )
+        return _model(result, name, label, ())
+    if not isinstance(result, tuple) or len(result) not in (2, 3):
+        returned = type(result).__name__
+        if isinstance(result, tuple):
+            returned = f"tuple of {len(result)}"
+        raise Error(
+            "source", f"the factory {name} returns a {returned}", where=where, hint=_FORMS
+        )
+    model, args, *rest = result
+    if inspect.isclass(model) or not callable(model):
+        kind = model.__name__ if inspect.isclass(model) else type(model).__name__
+        what = f"the class {kind}" if inspect.isclass(model) else f"a {kind}"
+        raise Error(
+            "source",
+            f"the first thing the factory {name} returns is {what}, not a module",
+            where=where,
+            hint="return an nn.Module instance (or a function) first, then its arguments",
+        )
+    kwargs = rest[0] if rest else {}
+    return Source(label, model, *_checked_call(args, kwargs, f"the factory {name}", where))
+
+
+def _model(value: Any, name: str, label: str, notes: tuple[str, ...]) -> Source:
+    """A module or function that carries its own example call."""
+    where = _definition(type(value) if isinstance(value, torch.nn.Module) else value)
+    if not hasattr(value, "example_args"):
+        raise Error(
+            "source",
+            f"{name} has no example arguments",
+            where=where,
+            hint=f"give it the attribute example_args (a tuple), or write a factory: {_FORMS}",
+        )
+    kwargs = getattr(value, "example_kwargs", {})
+    call = _checked_call(value.example_args, kwargs, f"{name}.example_args", where)
+    return Source(label, value, *call, notes=notes)
+
+
+def _checked_call(args: Any, kwargs: Any, what: str, where: str | None) -> tuple[tuple, dict]:
+    if isinstance(args, torch.Tensor):
+        args = (args,)
+    if not isinstance(args, (tuple, list)):
+        raise Error(
+            "source",
+            f"{what} gives a {type(args).__name__} as the positional arguments",
+            where=where,
+            hint="give a tuple: (x,) for one argument",
+        )
+    if not isinstance(kwargs, dict) or not all(isinstance(key, str) for key in kwargs):
+        raise Error(
+            "source",
+            f"{what} gives a {type(kwargs).__name__} as the keyword arguments",
+            where=where,
+            hint='give a dict of names to values: {"mask": mask}',
+        )
+    return tuple(args), kwargs
+
+
+def _check_no_parameters(value: Callable[..., Any], what: str, where: str | None) -> None:
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):  # a callable written in C: calling it will tell
+        return
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [
+        parameter.name
+        for parameter in parameters
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in optional
+    ]
+    if required:
+        raise Error(
+            "source",
+            f"{what} needs arguments: {', '.join(required)}",
+            where=where,
+            hint="give them defaults, or write a factory without parameters that returns "
+            "(module, args)",
+        )
+
+
+def _definition(value: Any) -> str | None:
+    """Where a class or function is defined, as `file:line`."""
+    try:
+        value = inspect.unwrap(value)
+        _, line = inspect.getsourcelines(value)
+        return f"{inspect.getsourcefile(value)}:{line}"
+    except (OSError, TypeError):
+        return None

@@ -1,0 +1,22 @@
+"""Hints that name what the user probably meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
+    """Up to `count` of `names` that look like `name`, the nearest first; case does not matter."""
+    by_lower = {candidate.lower(): candidate for candidate in names}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=count, cutoff=0.6)
+    return [by_lower[match] for match in found]
+
+
+def did_you_mean(name: str, names: Iterable[str], otherwise: str | None = None) -> str | None:
+    """`did you mean A, B or C?`, or `otherwise` where nothing looks like `name`."""
+    found = nearest(name, names)
+    if not found:
+        return otherwise
+    *first, last = found
+    return f"did you mean {', '.join(first)} or {last}?" if first else f"did you mean {last}?"
