@@ -148,7 +148,9 @@ class _EntryFunction:
             [cache.node_val_to_type(nodes[0]) for nodes in bound],
             [cache.node_val_to_type(node) for node in results],
         )
-        function = func_d.FuncOp(self._name, types, ip=ir.InsertionPoint(self._importer.module.body))
+        function = func_d.FuncOp(
+            self._name, types, ip=ir.InsertionPoint(self._importer.module.body)
+        )
         # torch.export guarantees that no dynamic size is 1 where another operand's is not, so
         # broadcasts need no run-time case distinction.
         function.attributes["torch.assume_strict_symbolic_shapes"] = ir.UnitAttr.get()
@@ -158,9 +160,7 @@ class _EntryFunction:
         ]
         locations = [ir.Location.name(argument.name) for argument in self._arguments]
         block = ir.Block.create_at_start(function.body, types.inputs, locations)
-        nodes = fx_importer.GraphNodeImporter(
-            self._importer, self._importer._c, cache, block
-        )
+        nodes = fx_importer.GraphNodeImporter(self._importer, self._importer._c, cache, block)
         for placeholders, value in zip(bound, block.arguments, strict=True):
             for node in placeholders:
                 nodes.bind_node_value(node, value)

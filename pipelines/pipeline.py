@@ -18,7 +18,7 @@ _LARGE = 64
 
 @dataclass(frozen=True)
 class Step:
-    """One pass with its options, as `torch-mlir-opt --pass-pipeline` takes it, and its reason."""
+    """One pass with its options, as `unmess-opt --pass-pipeline` takes it, and its reason."""
 
     text: str
     why: str
@@ -34,7 +34,7 @@ class Pipeline:
     steps: tuple[Step, ...]
 
     def __str__(self) -> str:
-        """The whole pipeline as `torch-mlir-opt --pass-pipeline` takes it."""
+        """The whole pipeline as `unmess-opt --pass-pipeline` takes it."""
         return _spelled(self.steps)
 
     def apply(
@@ -73,7 +73,7 @@ class Pipeline:
             large_resource_limit=_LARGE,
         )
         repro = write_reproducer(
-            f"// torch-mlir-opt --pass-pipeline='{steps}' THIS_FILE\n{text}", f"{name}-{self.name}"
+            f"// unmess-opt --pass-pipeline='{steps}' THIS_FILE\n{text}", f"{name}-{self.name}"
         )
         diagnostics = problem.error_diagnostics
         lines = [line for d in diagnostics if (line := location_line(d.location))]

@@ -37,9 +37,7 @@ def capture(
             args, kwargs = model.example_inputs
     elif callable(model):
         args = _as_tuple(args)
-        exported, attempts = strategies.export(
-            model, args, kwargs or {}, dynamic_shapes, strategy
-        )
+        exported, attempts = strategies.export(model, args, kwargs or {}, dynamic_shapes, strategy)
         eager = model
     else:
         raise Error(

@@ -8,8 +8,8 @@ import warnings
 import torch
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
-from unmess.core.user_source import user_line
 from unmess.core.error import Error, first_line
+from unmess.core.user_source import user_line
 
 
 @functools.cache

@@ -24,7 +24,9 @@ def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
     training = _training_layers(model)
     if training:
         notes.append(
-            Note("training", f"captured in training mode ({', '.join(training)}): call eval() first")
+            Note(
+                "training", f"captured in training mode ({', '.join(training)}): call eval() first"
+            )
         )
     fixed = [
         f"{leaf.name}={leaf.spec.value!r}"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 import torch
 
-from unmess.core.user_source import user_line
+from importers.capture.stack_traces import whole_stacks
 from unmess.core.error import Error, first_line
 from unmess.core.program import Attempt
+from unmess.core.user_source import user_line
 
 
 class Strategy(Protocol):
@@ -20,7 +22,9 @@ class Strategy(Protocol):
 
     def __call__(
         self, module: torch.nn.Module, args: tuple, kwargs: dict, dynamic_shapes: Any
-    ) -> torch.export.ExportedProgram: ...
+    ) -> torch.export.ExportedProgram:
+        """Captures `module` as it runs on the example call; raises whatever PyTorch raises."""
+        ...
 
 
 class NonStrict:
@@ -29,9 +33,11 @@ class NonStrict:
     name = "non-strict"
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
-        return torch.export.export(
-            module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
-        )
+        """See `Strategy`."""
+        with whole_stacks(__file__):
+            return torch.export.export(
+                module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
+            )
 
 
 class Strict:
@@ -40,6 +46,7 @@ class Strict:
     name = "strict"
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
+        """See `Strategy`."""
         return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=True)
 
 
@@ -49,7 +56,9 @@ class Draft:
     name = "draft"
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
-        return torch.export.draft_export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
+        """See `Strategy`."""
+        with whole_stacks(__file__):
+            return torch.export.draft_export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
 
 
 STRATEGIES: tuple[type[Strategy], ...] = (NonStrict, Strict, Draft)
@@ -60,7 +69,41 @@ class _Function(torch.nn.Module):
 
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
-        self.forward = function
+        self.forward = function if _signature(function) else _generic(function)
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    """None for built-in functions such as `torch.add`, which have none."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def _generic(function: Callable[..., Any]) -> Callable[..., Any]:
+    def forward(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return forward
+
+
+def _check_call(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
+    """Raises an Error (`capture`) where the example call cannot be one of the model's."""
+    signature = _signature(module.forward)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as problem:
+        raise Error(
+            "capture",
+            f"the example arguments do not fit the model: {problem}",
+            where=_definition(module),
+            hint=f"forward takes {signature}",
+        ) from None
+
+
+def _definition(module: torch.nn.Module) -> str | None:
+    code = getattr(module.forward, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else None
 
 
 def export(
@@ -77,6 +120,7 @@ def export(
             that of the first attempt, since later strategies fail less clearly.
     """
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
+    _check_call(module, args, kwargs)
     attempts: list[Attempt] = []
     for candidate in _chosen(strategy):
         start = time.perf_counter()
@@ -113,6 +157,4 @@ def _hint(problem: BaseException) -> str | None:
         return "the control flow depends on values: use torch.where or torch.cond, or torch._check"
     if "DynamicShapes" in text or "Constraints violated" in text or "ConstraintViolation" in text:
         return "the model fixes a dimension declared dynamic: make it static or use Dim.AUTO"
-    if isinstance(problem, TypeError) and "argument" in text:
-        return "the example arguments do not fit the model's forward"
     return "run the model in eager with the same arguments first; `unmess check --debug` shows more"

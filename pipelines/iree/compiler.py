@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,13 +12,15 @@ from iree.compiler.api import Output, Session, Source, ctypes_dl
 from pipelines.pipeline import brief
 from unmess.core.cache import write_reproducer
 from unmess.core.error import Error
-from unmess.core.user_source import location_line
+from unmess.core.user_source import is_users
 
 # void (*)(severity, message, message size, user data)
 _DIAGNOSTIC = ctypes.CFUNCTYPE(
     None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
 )
 _ERROR_SEVERITY = 2
+# IREE spells a diagnostic as `file:line:column: message`.
+_PLACE = re.compile(r"([^:\n]+):(\d+):\d+: ")
 
 
 @dataclass(frozen=True)
@@ -58,22 +61,17 @@ def compile_module(text: str, options: Sequence[str], name: str) -> bytes:
             return bytes(output.map_memory())
 
 
-def _failed(
-    diagnostics: list[_Diagnostic], text: str, options: Sequence[str], name: str
-) -> Error:
-    errors = [d.text for d in diagnostics if d.severity >= _ERROR_SEVERITY]
-    first = errors[0] if errors else "no diagnostic"
-    lines = [line for message in errors if (line := location_line(message))]
+def _failed(diagnostics: list[_Diagnostic], text: str, options: Sequence[str], name: str) -> Error:
+    errors = [d.text for d in diagnostics if d.severity >= _ERROR_SEVERITY] or ["no diagnostic"]
+    # The error first, then the frames that called it.
+    places = [_PLACE.match(d.text) for d in diagnostics]
+    lines = [f"{p[1]}:{p[2]}" for p in places if p and is_users(p[1])]
+    cause = brief(_PLACE.sub("", errors[0]))
     command = f"iree-compile {' '.join(options)} THIS_FILE -o /dev/null"
     return Error(
         "compile",
-        f"IREE does not compile the module: {brief(_without_location(first))}",
+        f"IREE does not compile the module: {cause}",
         where=lines[0] if lines else None,
         hint="the linalg form is fine; try --on reference, or report the reproducer to IREE",
         repro=write_reproducer(f"// {command}\n{text}", f"{name}-iree"),
     )
-
-
-def _without_location(message: str) -> str:
-    """`file:line:col: error: cause` without its front."""
-    return message.split("error: ", 1)[-1]

@@ -86,7 +86,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> None:
         Error: stage `compile`.
     """
     PREPARE.apply(module, name)
-    _mark_unaliased(module)
+    mark_unaliased(module)
     BUFFERIZE.apply(module, name)
     outline(module)
     assertions.number(module)
@@ -94,7 +94,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> None:
     assertions.rewrite_aborts(module)
 
 
-def _mark_unaliased(module: ir.Module) -> None:
+def mark_unaliased(module: ir.Module) -> None:
     """Says that the results of tm_tensor operations alias nothing.
 
     `tm-tensor-bufferize` gives each of them memory of its own, but does not put that in the IR, and

@@ -83,7 +83,9 @@ def _used_from_outside(operation: ir.Operation) -> list[ir.Value]:
     def visit(inner: ir.Operation) -> ir.WalkResult:
         own_blocks.extend(block for region in inner.regions for block in region)
         for value in inner.operands:
-            block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+            block = (
+                value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+            )
             if block not in own_blocks and value not in used:
                 used.append(value)
         return ir.WalkResult.ADVANCE

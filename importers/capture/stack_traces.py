@@ -1,0 +1,42 @@
+"""Makes `torch.export` record the user's whole call stack for each operator."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import traceback
+from collections.abc import Iterator
+from unittest import mock
+
+import torch
+import torch.fx.proxy
+
+from unmess.core.user_source import is_users
+
+_LAYERS = os.path.join(os.path.dirname(torch.__file__), "nn", "modules") + os.sep
+
+
+@contextlib.contextmanager
+def whole_stacks(caller: str) -> Iterator[None]:
+    """While it lasts, traced nodes keep every user frame below the file `caller`.
+
+    By default the tracer keeps only frames of functions called `forward`: a model that is a plain
+    function has no source lines at all, and a helper that a module calls has none of its own.
+    """
+
+    def keep(_tracer, stack: traceback.StackSummary) -> traceback.StackSummary:
+        start = max(
+            (index + 1 for index, frame in enumerate(stack) if frame.filename == caller), default=0
+        )
+        frames = [frame for frame in stack[start:] if _is_interesting(frame)]
+        return traceback.StackSummary.from_list(frames)
+
+    with mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", keep):
+        yield
+
+
+def _is_interesting(frame: traceback.FrameSummary) -> bool:
+    """The user's code, and the forward of PyTorch's own layers that it calls."""
+    if is_users(frame.filename):
+        return True
+    return frame.name == "forward" and frame.filename.startswith(_LAYERS)

@@ -1,0 +1,128 @@
+"""The reference runner: memory, threads, run-time checks."""
+
+import gc
+import threading
+
+import psutil
+import pytest
+import torch
+
+import unmess
+
+
+def resident_mb() -> float:
+    gc.collect()
+    return psutil.Process().memory_info().rss / 2**20
+
+
+def test_results_own_their_memory_after_the_executable_is_gone():
+    x = torch.randn(1000)
+    run = unmess.load(unmess.capture(lambda x: (x + 1, x * 2), (x,)), on="reference")
+    first, second = run(x)
+    del run
+    gc.collect()
+    torch.randn(10_000)
+    assert torch.equal(first, x + 1)
+    assert torch.equal(second, x * 2)
+
+
+def test_calls_do_not_leak():
+    """200 calls with 1 MB buffers; one that is lost at each call would be 200 MB."""
+
+    def function(x):
+        y = torch.softmax(x, dim=-1)
+        return y.t().contiguous() @ x[:, :8], y
+
+    x = torch.randn(512, 512)
+    run = unmess.load(unmess.capture(function, (x,)), on="reference")
+    for _ in range(3):
+        run(x)
+    before = resident_mb()
+    for _ in range(200):
+        run(x)
+    assert resident_mb() - before < 20
+
+
+def test_dynamic_shapes_and_control_flow_do_not_leak():
+    def function(x):
+        return torch.sort(x.cumsum(0), dim=0)[0] * 2
+
+    rows = torch.export.Dim("rows", min=2, max=4096)
+    program = unmess.capture(function, (torch.randn(8, 64),), dynamic_shapes=({0: rows},))
+    run = unmess.load(program, on="reference")
+    torch.testing.assert_close(run(torch.ones(5, 64)), function(torch.ones(5, 64)))
+    before = resident_mb()
+    for rows in range(100):
+        run(torch.randn(500 + rows, 64))
+    assert resident_mb() - before < 20
+
+
+def test_dropping_executables_gives_their_memory_back():
+    x = torch.randn(4, 4)
+    program = unmess.capture(torch.nn.Linear(4, 4), (x,))
+    for _ in range(3):
+        unmess.load(program, on="reference")(x)
+    before = resident_mb()
+    for _ in range(30):
+        unmess.load(program, on="reference")(x)
+    assert resident_mb() - before < 30
+
+
+def embed(tokens, table):
+    return torch.nn.functional.embedding(tokens, table) * 2
+
+
+def test_index_out_of_range_is_an_error_with_the_users_line():
+    table = torch.randn(10, 4)
+    program = unmess.capture(embed, (torch.tensor([1, 2]), table))
+    run = unmess.load(program, on="reference")
+    with pytest.raises(unmess.Error, match="index must be smaller than dim size") as caught:
+        run(torch.tensor([1, 10]), table)
+    assert caught.value.stage == "run"
+    line = embed.__code__.co_firstlineno + 1
+    assert caught.value.where == f"{__file__}:{line}"
+    tokens = torch.tensor([9, 0])
+    assert torch.equal(run(tokens, table), embed(tokens, table)), "the process goes on working"
+
+
+def test_eight_threads_on_one_executable():
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Softmax(-1)).eval()
+    run = unmess.load(unmess.capture(model, (torch.randn(16, 64),)), on="reference")
+    wrong = []
+
+    def work(seed):
+        generator = torch.Generator().manual_seed(seed)
+        for _ in range(20):
+            x = torch.randn(16, 64, generator=generator)
+            with torch.no_grad():
+                if not torch.allclose(run(x), model(x), atol=1e-6):
+                    wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_checks_failure_stays_in_its_thread():
+    table = torch.randn(10, 4)
+    run = unmess.load(unmess.capture(embed, (torch.tensor([1, 2]), table)), on="reference")
+    failed, passed = [], []
+
+    def work(number):
+        for _ in range(50):
+            try:
+                run(torch.tensor([number, 10 if number % 2 else 9]), table)
+                passed.append(number)
+            except unmess.Error:
+                failed.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(failed) == {1, 3} and len(failed) == 100
+    assert set(passed) == {0, 2} and len(passed) == 100

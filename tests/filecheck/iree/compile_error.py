@@ -1,0 +1,27 @@
+# RUN: %python %s | filecheck %s
+
+# IREE's own diagnostics come back as one error with a reproducer that names the command.
+
+from pipelines.iree.compiler import compile_module
+from pipelines.iree.targets import TARGETS
+
+from unmess import Error
+
+TEXT = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.softmax dimension(3) ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32> loc("user.py":7:0)
+  return %0 : tensor<4xf32>
+}
+"""
+
+try:
+    compile_module(TEXT, TARGETS["iree-cpu"].options, "broken")
+except Error as error:
+    print(error)
+    print(open(error.repro).readline())
+
+# CHECK:      compile: IREE does not compile the module: 'linalg.softmax' op incorrect dimension specified
+# CHECK-NEXT:   at: user.py:7
+# CHECK-NEXT:   hint:
+# CHECK-NEXT:   repro: {{.*}}broken-iree{{.*}}.mlir
+# CHECK-NEXT: // iree-compile {{.*}}--iree-hal-local-target-device-backends=llvm-cpu

@@ -1,0 +1,17 @@
+# RUN: unmess import %s:model --to linalg | filecheck %s
+
+# Names and the binding of weights survive to linalg.
+
+import torch
+
+# CHECK-LABEL: func.func @main(
+# CHECK-SAME:    %x: tensor<2x4xf32> {unmess.input = "x"}
+# CHECK-SAME:    %weight: tensor<3x4xf32> {unmess.weight = "weight"}
+# CHECK-SAME:    %bias: tensor<3xf32> {unmess.weight = "bias"}
+# CHECK:         linalg.transpose ins(%weight
+# CHECK:         linalg.matmul ins(%x,
+# CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %bias
+
+
+def model():
+    return torch.nn.Linear(4, 3), (torch.randn(2, 4),)

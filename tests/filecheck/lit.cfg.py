@@ -1,0 +1,36 @@
+"""lit configuration: `lit -v tests/filecheck`, in the project's environment."""
+
+# ruff: noqa: F821 -- lit defines `config` before it reads this file.
+
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+import lit.formats
+
+ROOT = Path(__file__).resolve().parents[2]
+
+config.name = "unmess"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".py"]
+config.excludes = ["lit.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(tempfile.gettempdir(), f"unmess-lit-{os.getuid()}")
+
+# The tools of this checkout, whether or not they are on the PATH.
+python = shlex.quote(sys.executable)
+config.substitutions += [
+    (r"\bunmess-opt\b", f"{python} -m pipelines.opt"),
+    (r"\bunmess import\b", f"{python} -m unmess import"),
+    (r"%python", python),
+]
+config.environment["PYTHONPATH"] = str(ROOT)
+config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+config.environment["UNMESS_CACHE"] = os.path.join(config.test_exec_root, "cache")
+# One thread per tool: lit runs several tests at once.
+config.environment["OMP_NUM_THREADS"] = "1"
+for name in ("HOME", "XDG_CACHE_HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
