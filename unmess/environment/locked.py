@@ -125,7 +125,9 @@ def read_requirements(text: str) -> Requirements:
                 raise LockError(f"requirements.lock:{number}: not a hash-pinned wheel: {line!r}")
             name = canonicalize_name(match[1])
             if name in wheels or name != match[1]:
-                raise LockError(f"requirements.lock:{number}: {match[1]}: listed twice, or odd name")
+                raise LockError(
+                    f"requirements.lock:{number}: {match[1]}: listed twice, or odd name"
+                )
             wheels[name] = Wheel(name, match[2], match[3])
     return Requirements(wheels, digest)
 
@@ -183,7 +185,9 @@ def disagreements(manifest_text: str, pixi_lock_text: str, requirements_text: st
         digest = hashlib.sha256(pixi_lock_text.encode()).hexdigest()
         found = []
         if digest != requirements.pixi_lock_digest:
-            found.append("pixi.lock: changed since requirements.lock was made from the same pixi.toml")
+            found.append(
+                "pixi.lock: changed since requirements.lock was made from the same pixi.toml"
+            )
         pixi_lock = read_pixi_lock(pixi_lock_text)
     except LockError as error:
         return [str(error)]
@@ -324,7 +328,9 @@ def installed_disagreements(
         elif here.version != wheel.version:
             yield f"{name}: {wheel.version} is locked, {here.version} is installed"
         else:
-            if _normal_requirements(here.requires_dist) != _normal_requirements(wheel.requires_dist):
+            if _normal_requirements(here.requires_dist) != _normal_requirements(
+                wheel.requires_dist
+            ):
                 yield f"{name}: pixi.lock's requires_dist is not what the wheel says"
             if SpecifierSet(here.requires_python) != SpecifierSet(wheel.requires_python):
                 yield f"{name}: pixi.lock's requires_python is not what the wheel says"

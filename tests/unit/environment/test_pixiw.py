@@ -1,0 +1,683 @@
+"""`pixiw` on a tiny project of its own: two wheels made here, and no network."""
+
+import ast
+import errno
+import hashlib
+import http.server
+import importlib.machinery
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def pixiw():
+    """pixiw as a module."""
+    loader = importlib.machinery.SourceFileLoader("pixiw", str(ROOT / "pixiw"))
+    spec = importlib.util.spec_from_loader("pixiw", loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    try:
+        loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
+    return module
+
+
+def make_wheel(folder: Path, name: str, version: str, value: str = "") -> tuple[str, str]:
+    """Write a wheel with one module, whose VALUE is `value`; its pin and its digest."""
+    about = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}.py": f"VALUE = {value or version!r}\n",
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{about}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{about}/RECORD"])
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, text in files.items():
+            archive.writestr(zipfile.ZipInfo(file), text)
+    return f"{name}=={version}", hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+TASKS = """
+[tasks]
+hello = "python -c 'import first; print(first.VALUE)'"
+args = "python -c 'import sys; print(sys.argv[1:])'"
+both = "echo one && echo two"
+listed = { cmd = ["python", "-c", "print('a  b')"] }
+where = { cmd = "pwd", cwd = "sub", env = { SHADE = "$HOME/x" } }
+shade = { cmd = "echo $SHADE", env = { SHADE = "deep $TINT" } }
+three = { cmd = "echo three", depends-on = ["both", { task = "listed" }] }
+twice = { depends-on = ["three", "both", "hello"] }
+short = ["both", "listed"]
+fails = "exit 7"
+stops = { cmd = "echo never", depends-on = ["fails"] }
+"""
+
+
+class Project:
+    """A checkout with pixiw, a manifest and the locks, and the folder its wheels come from."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "check out"
+        self.index = folder / "index"
+        self.root.mkdir(parents=True)
+        (self.root / "sub").mkdir()
+        shutil.copy(ROOT / "pixiw", self.root / "pixiw")
+        self.manifest(TASKS)
+        self.wheels = {}
+        self.add("first", "1.0")
+        self.add("second", "1.0")
+        python = folder / "bin" / "python3.11"
+        python.parent.mkdir()
+        python.symlink_to(Path(sys.base_prefix, "bin", "python3.11"))
+        self.environment = {
+            "HOME": str(folder),
+            "PATH": f"{python.parent}:/usr/bin:/bin",
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": str(self.index),
+            "PIP_CACHE_DIR": str(folder / "cache"),
+        }
+
+    def manifest(self, tasks: str, index_url: str = "") -> None:
+        head = f'[pypi-options]\nindex-url = "{index_url}"\n' if index_url else ""
+        (self.root / "pixi.toml").write_text(head + tasks)
+
+    def add(self, name: str, version: str, value: str = "", index: Path | None = None) -> None:
+        """Make a wheel and lock it."""
+        pin, digest = make_wheel(index or self.index, name, version, value)
+        self.wheels[name] = (pin, digest)
+        self.lock()
+
+    def lock(self) -> None:
+        lines = [f"{pin} --hash=sha256:{digest}\n" for pin, digest in self.wheels.values()]
+        (self.root / "requirements.lock").write_text("# made by a test\n" + "".join(lines))
+        records = [
+            f"- pypi: ./wheelhouse/{pin.replace('==', '-')}-py3-none-any.whl\n  sha256: {digest}\n"
+            for pin, digest in self.wheels.values()
+        ]
+        conda = "- conda: https://example.invalid/python-3.11.0-0.conda\n  sha256: 00\n"
+        (self.root / "pixi.lock").write_text("packages:\n" + conda + "".join(records))
+
+    def start(self, *arguments: str, **options) -> subprocess.Popen:
+        return subprocess.Popen(
+            ["python3.11", str(self.root / "pixiw"), *arguments],
+            executable=self.environment["PATH"].partition(":")[0] + "/python3.11",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **{"env": self.environment, "cwd": self.root, **options},
+        )
+
+    def call(self, *arguments: str, **options) -> subprocess.CompletedProcess:
+        process = self.start(*arguments, **options)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    @property
+    def stamp(self) -> Path:
+        return self.root / ".venv" / "pixiw.stamp"
+
+    def value(self, name: str) -> str:
+        """VALUE of an installed module, as text; what it says instead where there is none."""
+        done = self.call("run", "python", "-c", f"import {name}; print({name}.VALUE)")
+        return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+
+def error_line(done: subprocess.CompletedProcess) -> str:
+    """The one error line of a call that failed, which is its last."""
+    lines = done.stderr.splitlines()
+    errors = [line for line in lines if "error" in line.lower()]
+    assert done.returncode != 0
+    assert errors == lines[-1:], done.stderr
+    assert re.fullmatch(r"pixiw: error: .+ \(.+\)", errors[0]), done.stderr
+    return errors[0]
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory):
+    """A project whose environment is set up; its users leave it as it is."""
+    project = Project(tmp_path_factory.mktemp("ready"))
+    done = project.call("run", "true")
+    assert done.returncode == 0, done.stderr
+    return project
+
+
+class Server:
+    """A package index on this machine; `gate` holds back the file of one wheel."""
+
+    def __init__(self, folder: Path) -> None:
+        self.asked = threading.Event()
+        self.gate = threading.Event()
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                parts = [part for part in self.path.split("/") if part]
+                if parts[0] == "simple":
+                    names = [p.name for p in folder.glob(f"{parts[1]}-*.whl")]
+                    body = "".join(f'<a href="/files/{n}">{n}</a>' for n in names).encode()
+                    kind = "text/html"
+                else:
+                    name = parts[1].replace("%2B", "+")
+                    if name.startswith("second"):
+                        server.asked.set()
+                        server.gate.wait(60)
+                    body, kind = (folder / name).read_bytes(), "application/octet-stream"
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}/simple"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.gate.set()
+        self.http.shutdown()
+        self.http.server_close()
+
+
+@pytest.fixture
+def server(project):
+    server = Server(project.index)
+    project.environment.update(PIP_INDEX_URL=server.url, NO_PROXY="127.0.0.1")
+    del project.environment["PIP_NO_INDEX"], project.environment["PIP_FIND_LINKS"]
+    yield server
+    server.close()
+
+
+# Setting up.
+
+
+def test_life_of_an_environment(project):
+    done = project.call("run", "hello")
+    assert (done.returncode, done.stdout) == (0, "1.0\n"), done.stderr
+    assert "setting up" in done.stderr and "ready after" in done.stderr
+    assert project.value("second") == "1.0"
+
+    # A second start finds it finished, with no package source in reach.
+    project.environment["PIP_FIND_LINKS"] = "/nowhere"
+    done = project.call("run", "hello")
+    assert (done.stdout, done.stderr) == ("1.0\n", "")
+
+    # A changed lock: one wheel is newer, one is gone, one is there in another build.
+    project.environment["PIP_FIND_LINKS"] = str(project.index)
+    project.add("third", "2.0", "old")
+    assert project.value("third") == "old"
+    project.add("first", "1.1")
+    project.add("third", "2.0", "new")
+    del project.wheels["second"]
+    project.lock()
+    assert project.value("first") == "1.1"
+    assert project.value("third") == "new"
+    assert "No module named 'second'" in project.value("second")
+
+    # A Python that has gone, and a checkout that has moved: both are made anew.
+    (project.root / ".venv/bin/python3.11").unlink()
+    assert project.value("first") == "1.1"
+    moved = project.root.rename(project.root.parent / "moved")
+    project.root = moved
+    done = project.call("run", "python", "-c", "import sys; print(sys.prefix)")
+    assert done.stdout == f"{moved}/.venv\n"
+    assert "for the first time" in done.stderr
+    assert project.value("first") == "1.1"
+
+
+def test_the_checkout_can_be_imported(ready):
+    (ready.root / "ofthecheckout.py").write_text("")
+    done = ready.call("run", "python", "-I", "-c", "import ofthecheckout", cwd="/")
+    assert done.returncode == 0, done.stderr
+    script = (ready.root / ".venv/bin/unmess").read_text()
+    assert "sys.exit(main())" in script
+    # The project has no unmess package: the hook of the .pth file is silent about that.
+    done = ready.call("run", "python", "-c", "pass")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_killed_set_up_resumes(project, server):
+    process = project.start("run", "hello")
+    assert server.asked.wait(60)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
+    assert (project.root / ".venv").exists() and not project.stamp.exists()
+
+    # The pip it had started still runs, and is waited for.
+    again = project.start("run", "hello")
+    assert "waiting" in again.stderr.readline()
+    server.gate.set()
+    out, err = again.communicate(timeout=120)
+    assert (again.returncode, out) == (0, "1.0\n"), err
+    assert "in line" in err and "for the first time" not in err
+
+
+def test_an_unfinished_installation_is_made_good(project):
+    project.call("run", "true")
+    # What pip leaves when it is killed while it copies a wheel's files.
+    about = next(project.root.glob(".venv/lib/*/site-packages/first-1.0.dist-info"))
+    (about / "INSTALLER").unlink()
+    (about.parent / "first.py").unlink()
+    project.stamp.unlink()
+    assert project.value("first") == "1.0"
+    assert (about / "INSTALLER").exists()
+
+
+def test_two_at_once(project, server):
+    first = project.start("run", "hello")
+    assert server.asked.wait(60)
+    second = project.start("run", "hello")
+    assert "waiting" in second.stderr.readline()
+    server.gate.set()
+    for process in (first, second):
+        out, err = process.communicate(timeout=120)
+        assert (process.returncode, out) == (0, "1.0\n"), err
+    # Only the first one did the work.
+    assert "installing" not in err
+
+
+def test_local_versions_come_from_the_manifests_index(project, tmp_path):
+    server = Server(tmp_path / "elsewhere")
+    try:
+        project.manifest(TASKS, server.url)
+        project.add("first", "1.0+cpu", index=tmp_path / "elsewhere")
+        # No index of its own, as pip's option would be ignored beside it.
+        del project.environment["PIP_NO_INDEX"]
+        project.environment["PIP_INDEX_URL"] = f"file://{tmp_path}/none"
+        done = project.call("run", "hello")
+    finally:
+        server.close()
+    assert (done.returncode, done.stdout) == (0, "1.0+cpu\n"), done.stderr
+    assert "do not have first==1.0+cpu" in done.stderr
+
+
+# Failing.
+
+
+def test_a_wrong_hash(project):
+    pin, _ = project.wheels["first"]
+    project.wheels["first"] = (pin, "0" * 64)
+    project.lock()
+    done = project.call("run", "hello")
+    assert "first==1.0 does not have the hash that is locked" in error_line(done)
+    log = re.search(r"pip's output is in (.*)\)", done.stderr)[1]
+    assert "0" * 64 in Path(log).read_text()
+    assert not project.stamp.exists()
+
+
+def test_no_network(project):
+    del project.environment["PIP_NO_INDEX"], project.environment["PIP_FIND_LINKS"]
+    # Port 9 of this machine: nothing listens there.
+    project.environment.update(PIP_INDEX_URL="http://127.0.0.1:9/simple", NO_PROXY="127.0.0.1")
+    assert "pip cannot reach its package index" in error_line(project.call("run", "hello"))
+    assert not project.stamp.exists()
+
+
+def test_a_wheel_that_no_source_has(project):
+    project.wheels["first"] = ("first==9.9", "0" * 64)
+    project.lock()
+    assert "do not have first==9.9" in error_line(project.call("run", "hello"))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 4 MB; in a namespace of its own where the machine lets us mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no permission to mount a disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk(small_disk):
+    project = Project(small_disk)
+    assert "the disk is full" in error_line(project.call("run", "hello"))
+    assert not project.stamp.exists()
+
+
+def test_a_limit_on_file_size(project):
+    resource = pytest.importorskip("resource")
+    done = project.call(
+        "run",
+        "hello",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )
+    assert "the disk is full" in error_line(done)
+
+
+def test_a_read_only_checkout(small_disk):
+    project = Project(small_disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    line = error_line(project.call("run", "hello"))
+    assert "cannot be written" in line and "checkout that you can write to" in line
+
+
+def test_a_read_only_checkout_that_is_set_up(ready):
+    before = {path for path in ready.root.rglob("*") if ".venv" not in path.parts}
+    mode = ready.root.stat().st_mode
+    ready.root.chmod(0o555)
+    try:
+        assert ready.call("run", "hello").stdout == "1.0\n"
+    finally:
+        ready.root.chmod(mode)
+    assert before == {path for path in ready.root.rglob("*") if ".venv" not in path.parts}
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("ERROR: Could not install: [Errno 28] No space left on device\n", "the disk is full"),
+        ("OSError: [Errno 122] Disk quota exceeded: '/x'\n", "the disk is full"),
+        ("[Errno 30] Read-only file system: '/x'\n", "no permission to write"),
+        ("[Errno 13] Permission denied: '/x/y'\n", "no permission to write"),
+        ("WARNING: Retrying after connection broken by 'X'\nERROR: x\n", "cannot reach"),
+        ("ERROR: No matching distribution found for a==1\n", "do not have a==1"),
+        ("Errno 28 after connection broken by X: No space left on device", "the disk is full"),
+    ],
+)
+def test_what_pip_says_is_explained(pixiw, text, cause):
+    failure = pixiw.explain_output(text, "/the/log")
+    assert cause in failure.line and "/the/log" in failure.line
+
+
+def test_what_pip_says_is_quoted_where_it_is_unknown(pixiw):
+    assert pixiw.explain_output("ERROR: something new\n", "/the/log") is None
+    assert pixiw.last_error(["ERROR: something new\n", "more\n"]) == "ERROR: something new"
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EROFS, "/x cannot be written"),
+        (errno.EACCES, "/x cannot be written"),
+        (errno.EIO, "Input/output error: /x"),
+    ],
+)
+def test_what_the_system_says_is_explained(pixiw, code, cause):
+    assert cause in pixiw.explain_os_error("/", OSError(code, os.strerror(code), "/x")).line
+
+
+# Other Pythons.
+
+OTHER = "import runpy, sys; sys.version_info = (3, 9, 1, 'final', 0); sys.argv = sys.argv[1:];"
+OTHER += "runpy.run_path(sys.argv[0], run_name='__main__')"
+
+
+def test_another_python(project):
+    command = [sys.executable, "-c", OTHER, str(project.root / "pixiw"), "run", "hello"]
+    environment = {**project.environment, "PATH": "/nowhere"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert "needs Python 3.11, and was started by 3.9" in error_line(done)
+
+
+def test_another_python_finds_the_right_one(ready):
+    command = [sys.executable, "-c", OTHER, str(ready.root / "pixiw"), "run", "args", "a b"]
+    done = subprocess.run(command, env=ready.environment, capture_output=True, text=True)
+    assert done.stdout == "['a b']\n", done.stderr
+
+
+def test_another_python_and_a_shim_that_is_none(project, tmp_path):
+    shim = tmp_path / "shims" / "python3.11"
+    shim.parent.mkdir()
+    shim.write_text("#!/bin/sh\necho 'not installed' >&2; exit 127\n")
+    shim.chmod(0o755)
+    command = [sys.executable, "-c", OTHER, str(project.root / "pixiw"), "run", "hello"]
+    environment = {**project.environment, "PATH": f"{shim.parent}:/usr/bin:/bin"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert "needs Python 3.11" in error_line(done)
+
+
+def test_older_pythons_can_read_the_file():
+    ast.parse((ROOT / "pixiw").read_text(), feature_version=(3, 7))
+
+
+# Running.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "out"),
+    [
+        (["args", "a b", "$HOME", "-x"], 0, "['a b', '$HOME', '-x']\n"),
+        (["both", "a b"], 0, "one\ntwo a b\n"),
+        (["listed"], 0, "a  b\n"),
+        (["three"], 0, "one\ntwo\na  b\nthree\n"),
+        (["twice"], 0, "one\ntwo\na  b\nthree\n1.0\n"),
+        (["short"], 0, "one\ntwo\na  b\n"),
+        (["three", "extra"], 0, "one\ntwo\na  b\nthree extra\n"),
+        (["shade"], 0, "deep blue\n"),
+        (["fails"], 7, ""),
+        (["stops"], 7, ""),
+        (["sh", "-c", "exit 5"], 5, ""),
+        (["exit 6"], 6, ""),
+        (["sh", "-c", "kill -TERM $$"], -15, ""),
+        (["echo", "a b"], 0, "a b\n"),
+        (["printenv", "VIRTUAL_ENV", "PIXI_PROJECT_ROOT"], 0, "{root}/.venv\n{root}\n"),
+        (["sh", "-c", "command -v python"], 0, "{root}/.venv/bin/python\n"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_tasks_and_commands(ready, arguments, status, out):
+    environment = {**ready.environment, "TINT": "blue", "PYTHONHOME": "/nowhere"}
+    # pixiw's own Python must start, so that variable is for it to remove.
+    done = ready.call(
+        "run", *arguments, env={k: v for k, v in environment.items() if k != "PYTHONHOME"}
+    )
+    assert (done.returncode, done.stdout) == (status, out.format(root=ready.root)), done.stderr
+
+
+def test_where_tasks_and_commands_run(ready):
+    sub = ready.root / "sub"
+    # A task runs in the folder it names, else at the root; a command where it was started.
+    assert ready.call("run", "where", cwd="/").stdout == f"{sub}\n"
+    assert ready.call("run", "pwd", cwd=sub).stdout == f"{sub}\n"
+    done = ready.call("run", "args", cwd=sub)
+    assert (done.returncode, done.stdout) == (0, "[]\n")
+
+
+def test_a_failing_dependency_is_named(ready):
+    done = ready.call("run", "stops")
+    assert "task fails failed with exit status 7" in done.stderr
+    assert "never" not in done.stdout
+
+
+def test_a_signal_reaches_a_dependency(ready):
+    ready_line = "import os, sys, time; print('up', flush=True); time.sleep(60)"
+    manifest = (ready.root / "pixi.toml").read_text()
+    tasks = f'\nsleeps = {{ cmd = ["python", "-c", "{ready_line}"] }}\n'
+    tasks += 'waits = { cmd = "echo never", depends-on = ["sleeps"] }\n'
+    (ready.root / "pixi.toml").write_text(manifest + tasks)
+    try:
+        process = ready.start("run", "waits")
+        assert process.stdout.readline() == "up\n"
+        os.kill(process.pid, signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    finally:
+        (ready.root / "pixi.toml").write_text(manifest)
+    assert (process.returncode, out) == (128 + signal.SIGTERM, ""), err
+
+
+def test_an_unknown_task(ready):
+    done = ready.call("run", "helo")
+    assert "no task and no command is called helo (did you mean hello?)" in error_line(done)
+    assert done.returncode == 127
+
+
+@pytest.mark.parametrize(
+    ("tasks", "cause"),
+    [
+        ({"a": {"depends-on": ["b"]}, "b": {"depends-on": ["a"]}}, "depends on itself"),
+        ({"a": {"depends-on": ["b"]}}, "depends on b, which is no task"),
+    ],
+)
+def test_dependencies_that_cannot_be(pixiw, tasks, cause):
+    with pytest.raises(pixiw.Failure, match=cause):
+        pixiw.order(tasks, "a", [], [])
+
+
+@pytest.mark.parametrize("arguments", [[], ["run"], ["walk"], ["run", "-e", "x"], ["shell", "x"]])
+def test_usage(ready, arguments):
+    done = ready.call(*arguments)
+    assert done.returncode == 2
+    assert "usage" in error_line(done)
+
+
+def test_help(ready):
+    done = ready.call("--help")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "./pixiw shell" in done.stdout and "  hello" in done.stdout
+
+
+def test_a_manifest_that_cannot_be_read(ready):
+    manifest = (ready.root / "pixi.toml").read_text()
+    (ready.root / "pixi.toml").write_text("[tasks\n")
+    try:
+        line = error_line(ready.call("run", "hello"))
+    finally:
+        (ready.root / "pixi.toml").write_text(manifest)
+    assert "pixi.toml cannot be read" in line
+
+
+def test_a_shell(ready):
+    environment = {**ready.environment, "SHELL": "/bin/bash"}
+    process = ready.start("shell", env=environment)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    rc = (ready.root / ".venv/pixiw.bashrc").read_text()
+    assert f'. "{ready.root}/.venv/bin/activate"' in rc
+    done = subprocess.run(
+        ["/bin/bash", "-c", f'. "{ready.root}/.venv/pixiw.bashrc"; command -v python'],
+        env=ready.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == f"{ready.root}/.venv/bin/python\n"
+
+
+# wheelhouse/, and pixi.
+
+
+@pytest.fixture
+def pixi(project):
+    """A pixi that only tells what it was asked."""
+    program = Path(project.environment["PATH"].partition(":")[0], "pixi")
+    program.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 3\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_where_pixi_is_it_takes_over(project, pixi):
+    done = project.call("run", "hello", "a b", "--flag")
+    manifest = str(project.root / "pixi.toml")
+    asked = ["run", "--manifest-path", manifest, "--frozen", "hello", "a b", "--flag"]
+    assert (done.returncode, done.stdout.splitlines()) == (3, asked), done.stderr
+    wheelhouse = project.root / "wheelhouse"
+    assert {path.name for path in wheelhouse.glob("*.whl")} == {
+        "first-1.0-py3-none-any.whl",
+        "second-1.0-py3-none-any.whl",
+    }
+    assert not (project.root / ".venv").exists()
+
+    # From then on, without a package source and without a word.
+    project.environment["PIP_FIND_LINKS"] = "/nowhere"
+    done = project.call("shell")
+    assert done.stdout.splitlines() == ["shell", "--manifest-path", manifest, "--frozen"]
+    assert done.stderr == ""
+
+    # A file that is not what is locked is replaced.
+    project.environment["PIP_FIND_LINKS"] = str(project.index)
+    wheel = wheelhouse / "first-1.0-py3-none-any.whl"
+    right = wheel.read_bytes()
+    wheel.write_bytes(b"wrong")
+    assert "fetching 1 wheels" in project.call("run", "hello").stderr
+    assert wheel.read_bytes() == right
+
+
+def test_a_fetch_resumes_and_serves_the_set_up(project):
+    wheelhouse = project.root / "wheelhouse"
+    wheelhouse.mkdir()
+    shutil.copy(project.index / "first-1.0-py3-none-any.whl", wheelhouse)
+    done = project.call("fetch")
+    assert done.returncode == 0, done.stderr
+    assert "fetching 1 wheels" in done.stderr
+    assert "has all 2 wheels" in project.call("fetch").stderr
+    # Now the environment needs no source at all.
+    project.environment.update(PIP_FIND_LINKS="/nowhere", PIP_INDEX_URL="http://127.0.0.1:9/")
+    assert project.call("run", "hello").stdout == "1.0\n"
+
+
+def test_a_fetch_refuses_a_wrong_file(project, pixi):
+    make_wheel(project.index, "first", "1.0", "other")
+    done = project.call("run", "hello")
+    assert "first==1.0 does not have the hash that is locked" in error_line(done)
+    assert done.stdout == ""
+
+
+def test_activation_links_where_it_is_needed(tmp_path):
+    # The link is left to pixiw, here one that only tells that it was called.
+    prefix = tmp_path / "prefix"
+    site_packages = prefix / "lib/python3.11/site-packages"
+    site_packages.mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    (prefix / "bin/python").symlink_to(sys.executable)
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "pixiw").write_text("print('linked')")
+    environment = {"CONDA_PREFIX": str(prefix), "PIXI_PROJECT_ROOT": str(root)}
+
+    def activate() -> str:
+        command = ["/bin/sh", "-eu", str(ROOT / "tools/activate.sh")]
+        return subprocess.run(command, env=environment, capture_output=True, text=True).stdout
+
+    pth = site_packages / "unmess.pth"
+    assert activate() == "linked\n"
+    pth.write_text("/another/root\nimport sys\n")
+    assert activate() == "linked\n"
+    pth.write_text(f"{root}\nimport sys\n")
+    assert activate() == ""
+    os.utime(pth, (1, 1))
+    assert activate() == "linked\n"
+
+
+def test_link(pixiw, tmp_path):
+    prefix = tmp_path / "the prefix"
+    site_packages = prefix / "lib/python3.11/site-packages"
+    tool = site_packages / "mlir/bin/mlir-opt"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("")
+    (prefix / "bin").mkdir()
+    pixiw.link("/the root", str(prefix))
+    pixiw.link("/the root", str(prefix))
+    assert (site_packages / "unmess.pth").read_text().splitlines()[0] == "/the root"
+    assert (prefix / "bin/mlir-opt").resolve() == tool
+    assert not (prefix / "bin/FileCheck").is_symlink()
+    assert os.access(prefix / "bin/unmess", os.X_OK)
