@@ -66,12 +66,13 @@ def find_source(model: str) -> Source:
 
 def list_models() -> list[Listed]:
     """The models that need no file of the user's, sorted by source and task."""
-    from importers.sources import torchvision
+    from importers.sources import huggingface, torchvision
 
     listed = [
         Listed(f"torchvision:{name}", "torchvision", torchvision.task(name))
         for name in torchvision.names()
     ]
+    listed += [Listed(f"hf:{name}", "hf", task) for name, task in huggingface.model_types().items()]
     return sorted(listed, key=lambda entry: (entry.source, entry.task, entry.model))
 
 
@@ -91,6 +92,7 @@ def _unknown(model: str, prefix: str | None, rest: str) -> Error:
     by_name: dict[str, list[str]] = {}
     for entry in list_models():
         by_name.setdefault(entry.model.partition(":")[2], []).append(entry.model)
-    meant = [string for name in nearest(model, by_name) for string in by_name[name]]
+    names = [model] if model in by_name else nearest(model, by_name)
+    meant = [string for name in names for string in by_name[name]]
     hint = f"did you mean {' or '.join(meant[:3])}?" if meant else f"a model string is {_FORMS}"
     return Error("source", f"unknown model {model!r}", hint=hint)

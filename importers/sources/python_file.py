@@ -229,9 +229,7 @@ def _from_factory(factory: Callable[[], Any], name: str, label: str) -> Source:
         returned = type(result).__name__
         if isinstance(result, tuple):
             returned = f"tuple of {len(result)}"
-        raise Error(
-            "source", f"the factory {name} returns a {returned}", where=where, hint=_FORMS
-        )
+        raise Error("source", f"the factory {name} returns a {returned}", where=where, hint=_FORMS)
     model, args, *rest = result
     if inspect.isclass(model) or not callable(model):
         kind = model.__name__ if inspect.isclass(model) else type(model).__name__

@@ -14,7 +14,6 @@ from importers.sources.random_weights import SEED, enliven, seeded
 from importers.sources.source import Source
 from importers.sources.suggest import did_you_mean
 from unmess.core.error import Error, first_line
-from unmess.core.user_source import user_line
 
 if TYPE_CHECKING:
     from torchvision.models import Weights
@@ -77,7 +76,6 @@ def find(name: str) -> Source:
             raise Error(
                 "source",
                 f"torchvision does not build {name}: {first_line(problem)}",
-                where=user_line(problem),
                 hint=None if weights is None else f"delete {_file(weights)}",
             ) from problem
         args = _example(name, weights)
