@@ -24,8 +24,6 @@ import rattler
 import yaml
 from packaging.utils import canonicalize_name
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from unmess.environment import locked
 
 PLATFORM = "linux-64"
@@ -65,7 +63,7 @@ def lock(root: Path, conda: Path | None) -> int:
     records = conda_records((conda or root / "pixi.lock").read_text())
     wheels = resolve(manifest)
     pixi_lock = render_pixi_lock(manifest, wheels, records)
-    requirements = render_requirements(wheels, pixi_lock)
+    requirements = render_requirements(manifest, wheels, pixi_lock)
     found = locked.disagreements((root / "pixi.toml").read_text(), pixi_lock, requirements)
     if found:
         raise locked.LockError("\nlock: ".join(["the result is not consistent:", *found]))
@@ -168,12 +166,15 @@ def render_pixi_lock(
         return path.read_text()
 
 
-def render_requirements(wheels: list[locked.Wheel], pixi_lock: str) -> str:
+def render_requirements(
+    manifest: locked.Manifest, wheels: list[locked.Wheel], pixi_lock: str
+) -> str:
     """The text of `requirements.lock`, for pip's `--require-hashes --no-deps`."""
     lines = [
         "# Made by tools/lock.py from pixi.toml, with pixi.lock: change pixi.toml and",
         "# run the task lock instead of editing this file.",
-        f"# sha256 of pixi.lock: {hashlib.sha256(pixi_lock.encode()).hexdigest()}",
+        f"# sha256 of pixi.toml's dependencies: {manifest.digest()}",
+        f"# sha256 of pixi.lock: {locked.sha256(pixi_lock)}",
         *(f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}" for wheel in wheels),
     ]
     return "\n".join(lines) + "\n"

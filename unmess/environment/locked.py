@@ -6,10 +6,11 @@ three as texts; `installed_disagreements` compares them with an environment.
 """
 
 import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -40,7 +41,7 @@ TARGET = {
 }
 
 _PIN = re.compile(r"([A-Za-z0-9._-]+)==(\S+) --hash=sha256:([0-9a-f]{64})")
-_DIGEST = re.compile(r"# sha256 of pixi\.lock: ([0-9a-f]{64})")
+_DIGEST = re.compile(r"# sha256 of (pixi\.toml's dependencies|pixi\.lock): ([0-9a-f]{64})")
 
 
 class LockError(Exception):
@@ -70,12 +71,17 @@ class Manifest:
     index_url: str
     find_links: tuple[str, ...]
 
+    def digest(self) -> str:
+        """The sha256 of all that the lock depends on, in hexadecimal."""
+        return sha256(json.dumps(asdict(self), sort_keys=True))
+
 
 @dataclass(frozen=True)
 class Requirements:
-    """What `requirements.lock` lists, and the digest of its `pixi.lock`."""
+    """What `requirements.lock` lists, and the digests of what it was made with."""
 
     wheels: Mapping[str, Wheel]
+    manifest_digest: str
     pixi_lock_digest: str
 
 
@@ -89,6 +95,11 @@ class PixiLock:
     platforms: tuple[str, ...]
     indexes: tuple[str, ...]
     find_links: tuple[str, ...]
+
+
+def sha256(text: str) -> str:
+    """The digest of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_manifest(text: str) -> Manifest:
@@ -115,10 +126,10 @@ def read_manifest(text: str) -> Manifest:
 def read_requirements(text: str) -> Requirements:
     """Parse `requirements.lock`: one `name==version --hash=sha256:…` a line."""
     wheels: dict[str, Wheel] = {}
-    digest = ""
+    digests: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if match := _DIGEST.fullmatch(line):
-            digest = match[1]
+            digests[match[1]] = match[2]
         elif line and not line.startswith("# "):
             match = _PIN.fullmatch(line)
             if not match:
@@ -129,19 +140,23 @@ def read_requirements(text: str) -> Requirements:
                     f"requirements.lock:{number}: {match[1]}: listed twice, or odd name"
                 )
             wheels[name] = Wheel(name, match[2], match[3])
-    return Requirements(wheels, digest)
+    return Requirements(
+        wheels, digests.get("pixi.toml's dependencies", ""), digests.get("pixi.lock", "")
+    )
 
 
 def read_pixi_lock(text: str) -> PixiLock:
     """Parse `pixi.lock`, format 7 with one environment."""
     try:
-        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        head, _, tail = text.partition("\npackages:\n")
+        data = _yaml(head)
+        records = [_yaml(chunk)[0] for chunk in re.split(r"(?m)^(?=- )", tail) if chunk]
         if data["version"] != 7:
             raise LockError(f"pixi.lock: format {data['version']}, not 7")
         environment = data["environments"]["default"]
         wheels: dict[str, Wheel] = {}
         conda: dict[str, str] = {}
-        for record in data["packages"]:
+        for record in records:
             if "pypi" in record:
                 wheel = _wheel(record)
                 wheels[wheel.name] = wheel
@@ -149,7 +164,7 @@ def read_pixi_lock(text: str) -> PixiLock:
                 name, version, _ = record["conda"].rsplit("/", 1)[1].rsplit("-", 2)
                 conda[name] = version
         selected = [next(iter(p.values())) for p in environment["packages"]["linux-64"]]
-        listed = [next(iter(record.values())) for record in data["packages"]]
+        listed = [next(iter(record.values())) for record in records]
         if sorted(selected) != sorted(listed) or len(wheels) + len(conda) != len(listed):
             raise LockError("pixi.lock: the environment and the records list different packages")
         return PixiLock(
@@ -162,6 +177,12 @@ def read_pixi_lock(text: str) -> PixiLock:
         )
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise LockError(f"pixi.lock: {' '.join(str(error).split()) or repr(error)}") from error
+
+
+# Record by record and remembered: the tests read thousands of locks that differ in one.
+@cache
+def _yaml(text: str) -> Any:
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def _wheel(record: Mapping[str, Any]) -> Wheel:
@@ -177,20 +198,19 @@ def _wheel(record: Mapping[str, Any]) -> Wheel:
 
 def disagreements(manifest_text: str, pixi_lock_text: str, requirements_text: str) -> list[str]:
     """Compare `pixi.toml`, `pixi.lock` and `requirements.lock`; one line a difference."""
+    found = []
     try:
         manifest = read_manifest(manifest_text)
         requirements = read_requirements(requirements_text)
-        # The digest covers what has no second witness: the conda records and
-        # the order and spelling of everything else.
-        digest = hashlib.sha256(pixi_lock_text.encode()).hexdigest()
-        found = []
-        if digest != requirements.pixi_lock_digest:
-            found.append(
-                "pixi.lock: changed since requirements.lock was made from the same pixi.toml"
-            )
+        # The digests cover what has no second witness: a pin that is needed
+        # anyway, the conda records, the spelling of everything else.
+        if requirements.manifest_digest != manifest.digest():
+            found.append("pixi.toml: its dependencies have changed since the locks were made")
+        if requirements.pixi_lock_digest != sha256(pixi_lock_text):
+            found.append("pixi.lock: has changed since it was made with requirements.lock")
         pixi_lock = read_pixi_lock(pixi_lock_text)
     except LockError as error:
-        return [str(error)]
+        return [*found, str(error)]
     found += _compare_workspace(manifest, pixi_lock)
     found += _compare_wheels(pixi_lock.wheels, requirements.wheels)
     for wheel in pixi_lock.wheels.values():

@@ -163,6 +163,25 @@ def ready(tmp_path_factory):
     return project
 
 
+@pytest.fixture(scope="module")
+def _used(tmp_path_factory):
+    project = Project(tmp_path_factory.mktemp("used"))
+    done = project.call("run", "true")
+    assert done.returncode == 0, done.stderr
+    return project
+
+
+@pytest.fixture
+def used(_used):
+    """A project that has an environment, but of some other lock."""
+    before = dict(_used.wheels), dict(_used.environment)
+    _used.stamp.unlink(missing_ok=True)
+    yield _used
+    _used.wheels, _used.environment = before
+    _used.manifest(TASKS)
+    _used.lock()
+
+
 class Server:
     """A package index on this machine; `gate` holds back the file of one wheel."""
 
@@ -205,12 +224,19 @@ class Server:
 
 
 @pytest.fixture
-def server(project):
-    server = Server(project.index)
-    project.environment.update(PIP_INDEX_URL=server.url, NO_PROXY="127.0.0.1")
-    del project.environment["PIP_NO_INDEX"], project.environment["PIP_FIND_LINKS"]
-    yield server
-    server.close()
+def serve():
+    """A function that serves a project's wheels to it from an index, with a gate."""
+    servers = []
+
+    def serve(project: Project) -> Server:
+        servers.append(Server(project.index))
+        project.environment.update(PIP_INDEX_URL=servers[-1].url, NO_PROXY="127.0.0.1")
+        del project.environment["PIP_NO_INDEX"], project.environment["PIP_FIND_LINKS"]
+        return servers[-1]
+
+    yield serve
+    for server in servers:
+        server.close()
 
 
 # Setting up.
@@ -261,7 +287,8 @@ def test_the_checkout_can_be_imported(ready):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_killed_set_up_resumes(project, server):
+def test_a_killed_set_up_resumes(project, serve):
+    server = serve(project)
     process = project.start("run", "hello")
     assert server.asked.wait(60)
     os.kill(process.pid, signal.SIGKILL)
@@ -279,21 +306,24 @@ def test_a_killed_set_up_resumes(project, server):
     assert "in line" in err and "for the first time" not in err
 
 
-def test_an_unfinished_installation_is_made_good(project):
-    project.call("run", "true")
+def test_an_unfinished_installation_is_made_good(used):
+    used.call("run", "true")
     # What pip leaves when it is killed while it copies a wheel's files.
-    about = next(project.root.glob(".venv/lib/*/site-packages/first-1.0.dist-info"))
+    about = next(used.root.glob(".venv/lib/*/site-packages/first-1.0.dist-info"))
     (about / "INSTALLER").unlink()
     (about.parent / "first.py").unlink()
-    project.stamp.unlink()
-    assert project.value("first") == "1.0"
+    used.stamp.unlink()
+    assert used.value("first") == "1.0"
     assert (about / "INSTALLER").exists()
 
 
-def test_two_at_once(project, server):
-    first = project.start("run", "hello")
+def test_two_at_once(used, serve):
+    # A new version of the wheel that the server holds back.
+    used.add("second", "2.0")
+    server = serve(used)
+    first = used.start("run", "hello")
     assert server.asked.wait(60)
-    second = project.start("run", "hello")
+    second = used.start("run", "hello")
     assert "waiting" in second.stderr.readline()
     server.gate.set()
     for process in (first, second):
@@ -303,47 +333,53 @@ def test_two_at_once(project, server):
     assert "installing" not in err
 
 
-def test_local_versions_come_from_the_manifests_index(project, tmp_path):
+def test_local_versions_come_from_the_manifests_index(used, tmp_path):
     server = Server(tmp_path / "elsewhere")
     try:
-        project.manifest(TASKS, server.url)
-        project.add("first", "1.0+cpu", index=tmp_path / "elsewhere")
+        used.manifest(TASKS, server.url)
+        used.add("first", "1.0+cpu", index=tmp_path / "elsewhere")
         # No index of its own, as pip's option would be ignored beside it.
-        del project.environment["PIP_NO_INDEX"]
-        project.environment["PIP_INDEX_URL"] = f"file://{tmp_path}/none"
-        done = project.call("run", "hello")
+        del used.environment["PIP_NO_INDEX"]
+        used.environment["PIP_INDEX_URL"] = f"file://{tmp_path}/none"
+        done = used.call("run", "hello")
     finally:
         server.close()
     assert (done.returncode, done.stdout) == (0, "1.0+cpu\n"), done.stderr
     assert "do not have first==1.0+cpu" in done.stderr
+    # Which is not what the plain version is, though pip would have it so.
+    used.environment.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(used.index))
+    used.add("first", "1.0")
+    assert used.value("first") == "1.0"
 
 
 # Failing.
 
 
-def test_a_wrong_hash(project):
-    pin, _ = project.wheels["first"]
-    project.wheels["first"] = (pin, "0" * 64)
-    project.lock()
-    done = project.call("run", "hello")
+def test_a_wrong_hash(used):
+    pin, _ = used.wheels["first"]
+    used.wheels["first"] = (pin, "0" * 64)
+    used.lock()
+    done = used.call("run", "hello")
     assert "first==1.0 does not have the hash that is locked" in error_line(done)
     log = re.search(r"pip's output is in (.*)\)", done.stderr)[1]
     assert "0" * 64 in Path(log).read_text()
-    assert not project.stamp.exists()
+    assert not used.stamp.exists()
 
 
-def test_no_network(project):
-    del project.environment["PIP_NO_INDEX"], project.environment["PIP_FIND_LINKS"]
+def test_no_network(used):
+    del used.environment["PIP_NO_INDEX"], used.environment["PIP_FIND_LINKS"]
+    used.wheels["first"] = ("first==9.8", "0" * 64)
+    used.lock()
     # Port 9 of this machine: nothing listens there.
-    project.environment.update(PIP_INDEX_URL="http://127.0.0.1:9/simple", NO_PROXY="127.0.0.1")
-    assert "pip cannot reach its package index" in error_line(project.call("run", "hello"))
-    assert not project.stamp.exists()
+    used.environment.update(PIP_INDEX_URL="http://127.0.0.1:9/simple", NO_PROXY="127.0.0.1")
+    assert "pip cannot reach its package index" in error_line(used.call("run", "hello"))
+    assert not used.stamp.exists()
 
 
-def test_a_wheel_that_no_source_has(project):
-    project.wheels["first"] = ("first==9.9", "0" * 64)
-    project.lock()
-    assert "do not have first==9.9" in error_line(project.call("run", "hello"))
+def test_a_wheel_that_no_source_has(used):
+    used.wheels["first"] = ("first==9.9", "0" * 64)
+    used.lock()
+    assert "do not have first==9.9" in error_line(used.call("run", "hello"))
 
 
 @pytest.fixture
