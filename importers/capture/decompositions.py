@@ -8,6 +8,7 @@ import warnings
 import torch
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
+from importers.capture.local_decompositions import NotLocal, decompose_locally
 from unmess.core.error import Error, first_line
 from unmess.core.user_source import user_line
 
@@ -24,11 +25,20 @@ def decompose(exported: torch.export.ExportedProgram) -> torch.export.ExportedPr
     Raises:
         Error: stage `capture`.
     """
+    with warnings.catch_warnings():
+        # PyTorch's own copying of pytree specs.
+        warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
+        try:
+            return decompose_locally(exported, decomposition_table())
+        except NotLocal:
+            return _decompose_whole(exported)
+
+
+def _decompose_whole(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """PyTorch's own way, which traces the program again."""
     # The table is copied, because run_decompositions takes entries out of the one it is given.
     try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", category=FutureWarning)
-            return exported.run_decompositions(dict(decomposition_table()))
+        return exported.run_decompositions(dict(decomposition_table()))
     except Exception as problem:
         raise Error(
             "capture",

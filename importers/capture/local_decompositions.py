@@ -1,0 +1,248 @@
+"""Decomposes a static program node by node, each distinct call once.
+
+`ExportedProgram.run_decompositions` traces the whole program again, twice: it is the largest part
+of an import. Where shapes are static and the only mutations are in-place operators on values that
+nothing else looks at, every node can be taken apart by itself, and equal calls (layers repeat)
+share one trace. Anything else is refused here, and `decompose` takes the general way.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher
+from torch._guards import detect_fake_mode
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.export.exported_program import (
+    _override_composite_implicit_decomp,
+    _split_decomp_table_to_cia_and_python_decomp,
+)
+from torch.export.graph_signature import ConstantArgument
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils import _pytree as pytree
+
+# What a decomposed node takes over from the node that it replaces.
+_ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
+
+
+class NotLocal(Exception):
+    """The program cannot be decomposed node by node; the message says why."""
+
+
+def decompose_locally(
+    exported: torch.export.ExportedProgram, table: dict
+) -> torch.export.ExportedProgram:
+    """A functional program with the operators of `table` and composite ones taken apart.
+
+    Raises:
+        NotLocal: dynamic shapes, higher-order operators, mutated inputs or buffers, or an in-place
+            operator on a value that has other views.
+    """
+    composite, python = _split_decomp_table_to_cia_and_python_decomp(dict(table))
+    values = [node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"]
+    fake_mode = detect_fake_mode(pytree.tree_leaves(values)) or FakeTensorMode()
+    # The Python dispatcher has composite operators' decompositions that the C++ one lacks.
+    with (
+        torch.no_grad(),
+        fake_mode,
+        enable_python_dispatcher(),
+        _override_composite_implicit_decomp(composite),
+    ):
+        return _Rewriter(exported, python).run()
+
+
+class _Rewriter:
+    def __init__(self, exported: torch.export.ExportedProgram, table: dict):
+        self._exported = exported
+        self._table = table
+        self._nodes = list(exported.graph.nodes)
+        self._position = {node: index for index, node in enumerate(self._nodes)}
+        self._graph = torch.fx.Graph()
+        # Old node to what stands for it now: a node, or a tuple of them.
+        self._now: dict[torch.fx.Node, Any] = {}
+        self._traces: dict[Any, torch.fx.Graph] = {}
+        # Storage to the old nodes that share it, in order.
+        self._sharers: dict[int, list[torch.fx.Node]] = {}
+
+    def run(self) -> torch.export.ExportedProgram:
+        for node in self._nodes:
+            self._check(node)
+        for node in self._nodes:
+            self._now[node] = self._rewrite(node)
+            for storage in _storages(node):
+                self._sharers.setdefault(storage, []).append(node)
+        self._graph.eliminate_dead_code()
+        module = torch.fx.GraphModule(self._exported.graph_module, self._graph)
+        return self._exported._update(module, self._signature())
+
+    def _check(self, node: torch.fx.Node) -> None:
+        for value in pytree.tree_leaves(node.meta.get("val")):
+            if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) or (
+                isinstance(value, torch.Tensor)
+                and any(isinstance(size, torch.SymInt) for size in value.shape)
+            ):
+                raise NotLocal(f"{node} has a dynamic shape")
+        if node.op == "get_attr" or (
+            node.op == "call_function"
+            and node.target is not operator.getitem
+            and not isinstance(node.target, torch._ops.OpOverload)
+        ):
+            raise NotLocal(f"{node.target} is not an operator")
+
+    def _rewrite(self, node: torch.fx.Node) -> Any:
+        if node.op != "call_function":
+            return self._copy(node)
+        if node.target is operator.getitem:
+            source, index = node.args
+            now = self._now[source]
+            return now[index] if isinstance(now, (tuple, list)) else self._copy(node)
+        if node.target._schema.is_mutable:
+            return self._rewrite_in_place(node)
+        if node.target in self._table or _is_composite(node.target):
+            return self._expand(node, node.target)
+        return self._copy(node)
+
+    def _copy(self, node: torch.fx.Node) -> torch.fx.Node:
+        copy = self._graph.node_copy(node, self._current)
+        if node.op == "placeholder":
+            # The graph would rename `input`, a Python builtin, but the signature goes by names.
+            copy.name = node.name
+        return copy
+
+    def _current(self, node: torch.fx.Node) -> torch.fx.Node:
+        now = self._now[node]
+        if not isinstance(now, torch.fx.Node):
+            raise NotLocal(f"{node} is a list of tensors used as a whole")
+        return now
+
+    def _rewrite_in_place(self, node: torch.fx.Node) -> torch.fx.Node:
+        """The functional form of an in-place operator, from here on in place of its operand."""
+        functional = _functional_form(node.target)
+        operand = node.args[0]
+        (storage,) = _storages(operand)
+        for sharer in self._sharers[storage]:
+            if sharer.op == "placeholder":
+                raise NotLocal(f"{node.target} mutates {sharer}")
+            if not _same_geometry(sharer, operand) and self._is_used_after(sharer, node):
+                raise NotLocal(f"{node.target} mutates {operand}, of which {sharer} is a view")
+        result = self._expand(node, functional)
+        before, after = operand.meta["val"], result.meta["val"]
+        if (before.dtype, before.shape) != (after.dtype, after.shape):
+            raise NotLocal(f"{functional} has another type than {node.target}")
+        for sharer in self._sharers[storage]:
+            if _same_geometry(sharer, operand):
+                self._now[sharer] = result
+        return result
+
+    def _is_used_after(self, node: torch.fx.Node, mutation: torch.fx.Node) -> bool:
+        return any(self._position[user] > self._position[mutation] for user in node.users)
+
+    def _expand(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> Any:
+        """Puts the trace of a call of `target` with the node's arguments into the new graph."""
+        leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
+        trace = self._trace(target, leaves, spec)
+        operands = iter(self._current(leaf) for leaf in leaves if isinstance(leaf, torch.fx.Node))
+        inner: dict[torch.fx.Node, torch.fx.Node] = {}
+        for step in trace.nodes:
+            if step.op == "placeholder":
+                inner[step] = next(operands)
+            elif step.op == "output":
+                return pytree.tree_map_only(torch.fx.Node, inner.__getitem__, step.args[0])
+            else:
+                copy = self._graph.node_copy(step, inner.__getitem__)
+                copy.meta = {"val": step.meta.get("val")}
+                copy.meta |= {key: node.meta[key] for key in _ORIGIN if key in node.meta}
+                inner[step] = copy
+        raise AssertionError("a graph ends with its output")
+
+    def _trace(self, target, leaves: list[Any], spec: pytree.TreeSpec) -> torch.fx.Graph:
+        key = (target, str(spec), tuple(_description(leaf) for leaf in leaves))
+        if key not in self._traces:
+            tensors = [leaf.meta["val"] for leaf in leaves if isinstance(leaf, torch.fx.Node)]
+
+            def call(*values: torch.Tensor) -> Any:
+                given = iter(values)
+                filled = [
+                    next(given) if isinstance(leaf, torch.fx.Node) else leaf for leaf in leaves
+                ]
+                args, kwargs = pytree.tree_unflatten(filled, spec)
+                return target(*args, **kwargs)
+
+            functional = torch.func.functionalize(call, remove="mutations")
+            graph = make_fx(functional, decomposition_table=self._table)(*tensors).graph
+            _check_trace(target, graph)
+            self._traces[key] = graph
+        return self._traces[key]
+
+    def _signature(self) -> torch.export.ExportGraphSignature:
+        """The program's signature with the outputs' new names."""
+        old = next(node for node in self._nodes if node.op == "output").args[0]
+        signature = self._exported.graph_signature
+        specs = [
+            spec
+            if isinstance(spec.arg, ConstantArgument)
+            else replace(spec, arg=replace(spec.arg, name=self._current(node).name))
+            for spec, node in zip(signature.output_specs, old, strict=True)
+        ]
+        return replace(signature, output_specs=specs)
+
+
+def _is_composite(target: torch._ops.OpOverload) -> bool:
+    """Whether the operator is defined by other operators alone."""
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    return torch._C._dispatch_has_kernel_for_dispatch_key(target.name(), key)
+
+
+def _functional_form(target: torch._ops.OpOverload) -> torch._ops.OpOverload:
+    """`aten.relu.default` of `aten.relu_.default`."""
+    arguments = target._schema.arguments
+    writes = [bool(a.alias_info and a.alias_info.is_write) for a in arguments]
+    packet = target._overloadpacket.__name__
+    if not packet.endswith("_") or writes != [True] + [False] * (len(writes) - 1):
+        raise NotLocal(f"{target} mutates something else than its first argument")
+    functional = getattr(getattr(torch.ops, target.namespace), packet[:-1], None)
+    if functional is None or target._overloadname not in functional.overloads():
+        raise NotLocal(f"{target} has no functional form")
+    return getattr(functional, target._overloadname)
+
+
+def _storages(node: torch.fx.Node) -> set[int]:
+    """The storages behind a node's values. Tracing keeps aliases visible in them."""
+    return {
+        value.untyped_storage()._cdata
+        for value in pytree.tree_leaves(node.meta.get("val"))
+        if isinstance(value, torch.Tensor)
+    }
+
+
+def _same_geometry(node: torch.fx.Node, other: torch.fx.Node) -> bool:
+    """Whether two nodes that share a storage are the same elements of it."""
+    a, b = node.meta["val"], other.meta["val"]
+    if not isinstance(a, torch.Tensor) or a.dtype != b.dtype:
+        return False
+    return (a.shape, a.stride(), a.storage_offset()) == (b.shape, b.stride(), b.storage_offset())
+
+
+def _description(leaf: Any) -> Any:
+    """Equal for two arguments with which an operator does the same."""
+    if isinstance(leaf, torch.fx.Node):
+        value = leaf.meta["val"]
+        return (
+            value.dtype,
+            value.device,
+            tuple(value.shape),
+            value.stride(),
+            value.storage_offset(),
+        )
+    # 1, 1.0 and True are equal, but not the same argument; NaN is not equal to itself.
+    return type(leaf).__name__, repr(leaf)
+
+
+def _check_trace(target: torch._ops.OpOverload, graph: torch.fx.Graph) -> None:
+    for node in graph.nodes:
+        is_operator = isinstance(node.target, torch._ops.OpOverload)
+        if node.op == "get_attr" or (is_operator and node.target._schema.is_mutable):
+            raise NotLocal(f"the decomposition of {target} has {node.target}")

@@ -1,0 +1,140 @@
+"""The node-by-node decomposition beside PyTorch's own, and what it must refuse."""
+
+import collections
+
+import pytest
+import torch
+
+from importers.capture.decompositions import _decompose_whole, decomposition_table
+from importers.capture.local_decompositions import NotLocal, decompose_locally
+
+
+def export(model, *args, **options):
+    module = model
+    if not isinstance(model, torch.nn.Module):
+        module = torch.nn.Module()
+        module.forward = model
+    return torch.export.export(module, args, strict=False, **options)
+
+
+def operators(exported):
+    return collections.Counter(
+        str(node.target)
+        for node in exported.graph.nodes
+        if node.op == "call_function" and node.target is not torch.ops.aten.clone.default
+    )
+
+
+def block():
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(4, 4, 3, padding=1),
+        torch.nn.BatchNorm2d(4),
+        torch.nn.ReLU(inplace=True),
+        torch.nn.Dropout(),
+        torch.nn.Hardswish(inplace=True),
+    )
+
+
+def test_same_operators_and_results_as_the_whole_decomposition():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        block(), block(), torch.nn.Flatten(), torch.nn.Linear(64, 8), torch.nn.LayerNorm(8)
+    ).eval()
+    x = torch.randn(2, 4, 4, 4)
+    exported = export(model, x)
+    local = decompose_locally(exported, decomposition_table())
+    assert operators(local) == operators(_decompose_whole(exported))
+    torch.testing.assert_close(local.module()(x), model(x))
+
+
+def test_equal_layers_are_traced_once(monkeypatch):
+    from importers.capture import local_decompositions
+
+    calls = []
+    real = local_decompositions.make_fx
+    monkeypatch.setattr(
+        local_decompositions, "make_fx", lambda f, **k: calls.append(f) or real(f, **k)
+    )
+    exported = export(
+        torch.nn.Sequential(*(block() for _ in range(10))).eval(), torch.ones(1, 4, 4, 4)
+    )
+    decompose_locally(exported, decomposition_table())
+    assert 0 < len(calls) <= 6
+
+
+def test_operators_keep_the_line_they_came_from():
+    exported = export(block().eval(), torch.randn(1, 4, 4, 4))
+    local = decompose_locally(exported, decomposition_table())
+    for node in local.graph.nodes:
+        if node.op == "call_function":
+            assert "torch/nn/modules" in node.meta["stack_trace"]
+
+
+def test_later_uses_see_an_in_place_result():
+    def function(x):
+        y = x * 2
+        z = y.add_(1)
+        return y * z, y
+
+    x = torch.randn(3)
+    local = decompose_locally(export(function, x), decomposition_table())
+    assert not any("add_" in name for name in operators(local))
+    for ours, theirs in zip(local.module()(x), function(x), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_arguments_that_are_equal_but_not_the_same_are_kept_apart():
+    def function(x):
+        return x + 1, x + 1.0, x.sum(0, True), x.sum(0, False)
+
+    x = torch.tensor([1, 2])
+    local = decompose_locally(export(function, x), decomposition_table())
+    for ours, theirs in zip(local.module()(x), function(x), strict=True):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        assert torch.equal(ours, theirs)
+
+
+def mutated_view(x):
+    y = x * 2
+    view = y[0]
+    y.add_(1)
+    return view
+
+
+def mutated_through_view(x):
+    y = x * 2
+    y[0].zero_()
+    return y
+
+
+def mutated_input(x):
+    x.add_(1)
+    return x * 2
+
+
+@pytest.mark.parametrize("function", [mutated_view, mutated_through_view, mutated_input])
+def test_other_mutations_are_left_to_the_whole_decomposition(function):
+    exported = export(function, torch.ones(2, 3))
+    with pytest.raises(NotLocal, match="mutates"):
+        decompose_locally(exported, decomposition_table())
+
+
+def test_dynamic_shapes_are_left_to_the_whole_decomposition():
+    shapes = ({0: torch.export.Dim("n", min=2)},)
+    exported = export(lambda x: x * 2, torch.ones(3), dynamic_shapes=shapes)
+    with pytest.raises(NotLocal, match="dynamic shape"):
+        decompose_locally(exported, decomposition_table())
+
+
+def test_mutated_buffer_is_left_to_the_whole_decomposition():
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("n", torch.zeros(1))
+
+        def forward(self, x):
+            self.n.add_(1)
+            return x + self.n
+
+    with pytest.raises(NotLocal, match="mutates"):
+        decompose_locally(export(Counter(), torch.ones(2)), decomposition_table())
