@@ -12,6 +12,7 @@ stay those of the present `pixi.lock` unless `--conda` names another lock file.
 
 import argparse
 import hashlib
+import importlib.util
 import json
 import subprocess
 import sys
@@ -83,11 +84,13 @@ def resolve(manifest: locked.Manifest) -> list[locked.Wheel]:
     """Let pip choose the wheels for the manifest's pins, sorted by name."""
     pins = [f"{name}=={version}" for name, version in manifest.pins.items()]
     with tempfile.TemporaryDirectory() as folder:
-        # An environment of its own: the one that is running may have no pip.
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        python = sys.executable
+        if not importlib.util.find_spec("pip"):  # as in pixi's environment
+            subprocess.run([python, "-m", "venv", folder], check=True)
+            python = f"{folder}/bin/python"
         report = Path(folder, "report.json")
-        command = [f"{folder}/bin/python", "-m", "pip", "--quiet", "install", "--dry-run"]
-        command += ["--ignore-installed", "--only-binary", ":all:", "--report", str(report), *pins]
+        command = [python, "-m", "pip", "--quiet", "install", "--dry-run", "--ignore-installed"]
+        command += ["--only-binary", ":all:", "--report", str(report), *pins]
         # Local versions ("+cpu") come from pip's own configuration where it
         # has them, else from the manifest's index.
         if subprocess.run(command, stderr=subprocess.PIPE).returncode != 0:

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,7 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@lru_cache(maxsize=4)
 def read_manifest(text: str) -> Manifest:
     """Parse `pixi.toml`; raises LockError where a pin is not exact."""
     try:
@@ -123,6 +124,7 @@ def read_manifest(text: str) -> Manifest:
         raise LockError(f"pixi.toml: {error!r}") from error
 
 
+@lru_cache(maxsize=4)
 def read_requirements(text: str) -> Requirements:
     """Parse `requirements.lock`: one `name==version --hash=sha256:…` a line."""
     wheels: dict[str, Wheel] = {}
@@ -130,7 +132,7 @@ def read_requirements(text: str) -> Requirements:
     for number, line in enumerate(text.splitlines(), 1):
         if match := _DIGEST.fullmatch(line):
             digests[match[1]] = match[2]
-        elif line and not line.startswith("# "):
+        elif line and (not line.startswith("# ") or "sha256" in line):
             match = _PIN.fullmatch(line)
             if not match:
                 raise LockError(f"requirements.lock:{number}: not a hash-pinned wheel: {line!r}")
@@ -296,7 +298,12 @@ def _wheel_filename(filename: str) -> tuple[str, Version, Any, Any]:
 
 @cache
 def _satisfies(version: str, specifier: str) -> bool:
-    return SpecifierSet(specifier).contains(version, prereleases=True)
+    return _specifiers(specifier).contains(version, prereleases=True)
+
+
+@cache
+def _specifiers(text: str) -> SpecifierSet:
+    return SpecifierSet(text)
 
 
 @cache
@@ -352,11 +359,12 @@ def installed_disagreements(
                 wheel.requires_dist
             ):
                 yield f"{name}: pixi.lock's requires_dist is not what the wheel says"
-            if SpecifierSet(here.requires_python) != SpecifierSet(wheel.requires_python):
+            if _specifiers(here.requires_python) != _specifiers(wheel.requires_python):
                 yield f"{name}: pixi.lock's requires_python is not what the wheel says"
 
 
-def _normal_requirements(texts: Iterable[str]) -> list[tuple[str, str, bool]]:
+@cache
+def _normal_requirements(texts: tuple[str, ...]) -> list[tuple[str, str, bool]]:
     # The lock spells markers in its own way, so what counts is their value.
     return sorted(
         (f"{r.name}{sorted(r.extras)}", str(r.specifier), _holds(text, ""))

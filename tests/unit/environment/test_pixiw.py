@@ -178,6 +178,7 @@ def used(_used):
     _used.stamp.unlink(missing_ok=True)
     yield _used
     _used.wheels, _used.environment = before
+    shutil.rmtree(_used.root / "wheelhouse", ignore_errors=True)
     _used.manifest(TASKS)
     _used.lock()
 
@@ -265,15 +266,25 @@ def test_life_of_an_environment(project):
     assert project.value("third") == "new"
     assert "No module named 'second'" in project.value("second")
 
-    # A Python that has gone, and a checkout that has moved: both are made anew.
-    (project.root / ".venv/bin/python3.11").unlink()
-    assert project.value("first") == "1.1"
+    # A checkout that has moved: its environment is made anew.
     moved = project.root.rename(project.root.parent / "moved")
     project.root = moved
     done = project.call("run", "python", "-c", "import sys; print(sys.prefix)")
     assert done.stdout == f"{moved}/.venv\n"
     assert "for the first time" in done.stderr
     assert project.value("first") == "1.1"
+
+
+def test_an_environment_without_its_python_is_not_finished(pixiw, tmp_path):
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/pixiw.stamp").write_text("stamp")
+    python = tmp_path / ".venv/bin/python"
+    python.symlink_to(sys.executable)
+    assert pixiw.finished(str(tmp_path), "stamp")
+    assert not pixiw.finished(str(tmp_path), "another stamp")
+    python.unlink()
+    python.symlink_to("/usr/local/python3.11.0")
+    assert not pixiw.finished(str(tmp_path), "stamp")
 
 
 def test_the_checkout_can_be_imported(ready):
@@ -658,17 +669,20 @@ def test_where_pixi_is_it_takes_over(project, pixi):
     assert wheel.read_bytes() == right
 
 
-def test_a_fetch_resumes_and_serves_the_set_up(project):
-    wheelhouse = project.root / "wheelhouse"
+def test_a_fetch_resumes_and_serves_the_set_up(used):
+    used.add("first", "3.0")
+    used.add("second", "3.0")
+    wheelhouse = used.root / "wheelhouse"
     wheelhouse.mkdir()
-    shutil.copy(project.index / "first-1.0-py3-none-any.whl", wheelhouse)
-    done = project.call("fetch")
+    shutil.copy(used.index / "first-3.0-py3-none-any.whl", wheelhouse)
+    done = used.call("fetch")
     assert done.returncode == 0, done.stderr
     assert "fetching 1 wheels" in done.stderr
-    assert "has all 2 wheels" in project.call("fetch").stderr
+    assert "has all 2 wheels" in used.call("fetch").stderr
     # Now the environment needs no source at all.
-    project.environment.update(PIP_FIND_LINKS="/nowhere", PIP_INDEX_URL="http://127.0.0.1:9/")
-    assert project.call("run", "hello").stdout == "1.0\n"
+    used.environment.update(PIP_FIND_LINKS="/nowhere", PIP_INDEX_URL="http://127.0.0.1:9/")
+    del used.environment["PIP_NO_INDEX"]
+    assert used.call("run", "hello").stdout == "3.0\n"
 
 
 def test_a_fetch_refuses_a_wrong_file(project, pixi):

@@ -1,0 +1,132 @@
+"""tools/lock.py: resolving, and the text of both lock files."""
+
+import hashlib
+import importlib.util
+import zipfile
+
+import pytest
+
+from unmess.environment import locked
+
+MANIFEST = """
+[workspace]
+channels = ["conda-forge"]
+platforms = ["linux-64"]
+[dependencies]
+python = "3.11.*"
+[pypi-dependencies]
+upper = "==1.0"
+local = "==2.0+cpu"
+[pypi-options]
+index-url = "https://example.invalid/wheels"
+find-links = [{ path = "./wheelhouse" }]
+"""
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("lock_tool", locked.ROOT / "tools/lock.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def make_wheel(folder, name: str, version: str, metadata: str = "") -> str:
+    """Write a wheel; its digest."""
+    about = f"{name}-{version}.dist-info"
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        archive.writestr(f"{about}/METADATA", head + metadata)
+        tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        archive.writestr(f"{about}/WHEEL", tags)
+        archive.writestr(f"{about}/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_lock(tool, tmp_path, monkeypatch, capsys):
+    index = tmp_path / "index"
+    index.mkdir()
+    needs = "Requires-Dist: Lower.Most>=1\nRequires-Dist: absent; extra == 'x'\n"
+    digests = {
+        "upper": make_wheel(index, "upper", "1.0", needs + "Requires-Python: >=3.8\n"),
+        "lower-most": make_wheel(index, "lower_most", "1.5"),
+        "local": make_wheel(index, "local", "2.0+cpu"),
+    }
+    make_wheel(index, "lower_most", "0.9")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(index))
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "pixi.toml").write_text(MANIFEST)
+    assert tool.lock(root, locked.ROOT / "pixi.lock") == 0
+    assert "3 wheels, 22 conda packages" in capsys.readouterr().err
+
+    requirements = (root / "requirements.lock").read_text()
+    pins = [line for line in requirements.splitlines() if not line.startswith("#")]
+    assert pins == [
+        f"local==2.0+cpu --hash=sha256:{digests['local']}",
+        f"lower-most==1.5 --hash=sha256:{digests['lower-most']}",
+        f"upper==1.0 --hash=sha256:{digests['upper']}",
+    ]
+    lock = locked.read_pixi_lock((root / "pixi.lock").read_text())
+    assert lock.wheels["upper"] == locked.Wheel(
+        name="upper",
+        version="1.0",
+        sha256=digests["upper"],
+        filename="upper-1.0-py3-none-any.whl",
+        requires_dist=("lower-most>=1", "absent ; extra == 'x'"),
+        requires_python=">=3.8",
+    )
+    assert lock.conda == locked.read_pixi_lock((locked.ROOT / "pixi.lock").read_text()).conda
+    assert lock.indexes == ("https://example.invalid/wheels",)
+
+    # Again, now with the conda records of the lock that is there: the same bytes.
+    before = [(root / name).read_bytes() for name in ("pixi.lock", "requirements.lock")]
+    assert tool.lock(root, None) == 0
+    assert before == [(root / name).read_bytes() for name in ("pixi.lock", "requirements.lock")]
+
+
+def test_what_cannot_be_resolved_changes_nothing(tool, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    (tmp_path / "pixi.toml").write_text(MANIFEST)
+    with pytest.raises(locked.LockError, match="pip could not resolve"):
+        tool.lock(tmp_path, locked.ROOT / "pixi.lock")
+    assert [path.name for path in tmp_path.iterdir()] == ["pixi.toml"]
+
+
+def test_an_index_without_hashes(tool, tmp_path):
+    digest = make_wheel(tmp_path, "local", "2.0+cpu")
+    item = {
+        "download_info": {"url": f"file://{tmp_path}/local-2.0%2Bcpu-py3-none-any.whl"},
+        "metadata": {"name": "Local", "version": "2.0+cpu"},
+    }
+    wheel = tool.wheel_of(item)
+    assert wheel.sha256 == digest
+    assert (wheel.name, wheel.filename) == ("local", "local-2.0+cpu-py3-none-any.whl")
+
+
+def test_check(tool, tmp_path, capsys):
+    for name in ("pixi.toml", "pixi.lock", "requirements.lock"):
+        (tmp_path / name).write_text((locked.ROOT / name).read_text())
+    assert tool.check(tmp_path) == 0
+    assert "all agree" in capsys.readouterr().err
+    text = (tmp_path / "requirements.lock").read_text()
+    (tmp_path / "requirements.lock").write_text(text.replace("rich==", "poor=="))
+    assert tool.check(tmp_path) == 1
+    error = capsys.readouterr().err
+    assert "rich: in pixi.lock, not in requirements.lock" in error
+    assert "poor: in requirements.lock, not in pixi.lock" in error
+
+
+def test_the_committed_lock_is_what_the_tool_would_write(tool):
+    """From the same wheels, in another order."""
+    manifest = locked.read_manifest((locked.ROOT / "pixi.toml").read_text())
+    text = (locked.ROOT / "pixi.lock").read_text()
+    wheels = sorted(locked.read_pixi_lock(text).wheels.values(), key=lambda w: w.name)
+    records = tool.conda_records(text)
+    assert tool.render_pixi_lock(manifest, wheels[::-1], records[::-1]) == text
+    requirements = (locked.ROOT / "requirements.lock").read_text()
+    assert tool.render_requirements(manifest, wheels, text) == requirements
