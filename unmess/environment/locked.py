@@ -152,23 +152,17 @@ def read_pixi_lock(text: str) -> PixiLock:
     try:
         head, _, tail = text.partition("\npackages:\n")
         data = _yaml(head)
-        records = [_yaml(chunk)[0] for chunk in re.split(r"(?m)^(?=- )", tail) if chunk]
+        records = [_record(chunk) for chunk in re.split(r"(?m)^(?=- )", tail) if chunk]
         if data["version"] != 7:
             raise LockError(f"pixi.lock: format {data['version']}, not 7")
         environment = data["environments"]["default"]
-        wheels: dict[str, Wheel] = {}
-        conda: dict[str, str] = {}
-        for record in records:
-            if "pypi" in record:
-                wheel = _wheel(record)
-                wheels[wheel.name] = wheel
-            else:
-                name, version, _ = record["conda"].rsplit("/", 1)[1].rsplit("-", 2)
-                conda[name] = version
         selected = [next(iter(p.values())) for p in environment["packages"]["linux-64"]]
-        listed = [next(iter(record.values())) for record in records]
-        if sorted(selected) != sorted(listed) or len(wheels) + len(conda) != len(listed):
+        wheels = {wheel.name: wheel for _, wheel in records if isinstance(wheel, Wheel)}
+        conda = dict(about for _, about in records if isinstance(about, tuple))
+        if sorted(selected) != sorted(place for place, _ in records):
             raise LockError("pixi.lock: the environment and the records list different packages")
+        if len(wheels) + len(conda) != len(records):
+            raise LockError("pixi.lock: lists a package twice")
         return PixiLock(
             wheels=wheels,
             conda=conda,
@@ -187,8 +181,14 @@ def _yaml(text: str) -> Any:
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
-def _wheel(record: Mapping[str, Any]) -> Wheel:
-    return Wheel(
+@cache
+def _record(text: str) -> tuple[str, Wheel | tuple[str, str]]:
+    """Where a package is, and the wheel, or the name and version of a conda package."""
+    (record,) = _yaml(text)
+    if "conda" in record:
+        name, version, _ = record["conda"].rsplit("/", 1)[1].rsplit("-", 2)
+        return record["conda"], (name, version)
+    wheel = Wheel(
         name=canonicalize_name(record["name"]),
         version=record["version"],
         sha256=record["sha256"],
@@ -196,6 +196,7 @@ def _wheel(record: Mapping[str, Any]) -> Wheel:
         requires_dist=tuple(record.get("requires_dist", ())),
         requires_python=record.get("requires_python", ""),
     )
+    return record["pypi"], wheel
 
 
 def disagreements(manifest_text: str, pixi_lock_text: str, requirements_text: str) -> list[str]:
@@ -280,15 +281,23 @@ def _compare_closure(pins: Mapping[str, str], wheels: Mapping[str, Wheel]) -> It
         try:
             if not _satisfies(TARGET["python_full_version"], wheel.requires_python):
                 yield f"{name}: requires Python {wheel.requires_python}"
-            for text in wheel.requires_dist:
-                needed = _requirement(text)
-                if _holds(text, extra):
-                    for wanted in ("", *needed.extras):
-                        queue.append((needed.name, wanted, str(needed.specifier), name))
+            queue += [(*needed, name) for needed in _needs(wheel.requires_dist, extra)]
         except ValueError as error:
             yield f"{name}: pixi.lock: {' '.join(str(error).split())}"
     for name in sorted(wheels.keys() - {name for name, _ in reached}):
         yield f"{name}: locked, but nothing in pixi.toml needs it"
+
+
+@cache
+def _needs(requires_dist: tuple[str, ...], extra: str) -> list[tuple[str, str, str]]:
+    """Name, extra and specifier of what a distribution with this extra needs on the target."""
+    return [
+        (needed.name, wanted, str(needed.specifier))
+        for text in requires_dist
+        if _holds(text, extra)
+        for needed in [_requirement(text)]
+        for wanted in ("", *needed.extras)
+    ]
 
 
 @cache

@@ -155,32 +155,31 @@ def project(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def ready(tmp_path_factory):
-    """A project whose environment is set up; its users leave it as it is."""
-    project = Project(tmp_path_factory.mktemp("ready"))
-    done = project.call("run", "true")
-    assert done.returncode == 0, done.stderr
-    return project
-
-
-@pytest.fixture(scope="module")
-def _used(tmp_path_factory):
-    project = Project(tmp_path_factory.mktemp("used"))
-    done = project.call("run", "true")
-    assert done.returncode == 0, done.stderr
-    return project
+def shared(tmp_path_factory):
+    """One project for all tests that need a finished environment: making one takes seconds."""
+    return Project(tmp_path_factory.mktemp("shared"))
 
 
 @pytest.fixture
-def used(_used):
-    """A project that has an environment, but of some other lock."""
-    before = dict(_used.wheels), dict(_used.environment)
-    _used.stamp.unlink(missing_ok=True)
-    yield _used
-    _used.wheels, _used.environment = before
-    shutil.rmtree(_used.root / "wheelhouse", ignore_errors=True)
-    _used.manifest(TASKS)
-    _used.lock()
+def ready(shared):
+    """A project whose environment is set up; its users leave it as it is."""
+    if not shared.stamp.exists():
+        done = shared.call("run", "true")
+        assert done.returncode == 0, done.stderr
+    return shared
+
+
+@pytest.fixture
+def used(ready):
+    """The same, to be changed: what is made of it is brought in line afterwards."""
+    before = dict(ready.wheels), dict(ready.environment)
+    ready.stamp.unlink()
+    yield ready
+    ready.wheels, ready.environment = before
+    ready.manifest(TASKS)
+    ready.lock()
+    ready.stamp.unlink(missing_ok=True)
+    shutil.rmtree(ready.root / "wheelhouse", ignore_errors=True)
 
 
 class Server:
