@@ -5,15 +5,11 @@ from __future__ import annotations
 import time
 
 from pipelines.pipeline import Pipeline
-from pipelines.stages import PATHS, STAGES
+from pipelines.stages import PATHS
 from unmess.core.error import Error
 from unmess.core.module import Module
-
-
-def check_stage(stage: str) -> None:
-    """Raises an Error (`usage`) where `stage` is not the name of a stage."""
-    if stage not in STAGES:
-        raise Error("usage", f"unknown stage {stage!r}", hint=f"one of {', '.join(STAGES)}")
+from unmess.core.names import check_stage
+from unmess.core.progress import enter_stage
 
 
 def lower(module: Module, to: str) -> Module:
@@ -26,6 +22,7 @@ def lower(module: Module, to: str) -> Module:
     check_stage(to)
     start = time.perf_counter()
     for stage, pipeline in _path(module.stage, to).items():
+        enter_stage(stage)
         pipeline.apply(module.ir, module.name)
         module.stage = stage
     module.seconds["lower"] = module.seconds.get("lower", 0.0) + time.perf_counter() - start

@@ -6,14 +6,7 @@ from pipelines.executable import Executable
 from pipelines.lower import lower
 from unmess.core.error import Error
 from unmess.core.module import Module
-
-RUNNERS = ("reference", "iree-cpu")
-
-
-def check_runner(on: str) -> None:
-    """Raises an Error (`usage`) where `on` is not the name of a runner."""
-    if on not in RUNNERS:
-        raise Error("usage", f"unknown runner {on!r}", hint=f"one of {', '.join(RUNNERS)}")
+from unmess.core.names import check_runner
 
 
 def load(module: Module, on: str) -> Executable:

@@ -61,8 +61,6 @@ STABLEHLO = Pipeline(
     ),
 )
 
-STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
-
 # For each stage, the pipelines that lead there from `raw`, by the stage that each one reaches.
 PATHS: dict[str, dict[str, Pipeline]] = {
     "raw": {},

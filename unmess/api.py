@@ -12,12 +12,13 @@ from importers.sources import find_source
 from importers.torch_dialect import import_program
 from pipelines import runners
 from pipelines.executable import Executable
-from pipelines.lower import check_stage
 from pipelines.lower import lower as lower_module
 from unmess.compare import Report, compare
 from unmess.core.error import Error
 from unmess.core.module import Module
+from unmess.core.names import check_runner, check_stage
 from unmess.core.program import Note, Program
+from unmess.core.progress import enter_stage
 
 
 def capture(
@@ -45,12 +46,14 @@ def capture(
     """
     name, notes = None, ()
     if isinstance(model, str):
+        enter_stage("source")
         source = find_source(model)
         name, notes = source.name, tuple(Note("source", text) for text in source.notes)
         if not args and not kwargs:
             args, kwargs = source.args, source.kwargs
             dynamic_shapes = dynamic_shapes if dynamic_shapes is not None else source.dynamic_shapes
         model = source.model
+    enter_stage("capture")
     program = importers.capture.capture(
         model, args, kwargs, dynamic_shapes=dynamic_shapes, strategy=strategy, name=name
     )
@@ -70,6 +73,7 @@ def lower(program: Program, to: str = "linalg", weights: str = "external") -> Mo
         Error: stage `usage`, `import`, or the stage that failed.
     """
     check_stage(to)
+    enter_stage("import")
     return lower_module(import_program(program, weights), to)
 
 
@@ -81,8 +85,9 @@ def load(program: Program | Module, on: str = "reference") -> Executable:
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
     """
-    runners.check_runner(on)
+    check_runner(on)
     if isinstance(program, Program):
+        enter_stage("import")
         program = import_program(program)
     if not isinstance(program, Module):
         raise Error(

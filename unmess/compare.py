@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 from pipelines.executable import Executable
 from unmess.core.error import Error, first_line
 from unmess.core.program import Note, Program
+from unmess.core.progress import enter_stage
 from unmess.core.user_source import user_line
 
 # Largest difference allowed, relative to the largest magnitude in the eager result. Summation
@@ -88,13 +89,16 @@ def compare(program: Program, executable: Executable, calls: int = 5) -> Report:
     Raises:
         Error: stage `run`, where either side does not run.
     """
+    enter_stage("run")
     eager = _eager(program)
     initial = {name: tensor.clone() for name, tensor in executable.state.items()}
     expected = eager(*_inputs(program), **_keywords(program))
     actual = executable(*_inputs(program), **_keywords(program))
+    enter_stage("compare")
     exact = _Exact(program)
     differences = _compare_trees(expected, actual, exact.result)
     differences += _compare_state(eager, executable)
+    enter_stage("run")
     seconds = dict(executable.seconds)
     seconds["run"] = _median(lambda: executable(*_inputs(program), **_keywords(program)), calls)
     seconds["eager"] = _median(lambda: eager(*_inputs(program), **_keywords(program)), calls)

@@ -17,6 +17,7 @@ from pipelines.iree.parameters import provider, with_parameters
 from pipelines.iree.targets import TARGETS
 from unmess.core.error import Error, first_line
 from unmess.core.module import Module
+from unmess.core.progress import enter_stage
 from unmess.core.signature import TensorSpec
 
 _ELEMENT_TYPES = {
@@ -47,10 +48,12 @@ class IreeExecutable(Executable):
         super().__init__(module)
         self.runner = runner
         target = TARGETS[runner]
+        enter_stage("compile")
         start = time.perf_counter()
         text = with_parameters(module).operation.get_asm(enable_debug_info=True)
         binary = compile_module(text, target.options, module.name)
         self.seconds["compile"] = time.perf_counter() - start
+        enter_stage("load")
         start = time.perf_counter()
         # Borrowed from the model, never copied, unless their elements are not in row-major order.
         self._weights = {

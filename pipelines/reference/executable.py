@@ -18,6 +18,7 @@ from pipelines.reference.lowering import lower_to_llvm
 from pipelines.reference.memory import ResultLayout, descriptor, scalar
 from unmess.core.error import Error, first_line
 from unmess.core.module import Module
+from unmess.core.progress import enter_stage
 
 
 class ReferenceExecutable(Executable):
@@ -32,6 +33,7 @@ class ReferenceExecutable(Executable):
             Error: stage `compile`.
         """
         super().__init__(module)
+        enter_stage("compile")
         start = time.perf_counter()
         lowered = copy_module(module.ir)
         self._assertions = Assertions()
@@ -50,6 +52,7 @@ class ReferenceExecutable(Executable):
                 hint="try --on iree-cpu, and report this with the model",
             ) from problem
         self.seconds["compile"] = time.perf_counter() - start
+        enter_stage("load")
         start = time.perf_counter()
         # Borrowed from the model, never copied, unless their elements are not in row-major order.
         self._weights = {

@@ -1,0 +1,29 @@
+"""Which stage the library is in, for whoever shows it or has to name it after a crash."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+
+_listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
+
+
+def enter_stage(stage: str) -> None:
+    """Tells the listener, if there is one, that work on `stage` begins.
+
+    A stage lasts until the next one begins, so that there is no moment without a name.
+    """
+    listener = _listener.get()
+    if listener is not None:
+        listener(stage)
+
+
+@contextlib.contextmanager
+def listening(listener: Callable[[str], None]) -> Iterator[None]:
+    """Calls `listener` with each stage that begins inside the block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
