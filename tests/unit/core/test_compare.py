@@ -1,0 +1,131 @@
+"""A comparison must see what is wrong: each test hands it one wrong result."""
+
+import pytest
+import torch
+
+import unmess
+from unmess.compare import compare
+
+
+class Fake:
+    """An executable whose result the test chooses."""
+
+    runner = "fake"
+
+    def __init__(self, function, state=None):
+        self.function = function
+        self.state = state or {}
+        self.seconds = {}
+
+    def __call__(self, *args, **kwargs):
+        return self.function(*args, **kwargs)
+
+
+def report(model, wrong, *args, state=None):
+    return compare(unmess.capture(model, args), Fake(wrong, state), calls=1)
+
+
+def double(x):
+    return {"y": x * 2, "n": 3}
+
+
+X = torch.linspace(-1, 1, 11)
+
+
+def test_the_right_result_is_ok():
+    found = report(double, double, X)
+    assert found.ok and found.error is None and found.max_abs_error == 0
+    assert set(found.seconds) == {"run", "eager"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda x: {"y": x * 2.0001, "n": 3}, "differs by"),
+        (lambda x: {"y": (x * 2).double(), "n": 3}, "dtype torch.float64, eager gives"),
+        (lambda x: {"y": (x * 2)[:5], "n": 3}, "shape"),
+        (lambda x: {"y": x * 2, "n": 4}, "4, eager gives 3"),
+        (lambda x: {"y": x * 2, "n": 3.0}, "3.0, eager gives 3"),
+        (lambda x: {"y": x * 2}, "another structure"),
+        (lambda x: [x * 2, 3], "another structure"),
+        (lambda x: {"y": torch.where(x > 0.9, torch.nan, x * 2), "n": 3}, "NaN or infinity"),
+        (lambda x: {"y": torch.where(x > 0.9, torch.inf, x * 2), "n": 3}, "NaN or infinity"),
+    ],
+)
+def test_a_wrong_result_is_not(wrong, message):
+    found = report(double, wrong, X)
+    assert not found.ok
+    assert message in found.error
+
+
+def test_small_results_are_compared_relative_to_their_size():
+    found = report(lambda x: x * 1e-20, lambda x: x * 1.1e-20, X)
+    assert not found.ok
+
+
+def test_nan_and_infinity_where_eager_has_them_are_right():
+    def special(x):
+        return torch.stack([x / 0, -x / 0, x * 0 / 0])
+
+    assert report(special, special, X).ok
+    assert not report(special, lambda x: special(-x), X).ok
+
+
+def test_integers_are_compared_exactly():
+    x = torch.tensor([2**53, 1])
+    assert not report(lambda x: x + 1, lambda x: x + torch.tensor([0, 1]), x).ok
+
+
+def test_state_is_compared():
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("n", torch.zeros(1))
+
+        def forward(self, x):
+            self.n.add_(1)
+            return x * 2
+
+    model = Counter()
+    assert report(model, lambda x: x * 2, X, state={"n": torch.ones(1)}).ok
+    found = report(model, lambda x: x * 2, X, state={"n": torch.zeros(1)})
+    assert not found.ok and found.error.startswith("state['n']")
+    assert model.n.item() == 0, "comparing must not advance the model"
+
+
+def test_a_gap_that_float64_explains_is_ok_and_one_that_it_does_not_is_not():
+    class Sum(torch.nn.Module):
+        def forward(self, x):
+            return x.sum()
+
+    torch.manual_seed(0)
+    x = torch.randn(100_000) * 1e4
+    x[0] -= x.double().sum().float()  # nearly cancels: the result has few exact digits
+
+    def other_order(x):
+        return x.flip(0).cumsum(0)[-1]
+
+    exact = x.double().sum()
+    eager_error = abs(float(x.sum().double() - exact))
+    found = report(Sum(), lambda x: (exact + 2 * eager_error).float(), x)
+    assert found.ok
+    found = report(Sum(), lambda x: (exact + 50 * eager_error).float(), x)
+    assert not found.ok and "from the float64 result" in found.error
+
+
+def test_a_model_that_fails_in_eager_is_an_error_with_its_line():
+    calls = []
+
+    def fails_later(x):
+        if len(calls) > 0 and not torch.compiler.is_exporting():
+            raise RuntimeError("no more")
+        return x * 2
+
+    program = unmess.capture(fails_later, (X,))
+    calls.append(1)
+    with pytest.raises(
+        unmess.Error, match="fails in eager PyTorch: RuntimeError: no more"
+    ) as caught:
+        compare(program, Fake(fails_later), calls=1)
+    line = fails_later.__code__.co_firstlineno + 2
+    assert caught.value.where == f"{__file__}:{line}"

@@ -1,0 +1,60 @@
+import pickle
+from pathlib import Path
+
+import pytest
+
+from unmess.core.cache import cache_folder, write_reproducer
+from unmess.core.error import Error, first_line
+
+
+def test_one_screen_and_one_line_of_cause():
+    error = Error("linalg", "first\n  second", where="a.py:3", hint="do this", repro="x.mlir")
+    assert error.cause == "first second"
+    assert str(error).splitlines() == [
+        "linalg: first second",
+        "  at: a.py:3",
+        "  hint: do this",
+        "  repro: x.mlir",
+    ]
+
+
+def test_what_is_not_known_is_not_printed():
+    assert str(Error("run", "stopped")) == "run: stopped"
+
+
+def test_it_crosses_processes():
+    error = Error("run", "cause", where="a.py:1", hint="h", repro="r")
+    copy = pickle.loads(pickle.dumps(error))
+    assert vars(copy) == vars(error)
+
+
+@pytest.mark.parametrize(
+    ("stage", "status"), [("usage", 2), ("source", 2), ("compare", 1), ("capture", 3), ("run", 3)]
+)
+def test_exit_status(stage, status):
+    assert Error(stage, "cause").exit_status == status
+
+
+def test_a_stage_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="unknown stage"):
+        Error("nowhere", "cause")
+
+
+def test_first_line_skips_blank_lines_and_is_bounded():
+    assert first_line(ValueError("\n\n  what  \nmore")) == "ValueError: what"
+    assert first_line(KeyError()) == "KeyError"
+    assert len(first_line(ValueError("x" * 1000))) == 300
+
+
+def test_reproducers_never_share_a_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "cache"))
+    first, second = write_reproducer("a", "m/odel"), write_reproducer("b", "m/odel")
+    assert first != second
+    assert (Path(first).read_text(), Path(second).read_text()) == ("a", "b")
+    assert cache_folder() == tmp_path / "cache"
+
+
+def test_a_cache_that_cannot_be_written_costs_the_reproducer_only(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file" / "cache"))
+    assert write_reproducer("a", "model") is None

@@ -1,0 +1,137 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+import unmess
+
+
+def test_weights_are_borrowed_and_unused_ones_left_out():
+    model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 1), torch.nn.BatchNorm2d(2)).eval()
+    program = unmess.capture(model, (torch.randn(1, 1, 3, 3),))
+    own = model.state_dict()
+    assert set(program.weights) == set(own) - {"1.num_batches_tracked"}
+    for name, weight in program.weights.items():
+        assert weight.data_ptr() == own[name].data_ptr()
+
+
+def test_signature_names_inputs_and_weights():
+    program = unmess.capture(torch.nn.Linear(3, 2), (torch.randn(4, 3),))
+    kinds = [(argument.kind, argument.name) for argument in program.signature.arguments]
+    assert kinds == [("input", "input"), ("weight", "weight"), ("weight", "bias")]
+    assert str(program.signature.results[0].spec) == "4x2xfloat32"
+
+
+def test_a_lone_tensor_is_the_only_argument():
+    program = unmess.capture(torch.nn.ReLU(), torch.randn(3))
+    assert len(program.args) == 1
+
+
+def test_strategies_that_failed_are_kept():
+    def data_dependent(x):
+        if x.sum() > 0:
+            return x * 2
+        return x * 3
+
+    program = unmess.capture(data_dependent, (torch.ones(3),))
+    assert program.strategy == "draft"
+    assert [attempt.strategy for attempt in program.attempts] == ["non-strict", "strict", "draft"]
+    assert program.attempts[0].error is not None
+    kinds = [note.kind for note in program.notes]
+    assert kinds.count("fallback") == 3
+
+
+def test_training_mode_is_reported_and_left_alone():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout())
+    program = unmess.capture(model, (torch.randn(2, 3),))
+    assert any(note.kind == "training" and "Dropout" in note.text for note in program.notes)
+    assert model.training
+    quiet = unmess.capture(model.eval(), (torch.randn(2, 3),))
+    assert not any(note.kind == "training" for note in quiet.notes)
+
+
+def test_an_exported_program_is_taken_as_it_is():
+    x = torch.randn(2, 3)
+    exported = torch.export.export(torch.nn.Linear(3, 3), (x,))
+    before = str(exported.graph)
+    program = unmess.capture(exported)
+    assert torch.equal(program.args[0], x)
+    assert str(exported.graph) == before, "the caller's program must not be changed"
+
+
+def fails(x):
+    y = x + 1
+    return y @ torch.ones(5, 5)
+
+
+ERRORS = {
+    "raises": (lambda: unmess.capture(fails, (torch.ones(2, 3),)), "capture", "RuntimeError"),
+    "too few": (lambda: unmess.capture(torch.nn.Linear(2, 2)), "capture", "do not fit the model"),
+    "too many": (
+        lambda: unmess.capture(torch.nn.ReLU(), (torch.ones(1), 2, 3)),
+        "capture",
+        "do not fit the model",
+    ),
+    "not a model": (lambda: unmess.capture(3), "usage", "cannot capture a int"),
+    "args": (lambda: unmess.capture(torch.nn.ReLU(), 3), "usage", "args is a int"),
+    "strategy": (
+        lambda: unmess.capture(torch.nn.ReLU(), (torch.ones(1),), strategy="best"),
+        "usage",
+        "unknown capture strategy 'best'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    action, stage, message = ERRORS[case]
+    with pytest.raises(unmess.Error, match=message) as caught:
+        action()
+    assert caught.value.stage == stage
+    assert caught.value.hint
+
+
+def test_a_failure_names_the_users_line():
+    with pytest.raises(unmess.Error) as caught:
+        unmess.capture(fails, (torch.ones(2, 3),))
+    assert caught.value.where == f"{__file__}:{fails.__code__.co_firstlineno + 2}"
+
+
+def test_unknown_stage_weights_and_runner():
+    program = unmess.capture(torch.nn.ReLU(), (torch.ones(1),))
+    for action, message in (
+        (lambda: unmess.lower(program, to="llvm"), "unknown stage 'llvm'"),
+        (lambda: unmess.lower(program, weights="none"), "unknown weights 'none'"),
+        (lambda: unmess.load(program, on="gpu"), "unknown runner 'gpu'"),
+        (lambda: unmess.load("model"), "cannot load a str"),
+        (lambda: unmess.load(unmess.lower(program, weights="elide")), "without its weights"),
+    ):
+        with pytest.raises(unmess.Error, match=message) as caught:
+            action()
+        assert caught.value.exit_status == 2
+        assert caught.value.hint
+
+
+def test_a_module_can_be_lowered_in_steps_and_not_backwards():
+    from pipelines.lower import lower
+
+    module = unmess.lower(unmess.capture(torch.nn.ReLU(), (torch.ones(2),)), to="torch")
+    lower(module, "linalg")
+    assert module.stage == "linalg" and "linalg.generic" in str(module)
+    with pytest.raises(unmess.Error, match="cannot be lowered to tosa"):
+        lower(module, "tosa")
+
+
+def test_an_operator_that_does_not_lower_is_named_with_line_and_reproducer(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+
+    def function(x):
+        return torch.fft.fft(x).abs()
+
+    with pytest.raises(unmess.Error) as caught:
+        unmess.lower(unmess.capture(function, (torch.randn(8),)), to="tosa")
+    error = caught.value
+    assert error.stage in ("torch", "tosa")
+    assert "aten.fft_fft" in error.cause
+    assert error.where == f"{__file__}:{function.__code__.co_firstlineno + 1}"
+    assert Path(error.repro).read_text().startswith("// unmess-opt --pass-pipeline=")
