@@ -61,8 +61,13 @@ class Error(Exception):
 
     @property
     def exit_status(self) -> int:
-        """2 for bad usage or input, 1 for a wrong result, 3 for a stage that failed."""
-        return {"usage": 2, "source": 2, "compare": 1}.get(self.stage, 3)
+        """See the function `exit_status`."""
+        return exit_status(self.stage)
+
+
+def exit_status(stage: str) -> int:
+    """2 for bad usage or input, 1 for a wrong result, 3 for a stage that failed."""
+    return {"usage": 2, "source": 2, "compare": 1}.get(stage, 3)
 
 
 def _rebuild(stage, cause, where, hint, repro) -> Error:

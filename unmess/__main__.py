@@ -1,0 +1,34 @@
+"""`python -m unmess`, and what the `unmess` script calls."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+# As shells report a process that SIGINT or SIGPIPE ended.
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line (default: this process's own) and returns its exit status."""
+    try:
+        from unmess.cli import cli
+
+        return cli.main(arguments, prog_name="unmess", standalone_mode=False) or 0
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, as `head` does. What is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

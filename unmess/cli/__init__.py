@@ -1,0 +1,89 @@
+"""The `unmess` command: one file per sub-command, thin over the library.
+
+Nothing here imports PyTorch until a command needs it, so that help and usage errors come at once.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+import click
+
+from unmess.cli.check import check
+from unmess.cli.doctor import doctor
+from unmess.cli.import_ import import_
+from unmess.cli.models import models
+from unmess.cli.run import run
+
+# What the versions of which decide what lowers and what runs.
+_LIBRARIES = ("torch", "torch-mlir", "iree-base-compiler")
+
+
+def _print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    # Here and not above: reading it takes time that other commands need not spend.
+    libraries = ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES)
+    click.echo(f"unmess {_own_version()} ({libraries})")
+    context.exit()
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _own_version() -> str:
+    """From the package's metadata, or in a checkout from what the metadata is made from."""
+    import tomllib
+    from pathlib import Path
+
+    project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    if not project.is_file():
+        return _version("unmess")
+    return tomllib.loads(project.read_text())["project"]["version"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the versions and exit.",
+)
+def cli() -> None:
+    """PyTorch models into MLIR, run, and compared with PyTorch.
+
+    \b
+    A MODEL is
+      path/to/file.py:name   a factory, class or module in a Python file; without
+                             :name the factory called model
+      torchvision:NAME       for instance torchvision:resnet18
+      hf:TYPE                a tiny network with random weights, for instance hf:bert
+      hf:FOLDER, hf:ORG/NAME a Hugging Face model with its own weights
+      file.pt2               an ExportedProgram saved by torch.export.save
+
+    Results go to stdout; progress, messages and what the model's own code prints go to stderr.
+    With --json, stdout is one JSON document.
+
+    \b
+    Exit status
+      0    all good
+      1    a result differs from eager PyTorch, or doctor found something off
+      2    bad usage, or a model that cannot be found or built
+      3    a stage failed
+      130  interrupted
+    Of several models the highest of 0 to 3 counts.
+
+    \b
+    Tab completion: put this into ~/.bashrc (zsh_source and fish_source work too)
+      eval "$(_UNMESS_COMPLETE=bash_source unmess)"
+    """
+
+
+for _command in (import_, run, check, models, doctor):
+    cli.add_command(_command)

@@ -1,0 +1,179 @@
+"""`unmess check`: models on runners, each result beside eager PyTorch's."""
+
+from __future__ import annotations
+
+import click
+
+from unmess.cli import arguments
+from unmess.cli.format import difference, duration
+from unmess.cli.session import INTERRUPTED, Session, command, show_error
+from unmess.core.error import Error
+from unmess.core.names import RUNNERS, STRATEGIES
+from unmess.core.row import STEPS, Row
+
+# On a terminal that is too narrow, these go, the first one first.
+_LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
+
+
+@click.command()
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option(
+    "--on",
+    "runners",
+    multiple=True,
+    metavar="RUNNER[,RUNNER...]",
+    help=f"Where to run; may be repeated. Default: {','.join(RUNNERS)}.",
+)
+@arguments.strategy
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="For each model and runner (the first runner's includes the capture). Default: none.",
+)
+@command
+def check(
+    session: Session,
+    models: tuple[str, ...],
+    runners: tuple[str, ...],
+    strategy: str,
+    timeout: float | None,
+) -> int:
+    """Run models and compare every result with eager PyTorch.
+
+    Each MODEL is captured once, on its example inputs, in a process of its own: a crash costs one
+    row of the table. The exit status is the highest of the rows': 0 the result matches, 1 it
+    differs, 2 the model cannot be found or built, 3 a stage failed. Ctrl-C prints the rows
+    finished so far.
+    """
+    runners = tuple(dict.fromkeys(name for names in runners for name in names.split(",")))
+    runners = runners or RUNNERS
+    problem = _misused(runners, strategy)
+    if problem is not None:
+        return _refuse(session, models, runners, problem)
+    rows: list[Row] = []
+    interrupted = False
+    try:
+        with session.progress.showing():
+            _check_all(session, models, runners, strategy, timeout, rows)
+    except KeyboardInterrupt:
+        interrupted = True
+    if session.json:
+        session.write_json([row.as_json() for row in rows])
+    elif rows:
+        _write_report(session, rows)
+    if interrupted:
+        total = len(models) * len(runners)
+        click.echo(f"interrupted: {len(rows)} of {total} checks finished", err=True)
+        return INTERRUPTED
+    return max(row.exit_status for row in rows)
+
+
+def _misused(runners: tuple[str, ...], strategy: str) -> Error | None:
+    """Everything that is wrong with the names, at once; None where they are right."""
+    unknown = [name for name in runners if name not in RUNNERS]
+    causes, hints = [], []
+    if unknown:
+        causes.append(f"unknown runner {', '.join(map(repr, unknown))}")
+        hints.append(f"a runner is one of {', '.join(RUNNERS)}")
+    if strategy not in STRATEGIES:
+        causes.append(f"unknown capture strategy {strategy!r}")
+        hints.append(f"a strategy is one of {', '.join(STRATEGIES)}")
+    return Error("usage", "; ".join(causes), hint="; ".join(hints)) if causes else None
+
+
+def _refuse(
+    session: Session, models: tuple[str, ...], runners: tuple[str, ...], problem: Error
+) -> int:
+    if session.json:
+        # Who reads rows gets rows.
+        rows = [Row.failed(model, runner, problem) for model in models for runner in runners]
+        session.write_json([row.as_json() for row in rows])
+    show_error(problem)
+    return problem.exit_status
+
+
+def _check_all(
+    session: Session,
+    models: tuple[str, ...],
+    runners: tuple[str, ...],
+    strategy: str,
+    timeout: float | None,
+    rows: list[Row],
+) -> None:
+    """Appends to `rows` each row that is finished."""
+    from unmess.isolated import Options, check_isolated
+
+    options = Options(strategy, timeout, session.verbose, session.debug)
+    total = len(models) * len(runners)
+    for model in models:
+
+        def begin(stage: str, runner: str | None, model: str = model) -> None:
+            place = f"{model} on {runner}" if runner else model
+            session.progress.begin(f"{place}: {stage}")
+
+        session.progress.begin(f"{model}: loading PyTorch")
+        for row in check_isolated(
+            model, runners, options, on_stage=begin, on_output=session.progress.line
+        ):
+            rows.append(row)
+            if total > len(RUNNERS):
+                session.progress.finished(
+                    f"[{len(rows)}/{total}] {row.model} on {row.runner}: {row.stage}"
+                )
+            if row.traceback:
+                session.progress.line(row.traceback.rstrip())
+
+
+def _write_report(session: Session, rows: list[Row]) -> None:
+    for count in range(len(_LEAVE_OUT) + 1):
+        table = _table(rows, _LEAVE_OUT[:count])
+        if session.fits(table):
+            break
+    session.write_table(table)
+    for row in rows:
+        text = _problem(row) if row.error is not None else f"{row.model} on {row.runner}"
+        parts = [text] if row.error is not None else []
+        if session.verbose:
+            if row.notes:
+                parts = [text, *(f"  note: {note}" for note in row.notes)]
+            if row.detail:
+                parts += ["  cause in full:", *(f"    {line}" for line in row.detail.splitlines())]
+        if parts:
+            session.write("\n".join(parts))
+
+
+def _problem(row: Row) -> str:
+    """The error in the form that an `unmess.Error` has, with the row it belongs to."""
+    error = Error(row.stage, row.error, where=row.where, hint=row.hint, repro=row.repro)
+    first, *rest = str(error).splitlines()
+    return "\n".join([first, f"  model: {row.model} on {row.runner}", *rest])
+
+
+def _table(rows: list[Row], without: tuple[str, ...] = ()):
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("model", "runner", "stage"):
+        table.add_column(heading, overflow="fold")
+    numbers = [
+        heading for heading in ("max abs", "max rel", *STEPS, "peak") if heading not in without
+    ]
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        cells = {
+            "max abs": difference(row.max_abs_error),
+            "max rel": difference(row.max_rel_error),
+            **{step: duration(row.seconds.get(step)) for step in STEPS},
+            "peak": "" if row.peak_rss_mb is None else f"{row.peak_rss_mb:,.0f} MB",
+        }
+        table.add_row(
+            Text(row.model),
+            row.runner,
+            Text(row.stage, style="green" if row.ok else "bold red"),
+            *(cells[heading] for heading in numbers),
+        )
+    return table

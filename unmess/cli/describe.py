@@ -1,0 +1,104 @@
+"""Signatures and results as plain data for a JSON document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from unmess.core.module import Module
+    from unmess.core.program import Program
+
+# Elements of a result that are shown.
+_FIRST = 5
+
+
+def weights(program: Program, module: Module) -> list[dict[str, Any]]:
+    """The weights, tied ones once. `argument` is the position in the entry function, or null."""
+    positions = _positions(module, ("weight", "state"))
+    return [
+        {
+            "name": name,
+            "dtype": _dtype(tensor.dtype),
+            "shape": list(tensor.shape),
+            "argument": positions.get(name),
+        }
+        for name, tensor in program.weights.items()
+    ]
+
+
+def signature(module: Module) -> dict[str, Any]:
+    """What goes in and comes out, with the leaves of the call and the results in the IR's order."""
+    positions = _positions(module, ("input",))
+    return {
+        "inputs": [
+            {"name": leaf.name, **_spec(leaf.spec), "argument": positions.get(leaf.name)}
+            for leaf in module.signature.inputs
+        ],
+        "results": [
+            {"name": result.name, "kind": result.kind, **_spec(result.spec)}
+            for result in module.signature.results
+        ],
+    }
+
+
+def _positions(module: Module, kinds: tuple[str, ...]) -> dict[str, int]:
+    return {
+        argument.name: index
+        for index, argument in enumerate(module.signature.arguments)
+        if argument.kind in kinds
+    }
+
+
+def _spec(spec: Any) -> dict[str, Any]:
+    """A dynamic dimension is its expression as a string; a leaf that capture fixed has no dtype."""
+    from unmess.core.signature import ScalarSpec, TensorSpec
+
+    if isinstance(spec, TensorSpec):
+        shape = [size if isinstance(size, int) else size.expression for size in spec.shape]
+        return {"dtype": _dtype(spec.dtype), "shape": shape}
+    if isinstance(spec, ScalarSpec):
+        return {"dtype": spec.type.__name__, "shape": []}
+    return {"dtype": None, "shape": None, "value": repr(spec.value)}
+
+
+def result(tree: Any) -> list[dict[str, Any]]:
+    """The leaves of a result.
+
+    `path` is the leaf's place in the result; `values` the first elements; `min`, `max` and `mean`
+    are over the finite elements, null where there are none, and `nonfinite` counts the others.
+    Complex numbers are described by their magnitude.
+    """
+    from torch.utils import _pytree as pytree
+
+    leaves, _ = pytree.tree_flatten_with_path(tree)
+    return [{"path": f"result{pytree.keystr(path)}", **_leaf(leaf)} for path, leaf in leaves]
+
+
+def _leaf(value: Any) -> dict[str, Any]:
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        known = value is None or isinstance(value, (bool, int, float, str))
+        shown = value if known else repr(value)
+        return {"dtype": type(value).__name__, "shape": None, "values": [shown]}
+    numbers = value.detach()
+    if numbers.is_complex():
+        numbers = numbers.abs()
+    first = numbers.reshape(-1)[:_FIRST]
+    finite = numbers[torch.isfinite(numbers)].double()
+    some = finite.numel() > 0
+    return {
+        "dtype": _dtype(value.dtype),
+        "shape": list(value.shape),
+        "values": first.tolist(),
+        "min": float(finite.min()) if some else None,
+        "max": float(finite.max()) if some else None,
+        "mean": float(finite.mean()) if some else None,
+        "nonfinite": value.numel() - finite.numel(),
+    }
+
+
+def _dtype(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,19 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+
+def duration(seconds: float | None) -> str:
+    """Three digits and a unit; empty for None."""
+    if seconds is None:
+        return ""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds:.1f} s"
+
+
+def difference(number: float | None) -> str:
+    """An error of a result; empty for None."""
+    return "" if number is None else f"{number:.1e}" if number else "0"

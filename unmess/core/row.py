@@ -1,0 +1,95 @@
+"""One line of what `unmess check` found: a model on a runner."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from unmess.core.error import Error, exit_status
+
+# The steps that are timed. `run` and `eager` are medians of several calls.
+STEPS = ("capture", "import", "lower", "compile", "load", "run", "eager")
+
+
+@dataclass
+class Row:
+    """A model on a runner.
+
+    Attributes:
+        model: the model string as the user wrote it.
+        ok: the result matches eager PyTorch.
+        stage: `done`, or the stage where it stopped (`compare` for a wrong result).
+        error: why it stopped, one line.
+        max_abs_error, max_rel_error: None where nothing was compared, or where the difference is
+            infinite or NaN; `error` says so then.
+        seconds: by step; a step that was not reached, or that failed, is not there.
+        peak_rss_mb: peak memory of the process, in 10**6 bytes.
+        where, hint, repro: as in `unmess.Error`.
+        notes: everything that differs from what was handed in.
+        detail: the exceptions behind `error` in full, without their tracebacks.
+        traceback: theirs, where it was asked for.
+    """
+
+    model: str
+    runner: str
+    ok: bool
+    stage: str
+    error: str | None = None
+    max_abs_error: float | None = None
+    max_rel_error: float | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_rss_mb: float | None = None
+    where: str | None = None
+    hint: str | None = None
+    repro: str | None = None
+    notes: list[str] = field(default_factory=list)
+    detail: str | None = None
+    traceback: str | None = None
+
+    def __post_init__(self) -> None:
+        self.max_abs_error = _finite(self.max_abs_error)
+        self.max_rel_error = _finite(self.max_rel_error)
+
+    @classmethod
+    def failed(cls, model: str, runner: str, error: Error, **more: Any) -> Row:
+        """The row of a model that stopped with `error`."""
+        return cls(
+            model,
+            runner,
+            ok=False,
+            stage=error.stage,
+            error=error.cause,
+            where=error.where,
+            hint=error.hint,
+            repro=error.repro,
+            **more,
+        )
+
+    @property
+    def exit_status(self) -> int:
+        """0 where all is well, else the status of the stage that it stopped in."""
+        return 0 if self.ok else exit_status(self.stage)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for a JSON document; every step is in `seconds`, null where not timed."""
+        return {
+            "model": self.model,
+            "runner": self.runner,
+            "ok": self.ok,
+            "stage": self.stage,
+            "error": self.error,
+            "max_abs_error": self.max_abs_error,
+            "max_rel_error": self.max_rel_error,
+            "seconds": {step: self.seconds.get(step) for step in STEPS},
+            "peak_rss_mb": self.peak_rss_mb,
+            "where": self.where,
+            "hint": self.hint,
+            "repro": self.repro,
+            "notes": self.notes,
+        }
+
+
+def _finite(number: float | None) -> float | None:
+    """JSON has neither NaN nor infinity."""
+    return number if number is not None and math.isfinite(number) else None
