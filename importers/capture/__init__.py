@@ -12,6 +12,7 @@ from importers.capture import strategies
 from importers.capture.decompositions import decompose
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
+from importers.repairs import apply_repairs
 from unmess.core.error import Error
 from unmess.core.program import Program
 
@@ -46,6 +47,7 @@ def capture(
             hint="pass an nn.Module, a function, an ExportedProgram or a model string",
         )
     exported = decompose(exported)
+    repairs = apply_repairs(exported)
     weights, tied = read_weights(exported)
     program = Program(
         name=name or _name(model),
@@ -58,7 +60,7 @@ def capture(
         kwargs=dict(kwargs or {}),
         attempts=attempts,
     )
-    program.notes = capture_notes(model, program)
+    program.notes = (*capture_notes(model, program), *repairs)
     program.seconds["capture"] = time.perf_counter() - start
     return program
 

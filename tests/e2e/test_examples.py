@@ -27,7 +27,7 @@ def differences(output):
 
 @pytest.mark.parametrize("name", ["nnmodule", "torchvision_network", "transformer"])
 def test_example(name):
-    assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) <= 50
+    assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) < 40
     output = run(name)
     assert len(differences(output)) >= 2
     assert max(differences(output)) < 1e-4

@@ -1,0 +1,46 @@
+"""Named rewrites that make a decomposed program importable, applied only where they match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from importers.repairs.layout import drop_layout_only_as_strided
+from unmess.core.program import Note
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A rewrite of a program's graph.
+
+    Attributes:
+        name: for notes.
+        reason: what stops without it.
+        apply: changes the graph in place and returns how often it matched.
+    """
+
+    name: str
+    reason: str
+    apply: Callable[[torch.fx.Graph], int]
+
+
+REPAIRS = (
+    Repair(
+        "layout-only as_strided",
+        "the torch dialect has no strides; PyTorch uses as_strided to normalise those of size-1 "
+        "dimensions",
+        drop_layout_only_as_strided,
+    ),
+)
+
+
+def apply_repairs(exported: torch.export.ExportedProgram) -> list[Note]:
+    """Applies every repair that matches, in place, and says which did."""
+    notes = []
+    for repair in REPAIRS:
+        count = repair.apply(exported.graph)
+        if count:
+            notes.append(Note("repair", f"{repair.name} ({count} times)"))
+    return notes

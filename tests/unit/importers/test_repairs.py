@@ -1,0 +1,30 @@
+import pytest
+import torch
+
+import unmess
+from importers import repairs
+
+
+def pooled(x):
+    x = x.contiguous(memory_format=torch.channels_last)
+    return torch.nn.functional.adaptive_avg_pool2d(x, 1) * 2
+
+
+def test_layout_only_as_strided(monkeypatch):
+    x = torch.randn(1, 4, 3, 3)
+    program = unmess.capture(pooled, (x,))
+    assert [str(note) for note in program.notes] == ["repair: layout-only as_strided (1 times)"]
+    torch.testing.assert_close(unmess.load(program)(x), pooled(x))
+
+    monkeypatch.setattr(repairs, "REPAIRS", ())
+    with pytest.raises(unmess.Error, match="as_strided"):
+        unmess.lower(unmess.capture(pooled, (x,)))
+
+
+def test_as_strided_that_moves_elements_is_kept():
+    def transposed(x):
+        return x.as_strided((2, 2), (1, 2)) + 0
+
+    program = unmess.capture(transposed, (torch.randn(2, 2),))
+    assert program.notes == ()
+    assert "aten.as_strided.default" in str(program.exported.graph)
