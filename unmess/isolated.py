@@ -3,7 +3,8 @@
 The child captures the model once and runs all runners. It reports each stage as it begins, and
 each row as it is finished, as JSON lines on a pipe of their own: stdout and stderr belong to
 whatever code the model runs. When the child dies or takes too long, the stage reported last is the
-one to blame, and a fresh child goes on with the remaining runners.
+one to blame, a fresh child writes the IR that went into that stage to a file, and another one goes
+on with the remaining runners.
 
 Neither side imports PyTorch before the child's work begins.
 """
@@ -40,6 +41,12 @@ _STEPS = {
     **dict.fromkeys(("torch", "linalg", "tosa", "stablehlo"), "lower"),
     "compile": "compile",
     "load": "load",
+}
+# The stage whose IR goes into a stage; from these on, there is something to reproduce a crash with.
+_INPUT = {
+    "torch": "raw",
+    **dict.fromkeys(("linalg", "tosa", "stablehlo"), "torch"),
+    **dict.fromkeys(("compile", "load", "run"), "linalg"),
 }
 # How often a silent child is looked at, and how long one may take to end after its last word.
 _TICK_SECONDS = 0.5
@@ -84,20 +91,25 @@ def check_isolated(
     """
     remaining = list(runners)
     while remaining:
-        child = _Child(model, remaining, options)
-        try:
+        with _Child(model, options, runners=remaining) as child:
             for row in child.rows(on_stage, on_output):
                 remaining.remove(row.runner)
                 yield row
-        finally:
-            child.end()
-            child.close()
         if child.death is None:
             return
+        cause = f"{child.death} in stage {child.stage}"
+        repro = None
+        if child.stage in _INPUT:
+            crash = {"stage": child.stage, "runner": remaining[0], "cause": cause}
+            with _Child(model, options, crash=crash) as reproducer:
+                # No rows come from it, and what it prints has been seen.
+                list(reproducer.rows(lambda _stage, _runner: None, lambda _line: None))
+            repro = reproducer.repro
+        error = Error(child.stage, cause, hint=child.hint, repro=repro)
         affected = list(remaining) if child.stage in _SHARED else remaining[:1]
         for runner in affected:
             remaining.remove(runner)
-            yield child.last_row(runner)
+            yield child.last_row(runner, error)
 
 
 class _Child:
@@ -105,10 +117,19 @@ class _Child:
 
     Attributes:
         stage: the stage that began last.
-        death: how it ended, with a hint, where it had not finished.
+        death: how it ended, where it had not finished; `hint` belongs to it.
+        repro: path of the reproducer, where the process was to write one.
     """
 
-    def __init__(self, model: str, runners: Sequence[str], options: Options):
+    def __init__(
+        self,
+        model: str,
+        options: Options,
+        *,
+        runners: Sequence[str] = (),
+        crash: dict[str, str] | None = None,
+    ):
+        """Starts the process: it checks `runners`, or writes a reproducer for `crash`."""
         self._model = model
         self._options = options
         self._clock = _Clock()
@@ -118,8 +139,15 @@ class _Child:
         self._timed_out = False
         self._peak_rss_mb: float | None = None
         self.stage = _SHARED[0]
-        self.death: tuple[str, str] | None = None
-        request = {"model": model, "runners": list(runners), "options": asdict(options)}
+        self.death: str | None = None
+        self.hint: str | None = None
+        self.repro: str | None = None
+        request = {
+            "model": model,
+            "options": asdict(options),
+            "runners": list(runners),
+            "crash": crash,
+        }
         self._events, theirs = os.pipe()
         try:
             self._process = subprocess.Popen(
@@ -135,6 +163,14 @@ class _Child:
             )
         finally:
             os.close(theirs)
+
+    def __enter__(self) -> _Child:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._end()
+        self._process.stdout.close()
+        os.close(self._events)
 
     def rows(
         self, on_stage: Callable[[str, str | None], None], on_output: Callable[[str], None]
@@ -167,7 +203,7 @@ class _Child:
                         elif row := self._take(json.loads(line), on_stage):
                             deadline = self._deadline()
                             yield row
-        self.end()
+        self._end()
         with contextlib.suppress(BlockingIOError):
             while data := os.read(output, 1 << 16):
                 for line in lines[output].feed(data):
@@ -176,7 +212,18 @@ class _Child:
             if line:
                 on_output(line)
 
-    def end(self) -> None:
+    def last_row(self, runner: str, error: Error) -> Row:
+        """The row for a runner that this process did not get through."""
+        return Row.failed(
+            self._model,
+            runner,
+            error,
+            seconds=self._clock.seconds(),
+            peak_rss_mb=self._peak_rss_mb,
+            notes=self._notes,
+        )
+
+    def _end(self) -> None:
         """Sees to it that the process and what it started are gone."""
         if self._process.returncode is not None:
             return
@@ -191,24 +238,7 @@ class _Child:
         self._process.returncode = os.waitstatus_to_exitcode(status)
         self._peak_rss_mb = usage.ru_maxrss * 1024 / 1e6
         if not self._finished:
-            self.death = self._cause_of_death(self._process.returncode)
-
-    def last_row(self, runner: str) -> Row:
-        """The row for a runner that this process did not get through."""
-        cause, hint = self.death
-        return Row.failed(
-            self._model,
-            runner,
-            Error(self.stage, f"{cause} in stage {self.stage}", hint=hint),
-            seconds=self._clock.seconds(),
-            peak_rss_mb=self._peak_rss_mb,
-            notes=self._notes,
-        )
-
-    def close(self) -> None:
-        """Gives the pipes back."""
-        self._process.stdout.close()
-        os.close(self._events)
+            self.death, self.hint = self._cause_of_death(self._process.returncode)
 
     def _deadline(self) -> float:
         timeout = self._options.timeout
@@ -231,6 +261,8 @@ class _Child:
             self.stage = event["stage"]
             self._clock.enter(self.stage)
             on_stage(self.stage, self._runner)
+        elif "repro" in event:
+            self.repro = event["repro"]
         else:
             self._finished = event["finished"]
         return None
@@ -312,7 +344,10 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)
     with open(descriptor, "w", buffering=1) as events:
         work = _Work(request["model"], options, lambda event: print(json.dumps(event), file=events))
-        work.check(request["runners"])
+        if request["crash"]:
+            work.reproduce(**request["crash"])
+        else:
+            work.check(request["runners"])
         work.send({"finished": True})
     sys.stdout.flush()
     sys.stderr.flush()
@@ -366,6 +401,26 @@ class _Work:
                         notes=[str(note) for note in report.notes],
                     )
                 )
+
+    def reproduce(self, stage: str, runner: str, cause: str) -> None:
+        """Writes the IR that goes into `stage` on `runner` to a file, and sends its path."""
+        import unmess
+        from unmess.core.cache import write_reproducer
+
+        program = unmess.capture(self._model, strategy=self._options.strategy)
+        module = unmess.lower(program, to=_INPUT[stage])
+        command, text = f"unmess-opt --pipeline {stage} THIS_FILE", module.text(locations=True)
+        if module.stage == "linalg" and runner.startswith("iree-"):
+            from pipelines.iree.parameters import with_parameters
+            from pipelines.iree.targets import TARGETS
+
+            command = f"iree-compile {' '.join(TARGETS[runner].options)} THIS_FILE -o /dev/null"
+            text = with_parameters(module).operation.get_asm(enable_debug_info=True)
+        elif module.stage == "linalg":
+            command = f"unmess-opt --pipeline {runner} THIS_FILE"
+        header = f"// {self._model} on {runner}: {cause}\n// {command}\n"
+        path = write_reproducer(f"{header}{text}", f"{program.name}-{runner}-{stage}")
+        self.send({"repro": path})
 
     def _enter(self, stage: str) -> None:
         self._stage = stage

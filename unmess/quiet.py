@@ -9,12 +9,17 @@ import warnings
 
 
 def quiet_libraries() -> None:
-    """Silences Python warnings and logging in this process, unless the user asked for them.
+    """Silences warnings and logging in this process, unless the user asked for them.
 
     PyTorch and transformers warn about their own internals; what concerns the user's model is in
-    the Program's notes.
+    the Program's notes. Imports PyTorch.
     """
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-    if not os.environ.get("TORCH_LOGS"):
-        logging.disable(logging.CRITICAL)
+    if os.environ.get("TORCH_LOGS"):
+        return
+    logging.disable(logging.CRITICAL)
+    from torch.export import _trace
+
+    # It prints the graph traced so far to stderr for each strategy that fails.
+    _trace.print = lambda *_args, **_kwargs: None

@@ -131,23 +131,33 @@ def _write_report(session: Session, rows: list[Row]) -> None:
         if session.fits(table):
             break
     session.write_table(table)
+    # What stopped a model on one runner most often stops it on the others, too.
+    alike: dict[tuple[str, str | None], list[Row]] = {}
     for row in rows:
-        text = _problem(row) if row.error is not None else f"{row.model} on {row.runner}"
-        parts = [text] if row.error is not None else []
-        if session.verbose:
-            if row.notes:
-                parts = [text, *(f"  note: {note}" for note in row.notes)]
-            if row.detail:
-                parts += ["  cause in full:", *(f"    {line}" for line in row.detail.splitlines())]
-        if parts:
-            session.write("\n".join(parts))
+        alike.setdefault((row.model, row.error), []).append(row)
+    for group in alike.values():
+        text = _text(group, verbose=session.verbose)
+        if text:
+            session.write(text)
 
 
-def _problem(row: Row) -> str:
-    """The error in the form that an `unmess.Error` has, with the row it belongs to."""
-    error = Error(row.stage, row.error, where=row.where, hint=row.hint, repro=row.repro)
-    first, *rest = str(error).splitlines()
-    return "\n".join([first, f"  model: {row.model} on {row.runner}", *rest])
+def _text(rows: list[Row], *, verbose: bool) -> str:
+    """What is to be said about rows of one model that stopped for the same reason, or did not.
+
+    The reason has the form of an `unmess.Error`.
+    """
+    row = rows[0]
+    place = f"{row.model} on {', '.join(row.runner for row in rows)}"
+    lines = [place] if verbose and row.ok and row.notes else []
+    if row.error is not None:
+        error = Error(row.stage, row.error, where=row.where, hint=row.hint, repro=row.repro)
+        cause, *rest = str(error).splitlines()
+        lines = [cause, f"  model: {place}", *rest]
+    if verbose:
+        lines += [f"  note: {note}" for note in row.notes]
+        if row.detail:
+            lines += ["  in full:", *(f"    {line}" for line in row.detail.splitlines())]
+    return "\n".join(lines)
 
 
 def _table(rows: list[Row], without: tuple[str, ...] = ()):

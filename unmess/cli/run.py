@@ -82,7 +82,8 @@ def run(
     steps = executable.seconds | ({"run": median} if times else {})
     session.write(", ".join(f"{step} {duration(value)}" for step, value in steps.items()))
     if session.verbose:
-        session.write("\n".join(f"note: {note}" for note in program.notes))
+        for note in program.notes:
+            session.write(f"note: {note}")
 
 
 def _save(torch: Any, result: Any, output: str) -> None:

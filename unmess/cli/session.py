@@ -60,11 +60,11 @@ class Session:
             self.stage = stage
             self.progress.begin(f"{model}: {stage}")
 
-        if not (self.verbose or self.debug):
-            quiet_libraries()
         with self.progress.showing():
             # Importing PyTorch is the first thing that takes long.
             self.progress.begin(f"{model}: loading PyTorch")
+            if not (self.verbose or self.debug):
+                quiet_libraries()
             with listening(begin):
                 yield
 
