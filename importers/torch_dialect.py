@@ -15,11 +15,11 @@ from torch_mlir.dialects import torch as torch_d
 from torch_mlir.extras import fx_importer
 
 from importers.capture.signature import output_specs
-from unmess.core.user_source import node_line
 from unmess.core.error import Error, first_line
 from unmess.core.module import WEIGHTS, Module
 from unmess.core.program import Program
 from unmess.core.signature import Argument, Signature
+from unmess.core.user_source import node_line
 
 # Lifted constants up to this many elements become literals: lowerings look into them (scales,
 # index lists), and a person reading the IR wants to see them.

@@ -2,9 +2,10 @@
 
 # IREE's own diagnostics come back as one error with a reproducer that names the command.
 
+from pathlib import Path
+
 from pipelines.iree.compiler import compile_module
 from pipelines.iree.targets import TARGETS
-
 from unmess import Error
 
 TEXT = """
@@ -18,7 +19,7 @@ try:
     compile_module(TEXT, TARGETS["iree-cpu"].options, "broken")
 except Error as error:
     print(error)
-    print(open(error.repro).readline())
+    print(Path(error.repro).read_text())
 
 # CHECK:      compile: IREE does not compile the module: 'linalg.softmax' op incorrect dimension specified
 # CHECK-NEXT:   at: user.py:7

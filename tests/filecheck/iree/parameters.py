@@ -4,9 +4,9 @@
 # and the state, and attributes that only unmess reads are gone.
 
 import torch
-from pipelines.iree.parameters import with_parameters
 
 import unmess
+from pipelines.iree.parameters import with_parameters
 
 # CHECK-DAG:   "util.global"() {{.*}}#flow.parameter.named<"model"::"weight"> : tensor<3x4xf32>{{.*}}sym_name = "unmess.weight"
 # CHECK-DAG:   "util.global"() {{.*}}#flow.parameter.named<"model"::"bias"> : tensor<3xf32>{{.*}}sym_name = "unmess.bias"

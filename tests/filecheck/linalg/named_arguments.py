@@ -5,11 +5,11 @@
 import torch
 
 # CHECK-LABEL: func.func @main(
-# CHECK-SAME:    %x: tensor<2x4xf32> {unmess.input = "x"}
+# CHECK-SAME:    %input: tensor<2x4xf32> {unmess.input = "input"}
 # CHECK-SAME:    %weight: tensor<3x4xf32> {unmess.weight = "weight"}
 # CHECK-SAME:    %bias: tensor<3xf32> {unmess.weight = "bias"}
 # CHECK:         linalg.transpose ins(%weight
-# CHECK:         linalg.matmul ins(%x,
+# CHECK:         linalg.matmul ins(%input,
 # CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %bias
 
 
