@@ -115,7 +115,9 @@ class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
             return ir.DenseElementsAttr.get(words, type=tensor_type)
         name = self._names.get(id(tensor), "constant")
         memory = data.reshape(-1).view(torch.uint8).numpy()
-        return ir.DenseResourceElementsAttr.get_from_buffer(memory, name, tensor_type)
+        return ir.DenseResourceElementsAttr.get_from_buffer(
+            memory, name, tensor_type, alignment=data.element_size()
+        )
 
 
 class _EntryFunction:
