@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 import click
 
-# As shells report a process that SIGINT or SIGPIPE ended.
+# As shells report a process that SIGINT ended.
 _INTERRUPTED = 130
-_BROKEN_PIPE = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,10 +22,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone, as `head` does. What is left in the buffer has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
 
 
 if __name__ == "__main__":

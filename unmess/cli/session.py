@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+# As shells report a process that SIGINT or SIGPIPE ended.
 INTERRUPTED = 130
+_BROKEN_PIPE = 141
 _INTERNAL = 3
 # Tables that no terminal limits are not folded.
 _WIDE = 240
@@ -148,17 +150,21 @@ def command(function: Callable[..., int | None]) -> Callable[..., int]:
     @click.option("--debug", is_flag=True, help="Show tracebacks.")
     @functools.wraps(function)
     def guarded(*, as_json: bool, quiet: bool, verbose: bool, debug: bool, **parameters) -> int:
-        with _reserved_stdout() as out:
-            session = Session(out, as_json, verbose, debug, Progress(sys.stderr, quiet))
-            try:
-                return function(session, **parameters) or 0
-            except BrokenPipeError:
-                raise
-            except KeyboardInterrupt:
-                click.echo("interrupted", err=True)
-                return INTERRUPTED
-            except (Exception, SystemExit) as problem:
-                return session.fail(problem)
+        try:
+            with _reserved_stdout() as out:
+                session = Session(out, as_json, verbose, debug, Progress(sys.stderr, quiet))
+                try:
+                    return function(session, **parameters) or 0
+                except BrokenPipeError:
+                    raise
+                except (Exception, SystemExit) as problem:
+                    return session.fail(problem)
+        except BrokenPipeError:
+            # The reader of stdout has gone, as `head` does: nobody is left to be told.
+            return _BROKEN_PIPE
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            return INTERRUPTED
 
     return guarded
 

@@ -1,0 +1,404 @@
+"""The command as users start it: streams, exit statuses, crashes and interruptions."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+MODELS = """
+import os
+import signal
+import time
+
+import torch
+
+print("printed while the file is imported")
+
+
+def good():
+    os.system("echo printed by another program")
+    return torch.nn.Linear(3, 2).eval(), (torch.ones(1, 3),)
+
+
+def random():
+    return (lambda x: x + torch.rand(3)), (torch.ones(3),)
+
+
+def raises():
+    raise KeyError("no_layer")
+
+
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Crashes(torch.nn.Module):
+    def forward(self, x):
+        if not torch.compiler.is_compiling():
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return x + 1
+
+
+def crashes():
+    return Crashes(), (torch.ones(3),)
+
+
+def branches(x):
+    return x[x.sum().int() :].sum() if x.sum() > 0 else x
+
+
+branches.example_args = (torch.ones(3),)
+
+
+def exits(x):
+    raise SystemExit(0)
+
+
+exits.example_args = (torch.ones(3),)
+
+
+def not_a_number(x):
+    return {"values": x / 0, "sum": (x / x).sum()}
+
+
+not_a_number.example_args = (torch.tensor([0.0, 1.0]),)
+
+
+def sleeps():
+    with open(os.environ["PID_FILE"], "w") as file:
+        print(os.getpid(), file=file)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """The path of a Python file with models that go well and wrong."""
+    path = tmp_path_factory.mktemp("cli") / "models.py"
+    path.write_text(MODELS)
+    return path
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "unmess", *map(str, arguments)]
+
+
+def unmess(*arguments, **options):
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=300, **options
+    )
+
+
+def line_of(text):
+    """Number of the line of MODELS that is `text`."""
+    return next(n for n, line in enumerate(MODELS.splitlines(), 1) if line.strip() == text)
+
+
+@pytest.fixture(scope="module")
+def checked(models):
+    """One `check` over models of every kind: the process, and its rows by model and runner."""
+    names = ("good", "random", "raises", "crashes", "killed", "branches", "exits")
+    process = unmess("check", "--json", *(f"{models}:{name}" for name in names))
+    rows = json.loads(process.stdout)
+    return process, {(row["model"].rpartition(":")[2], row["runner"]): row for row in rows}
+
+
+RUNNERS = ("reference", "iree-cpu")
+
+
+def test_check_gives_each_model_and_runner_one_row(checked):
+    process, rows = checked
+    assert [*rows] == [
+        (name, runner)
+        for name in ("good", "random", "raises", "crashes", "killed", "branches", "exits")
+        for runner in RUNNERS
+    ]
+    assert all(
+        row.keys()
+        == {
+            *("model", "runner", "ok", "stage", "error", "max_abs_error", "max_rel_error"),
+            *("seconds", "peak_rss_mb", "where", "hint", "repro", "notes"),
+        }
+        for row in rows.values()
+    )
+    steps = {"capture", "import", "lower", "compile", "load", "run", "eager"}
+    assert all(row["seconds"].keys() == steps for row in rows.values())
+    assert process.returncode == 3  # the worst of them
+    assert "Traceback" not in process.stderr
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_right_result(checked, runner):
+    row = checked[1]["good", runner]
+    assert (row["ok"], row["stage"], row["error"]) == (True, "done", None)
+    assert row["max_abs_error"] < 1e-6
+    assert all(seconds > 0 for seconds in row["seconds"].values())
+    assert row["peak_rss_mb"] > 50
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_wrong_result(checked, runner):
+    row = checked[1]["random", runner]
+    assert (row["ok"], row["stage"]) == (False, "compare")
+    assert "differs" in row["error"]
+    assert row["max_abs_error"] > 1e-3
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_factory_that_raises(checked, models, runner):
+    row = checked[1]["raises", runner]
+    assert (row["ok"], row["stage"]) == (False, "source")
+    assert "KeyError: 'no_layer'" in row["error"]
+    raising = line_of('raise KeyError("no_layer")')
+    assert row["where"] == f"{models}:{raising}"
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_crash_costs_its_row_and_leaves_a_reproducer(checked, runner):
+    row = checked[1]["crashes", runner]
+    assert (row["ok"], row["stage"]) == (False, "run")
+    assert row["error"] == "crashed with SIGSEGV in stage run"
+    assert row["seconds"]["compile"] > 0
+    with open(row["repro"]) as file:
+        text = file.read()
+    assert f"on {runner}: crashed with SIGSEGV in stage run" in text.splitlines()[0]
+    assert "linalg.generic" in text
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_process_that_the_system_kills(checked, runner):
+    row = checked[1]["killed", runner]
+    assert row["error"] == "crashed with SIGKILL in stage source"
+    assert "memory" in row["hint"]
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_model_that_does_not_export(checked, models, runner):
+    row = checked[1]["branches", runner]
+    assert (row["ok"], row["stage"]) == (False, "capture")
+    assert (
+        row["where"]
+        == f"{models}:{line_of('return x[x.sum().int() :].sum() if x.sum() > 0 else x')}"
+    )
+    assert "torch.where" in row["hint"]
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_model_that_ends_the_process(checked, models, runner):
+    row = checked[1]["exits", runner]
+    assert (row["ok"], row["stage"]) == (False, "capture")
+    assert row["where"] == f"{models}:{line_of('raise SystemExit(0)')}"
+
+
+def test_check_passes_prints_on_to_stderr_and_silences_libraries(checked):
+    process, _ = checked
+    assert "printed while the file is imported\n" in process.stderr
+    assert "printed by another program\n" in process.stderr
+    assert "symbolic_shapes" not in process.stderr  # PyTorch's log of what it cannot export
+    assert "def forward" not in process.stderr
+
+
+def test_check_prints_a_table_and_errors_in_their_own_form(models):
+    process = unmess("check", f"{models}:random", "--on", "reference", "--on", "reference", "-q")
+    assert process.returncode == 1
+    table, _, errors = process.stdout.partition("compare: ")
+    assert table.count("reference") == 1
+    assert f"\n  model: {models}:random on reference\n" in errors
+    progress = [line for line in process.stderr.splitlines() if "printed" not in line]
+    assert not progress
+
+
+def test_timeout(models, tmp_path):
+    environment = {**os.environ, "PID_FILE": str(tmp_path / "pid")}
+    process = unmess(*("check", f"{models}:sleeps", "--json", "--timeout", "10"), env=environment)
+    rows = json.loads(process.stdout)
+    assert [row["error"] for row in rows] == ["timed out after 10 s in stage source"] * 2
+    assert_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_interrupt_keeps_the_rows_that_are_finished(models, tmp_path):
+    pid_file = tmp_path / "pid"
+    process = subprocess.Popen(
+        command("check", f"{models}:good", f"{models}:sleeps", "--on", "reference", "--json"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PID_FILE": str(pid_file)},
+    )
+    wait_until(lambda: pid_file.is_file() and pid_file.read_text().endswith("\n"))
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert [row["stage"] for row in json.loads(stdout)] == ["done"]
+    assert "interrupted: 1 of 2 checks finished" in stderr
+    assert "Traceback" not in stderr
+    assert_gone(int(pid_file.read_text()))
+
+
+def test_the_child_does_not_outlive_its_parent(models, tmp_path):
+    pid_file = tmp_path / "pid"
+    process = subprocess.Popen(
+        command("check", f"{models}:sleeps"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PID_FILE": str(pid_file)},
+    )
+    wait_until(lambda: pid_file.is_file() and pid_file.read_text().endswith("\n"))
+    process.kill()
+    process.wait()
+    child = int(pid_file.read_text())
+    wait_until(lambda: is_gone(child))
+
+
+def wait_until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.05)
+
+
+def is_gone(pid):
+    """Whether a process has ended; one that nobody has waited for is a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def assert_gone(pid):
+    assert is_gone(pid), f"process {pid} is still there"
+
+
+def test_import_prints_ir_and_nothing_else(models):
+    process = unmess("import", f"{models}:good", "--to", "torch")
+    assert process.returncode == 0
+    assert process.stdout.startswith("module {\n")
+    assert "torch.aten." in process.stdout
+    assert "printed" not in process.stdout
+    assert "printed by another program" in process.stderr
+
+
+def test_import_as_json_and_into_a_file(models, tmp_path):
+    file = tmp_path / "good.mlir"
+    process = unmess("import", f"{models}:good", "-o", file, "--json", "--locations")
+    assert process.returncode == 0
+    document = json.loads(process.stdout)
+    assert (document["ok"], document["stage"], document["ir"]) == (True, "linalg", None)
+    assert document["output"] == str(file)
+    assert document["weights"] == [
+        {"name": "weight", "dtype": "float32", "shape": [2, 3], "argument": 1},
+        {"name": "bias", "dtype": "float32", "shape": [2], "argument": 2},
+    ]
+    (given,) = document["signature"]["inputs"]
+    assert (given["dtype"], given["shape"], given["argument"]) == ("float32", [1, 3], 0)
+    (result,) = document["signature"]["results"]
+    assert (result["kind"], result["shape"]) == ("output", [1, 2])
+    assert document["seconds"].keys() == {"capture", "import", "lower", "total"}
+    assert "linalg.matmul" in file.read_text()
+    assert "loc(" in file.read_text()
+
+
+def test_import_as_bytecode(models, tmp_path):
+    file = tmp_path / "good.mlirbc"
+    assert unmess("import", f"{models}:good", "-o", file).returncode == 0
+    assert file.read_bytes().startswith(b"ML\xefR")
+
+
+def test_a_reader_that_goes_away(models):
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(
+        command("import", f"{models}:good", "-q"),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+    )
+    os.close(writing)
+    assert process.returncode == 141
+    assert process.stderr.splitlines() == [
+        "printed while the file is imported",
+        "printed by another program",
+    ]
+
+
+def test_run_shows_and_saves_the_result(models, tmp_path):
+    file = tmp_path / "result.pt"
+    process = unmess("run", f"{models}:good", "--on", "iree-cpu", "--json", "-o", file)
+    assert process.returncode == 0
+    document = json.loads(process.stdout)
+    (leaf,) = document["results"]
+    assert (leaf["path"], leaf["dtype"], leaf["shape"]) == ("result", "float32", [1, 2])
+    saved = torch.load(file)
+    assert leaf["values"] == saved.flatten().tolist()
+    assert (leaf["min"], leaf["max"]) == (float(saved.min()), float(saved.max()))
+    assert document["seconds"]["run"] > 0
+
+
+def test_what_json_has_no_number_for_is_null(models):
+    process = unmess("run", f"{models}:not_a_number", "--json", "--repeat", "0")
+    document = json.loads(process.stdout, parse_constant=pytest.fail)
+    values, total = document["results"]
+    assert (values["path"], values["values"]) == ("result['values']", [None, None])
+    assert (values["nonfinite"], values["mean"]) == (2, None)
+    assert (total["shape"], total["values"]) == ([], [None])
+    assert document["seconds"]["run"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "stage"), [("raises", 2, "source"), ("branches", 3, "capture")]
+)
+def test_run_fails_in_one_form(models, name, status, stage):
+    process = unmess("run", f"{models}:{name}", "--json", "-q")
+    assert process.returncode == status
+    document = json.loads(process.stdout)
+    assert document.keys() == {"ok", "stage", "error", "where", "hint", "repro"}
+    assert (document["ok"], document["stage"]) == (False, stage)
+    assert document["where"].startswith(f"{models}:")
+    assert f"{stage}: {document['error']}\n  at: {document['where']}\n" in process.stderr
+    assert "Traceback" not in process.stderr
+
+
+def test_debug_shows_the_traceback(models):
+    process = unmess("run", f"{models}:raises", "--debug")
+    assert process.returncode == 2
+    assert "Traceback (most recent call last)" in process.stderr
+    assert "KeyError: 'no_layer'" in process.stderr
+
+
+def test_check_debug_shows_tracebacks_and_the_stack_of_a_crash(models):
+    process = unmess(
+        *("check", f"{models}:raises", f"{models}:crashes", "--on", "reference", "--debug")
+    )
+    assert process.returncode == 3
+    assert "Traceback (most recent call last)" in process.stderr
+    assert "Fatal Python error: Segmentation fault" in process.stderr
+    assert "in forward" in process.stderr
+
+
+def test_unknown_models_suggest_what_was_meant(models):
+    process = unmess("check", "torchvision:resnet81", f"{models}:god", "--json")
+    assert process.returncode == 2
+    rows = json.loads(process.stdout)
+    assert [row["stage"] for row in rows] == ["source"] * 4
+    assert "torchvision:resnet" in rows[0]["hint"] or "resnet18" in rows[0]["hint"]
+    assert "good" in rows[2]["hint"]
+
+
+def test_a_module_in_the_current_folder_shadows_nothing(models, tmp_path):
+    (tmp_path / "queue.py").write_text("raise ImportError('the wrong queue')\n")
+    script = "import sys; from unmess.__main__ import main; sys.exit(main())"
+    process = subprocess.run(
+        [sys.executable, "-P", "-c", script, "check", f"{models}:good", "--on", "reference"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert process.returncode == 0, process.stderr
