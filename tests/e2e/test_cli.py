@@ -215,9 +215,9 @@ def test_check_prints_a_table_and_errors_in_their_own_form(models):
 
 def test_timeout(models, tmp_path):
     environment = {**os.environ, "PID_FILE": str(tmp_path / "pid")}
-    process = unmess(*("check", f"{models}:sleeps", "--json", "--timeout", "10"), env=environment)
+    process = unmess(*("check", f"{models}:sleeps", "--json", "--timeout", "20"), env=environment)
     rows = json.loads(process.stdout)
-    assert [row["error"] for row in rows] == ["timed out after 10 s in stage source"] * 2
+    assert [row["error"] for row in rows] == ["timed out after 20 s in stage source"] * 2
     assert_gone(int((tmp_path / "pid").read_text()))
 
 

@@ -1,0 +1,55 @@
+"""The parts of the isolated check that need no process."""
+
+import pytest
+
+from unmess import isolated
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A `_Clock`, and a function that lets time pass."""
+    now = [0.0]
+    monkeypatch.setattr(isolated.time, "perf_counter", lambda: now[0])
+
+    def pass_seconds(seconds):
+        now[0] += seconds
+
+    return isolated._Clock(), pass_seconds
+
+
+def test_seconds_are_of_the_steps_that_have_ended(clock):
+    clock, pass_seconds = clock
+    for stage, seconds in [("source", 9), ("capture", 2), ("import", 1), ("torch", 3)]:
+        clock.enter(stage)
+        pass_seconds(seconds)
+    assert clock.seconds() == {"capture": 2, "import": 1}
+    clock.enter("linalg")
+    pass_seconds(4)
+    # Lowering goes on: it has no time yet.
+    assert clock.seconds() == {"capture": 2, "import": 1}
+    clock.enter("compile")
+    assert clock.seconds() == {"capture": 2, "import": 1, "lower": 7}
+
+
+def test_the_next_runner_keeps_the_time_of_the_capture_only(clock):
+    clock, pass_seconds = clock
+    for stage in ("capture", "import", "compile"):
+        clock.enter(stage)
+        pass_seconds(2)
+    clock.begin_runner()
+    assert clock.seconds() == {"capture": 2}
+
+
+def test_lines_come_whole():
+    lines = isolated._Lines()
+    assert lines.feed(b"one\ntw") == ["one"]
+    assert lines.feed(b"o") == []
+    assert lines.feed(b"\n\xc3") == ["two"]
+    assert lines.feed(b"\xa9\n") == ["é"]
+    assert lines.feed(b"\xff\n") == ["\N{REPLACEMENT CHARACTER}"]
+
+
+def test_the_child_looks_for_modules_where_its_parent_does(monkeypatch):
+    monkeypatch.setattr(isolated.sys, "path", ["", "/a", "/b"])
+    monkeypatch.setattr(isolated.os, "getcwd", lambda: "/here")
+    assert isolated._environment()["PYTHONPATH"] == "/here:/a:/b"

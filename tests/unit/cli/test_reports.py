@@ -1,0 +1,57 @@
+"""`models` and `doctor` print what the library gives them, for people and as JSON."""
+
+import json
+
+import pytest
+
+from importers.sources import Listed
+from unmess.__main__ import main
+from unmess.environment.doctor import Finding
+
+LISTED = [Listed("hf:bert", "hf", "encoder"), Listed("torchvision:resnet18", "torchvision", "c")]
+
+
+@pytest.fixture
+def listed(monkeypatch):
+    monkeypatch.setattr("importers.sources.list_models", lambda: LISTED)
+    # It is for the whole process, which is pytest's here.
+    monkeypatch.setattr("unmess.cli.session.quiet_libraries", lambda: None)
+
+
+def test_models(listed, capsys):
+    assert main(["models"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["hf:bert", "encoder"],
+        ["torchvision:resnet18", "c"],
+    ]
+
+
+def test_models_of_a_source(listed, capsys):
+    assert main(["models", "--source", "hf", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"model": "hf:bert", "source": "hf", "task": "encoder"}
+    ]
+
+
+def test_models_of_an_unknown_source(listed, capsys):
+    assert main(["models", "--source", "tv"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "usage: unknown source 'tv'\n  hint: one of hf, torchvision\n"
+
+
+FINE = Finding("tools", "lit", True, "/bin/lit")
+OFF = Finding("tools", "FileCheck", False, "not found", "install it")
+
+
+@pytest.mark.parametrize(("findings", "status"), [([FINE], 0), ([FINE, OFF], 1)])
+def test_doctor(monkeypatch, capsys, findings, status):
+    monkeypatch.setattr("unmess.environment.doctor.examine", lambda: findings)
+    assert main(["doctor"]) == status
+    text = capsys.readouterr().out
+    assert text.count("ok ") == 1
+    assert ("remedy: install it" in text) == (status == 1)
+    assert main(["doctor", "--json"]) == status
+    document = json.loads(capsys.readouterr().out)
+    assert [entry["ok"] for entry in document] == [finding.ok for finding in findings]

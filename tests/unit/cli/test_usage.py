@@ -1,0 +1,168 @@
+"""What the command line says to bad usage, before any work is done."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from unmess.__main__ import main
+
+WITHOUT_TORCH = """
+import sys
+from unmess.__main__ import main
+status = main({arguments!r})
+heavy = {{"torch", "torch_mlir", "iree", "rich", "numpy"}} & set(sys.modules)
+assert not heavy, heavy
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--help"], 0),
+        (["check", "--help"], 0),
+        (["--version"], 0),
+        ([], 2),
+        (["chek"], 2),
+        (["import"], 2),
+        (["import", "file.py", "--to", "lnalg"], 2),
+        (["import", "file.py", "-o", "/no/such/folder/file.mlir"], 2),
+        (["run", "file.py", "--on", "gpu"], 2),
+        (["check", "file.py", "--on", "reference,gpu"], 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_answers_at_once(arguments, status):
+    code = WITHOUT_TORCH.format(arguments=arguments)
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.returncode == status, process.stderr
+    assert "Traceback" not in process.stderr
+
+
+def run(capsys, *arguments):
+    status = main(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_unknown_command_suggests_one(capsys):
+    status, _, stderr = run(capsys, "chek")
+    assert status == 2
+    assert "Did you mean 'check'?" in stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("import", "file.py", "--to", "lnalg"),
+            "usage: unknown stage 'lnalg'\n  hint: one of raw, torch, linalg, tosa, stablehlo\n",
+        ),
+        (
+            ("import", "file.py", "--weights", "none"),
+            "usage: unknown weights 'none'\n  hint: one of external, inline, elide\n",
+        ),
+        (
+            ("run", "file.py", "--on", "gpu"),
+            "usage: unknown runner 'gpu'\n  hint: one of reference, iree-cpu\n",
+        ),
+        (
+            ("run", "file.py", "--strategy", "lucky"),
+            "usage: unknown capture strategy 'lucky'\n"
+            "  hint: one of auto, non-strict, strict, draft\n",
+        ),
+        (
+            ("check", "file.py", "--on", "gpu,reference,npu", "--strategy", "lucky"),
+            "usage: unknown runner 'gpu', 'npu'; unknown capture strategy 'lucky'\n"
+            "  hint: a runner is one of reference, iree-cpu; "
+            "a strategy is one of auto, non-strict, strict, draft\n",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_unknown_names(capsys, arguments, message):
+    assert run(capsys, *arguments) == (2, "", message)
+
+
+def test_json_has_the_error_too(capsys):
+    status, stdout, stderr = run(capsys, "import", "file.py", "--to", "lnalg", "--json")
+    assert status == 2
+    assert stderr.startswith("usage: unknown stage 'lnalg'")
+    assert json.loads(stdout) == {
+        "ok": False,
+        "stage": "usage",
+        "error": "unknown stage 'lnalg'",
+        "where": None,
+        "hint": "one of raw, torch, linalg, tosa, stablehlo",
+        "repro": None,
+    }
+
+
+def test_check_gives_rows_even_for_bad_usage(capsys):
+    status, stdout, _ = run(capsys, "check", "a.py", "b.py", "--on", "gpu", "--json")
+    assert status == 2
+    rows = json.loads(stdout)
+    assert [(row["model"], row["runner"]) for row in rows] == [("a.py", "gpu"), ("b.py", "gpu")]
+    assert all((row["ok"], row["stage"]) == (False, "usage") for row in rows)
+
+
+@pytest.mark.parametrize("command", ["import", "run"])
+def test_an_output_that_cannot_be_written(capsys, tmp_path, command):
+    (tmp_path / "plain").touch()
+    for output, cause in [
+        (tmp_path, "it is a folder"),
+        (tmp_path / "missing" / "file", "No such file or directory"),
+        (tmp_path / "plain" / "file", "Not a directory"),
+    ]:
+        status, stdout, stderr = run(capsys, command, "file.py", "-o", output.as_posix())
+        assert (status, stdout) == (2, "")
+        assert stderr.startswith(f"usage: cannot write {output}: {cause}\n")
+
+
+def test_an_output_that_can_be_written_is_left_alone(tmp_path):
+    from unmess.cli.writable import check_writable
+
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("as it was")
+    check_writable(old)
+    check_writable(new)
+    assert old.read_text() == "as it was"
+    assert [*tmp_path.iterdir()] == [old]
+
+
+def test_an_unexpected_exception_is_one_line(capsys, monkeypatch):
+    def fail():
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("unmess.environment.doctor.examine", fail)
+    status, stdout, stderr = run(capsys, "doctor")
+    assert (status, stdout) == (3, "")
+    assert stderr == (
+        "internal error: ZeroDivisionError: by zero "
+        "(this is a bug in unmess; run again with --debug for the traceback)\n"
+    )
+    status, _, stderr = run(capsys, "doctor", "--debug")
+    assert status == 3
+    assert "Traceback (most recent call last)" in stderr
+
+
+def test_interrupted(capsys, monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unmess.environment.doctor.examine", interrupt)
+    assert run(capsys, "doctor") == (130, "", "interrupted\n")
+
+
+def test_names_are_those_of_the_library():
+    """The names are written down once more, so that they can be checked without PyTorch."""
+    from importers.capture.strategies import STRATEGIES as CLASSES
+    from pipelines.iree.targets import TARGETS
+    from pipelines.stages import PATHS
+    from unmess.core.names import RUNNERS, STAGES, STRATEGIES
+
+    assert ("auto", *(strategy.name for strategy in CLASSES)) == STRATEGIES
+    assert tuple(PATHS) == STAGES
+    assert ("reference", *TARGETS) == RUNNERS
