@@ -218,7 +218,19 @@ def _at(node: torch.fx.Node, action: Callable[[], None]) -> None:
     except Exception as problem:
         raise Error(
             "import",
-            f"{node.target} has no form in the torch dialect: {first_line(problem)}",
+            f"{_spelled(node.target)} has no form in the torch dialect: {_reason(problem)}",
             where=node_line(node),
             hint="write the model without this operator, or with a simpler call of it",
         ) from problem
+
+
+def _spelled(target: object) -> str:
+    """An operator as PyTorch spells it; a Python function by its name."""
+    return str(target) if isinstance(target, torch._ops.OpOverload) else target.__name__
+
+
+def _reason(problem: Exception) -> str:
+    # The importer prints the whole node where it knows no form for it.
+    if str(problem).startswith("FIX ME"):
+        return "torch-mlir's importer has no case for it"
+    return first_line(problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import time
 from collections.abc import Callable, Sequence
@@ -88,17 +89,33 @@ def _generic(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_call(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
-    """Raises an Error (`capture`) where the example call cannot be one of the model's."""
+    """Raises an Error (`source`) where the example call cannot be one of the model's."""
     signature = _signature(module.forward)
     try:
         signature.bind(*args, **kwargs)
     except TypeError as problem:
         raise Error(
-            "capture",
+            "source",
             f"the example arguments do not fit the model: {problem}",
             where=_definition(module),
             hint=f"forward takes {signature}",
         ) from None
+
+
+def _check_eager(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
+    """Raises an Error (`source`) where the model does not run on its example call at all."""
+    try:
+        with torch.no_grad():
+            # On copies: neither the model's state nor the arguments may change.
+            model, args, kwargs = copy.deepcopy((module, args, kwargs))
+            model(*args, **kwargs)
+    except Exception as problem:
+        raise Error(
+            "source",
+            f"the model fails on its example arguments, in eager too: {first_line(problem)}",
+            where=user_line(problem),
+            hint="change the arguments, or the model, until eager PyTorch takes them",
+        ) from problem
 
 
 def _definition(module: torch.nn.Module) -> str | None:
@@ -116,8 +133,9 @@ def export(
     """Captures `model` by one strategy, or by the first that succeeds (`auto`).
 
     Raises:
-        Error: stage `usage` for an unknown strategy, `capture` where none succeeds; the cause is
-            that of the first attempt, since later strategies fail less clearly.
+        Error: stage `usage` for an unknown strategy, `source` where the model does not run on the
+            example call in eager, `capture` where no strategy succeeds; the cause is that of the
+            first attempt, since later strategies fail less clearly.
     """
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     _check_call(module, args, kwargs)
@@ -131,6 +149,7 @@ def export(
         else:
             attempts.append(Attempt(candidate.name, time.perf_counter() - start))
             return exported, tuple(attempts)
+    _check_eager(module, args, kwargs)
     problem = attempts[0].error
     tried = ", ".join(attempt.strategy for attempt in attempts)
     raise Error(
@@ -157,4 +176,4 @@ def _hint(problem: BaseException) -> str | None:
         return "the control flow depends on values: use torch.where or torch.cond, or torch._check"
     if "DynamicShapes" in text or "Constraints violated" in text or "ConstraintViolation" in text:
         return "the model fixes a dimension declared dynamic: make it static or use Dim.AUTO"
-    return "run the model in eager with the same arguments first; `unmess check --debug` shows more"
+    return "eager takes the model, torch.export does not: `unmess check --debug` shows more"

@@ -65,11 +65,15 @@ def fails(x):
 
 
 ERRORS = {
-    "raises": (lambda: unmess.capture(fails, (torch.ones(2, 3),)), "capture", "RuntimeError"),
-    "too few": (lambda: unmess.capture(torch.nn.Linear(2, 2)), "capture", "do not fit the model"),
+    "raises": (
+        lambda: unmess.capture(fails, (torch.ones(2, 3),)),
+        "source",
+        "in eager too: Runtime",
+    ),
+    "too few": (lambda: unmess.capture(torch.nn.Linear(2, 2)), "source", "do not fit the model"),
     "too many": (
         lambda: unmess.capture(torch.nn.ReLU(), (torch.ones(1), 2, 3)),
-        "capture",
+        "source",
         "do not fit the model",
     ),
     "not a model": (lambda: unmess.capture(3), "usage", "cannot capture a int"),
@@ -95,6 +99,24 @@ def test_a_failure_names_the_users_line():
     with pytest.raises(unmess.Error) as caught:
         unmess.capture(fails, (torch.ones(2, 3),))
     assert caught.value.where == f"{__file__}:{fails.__code__.co_firstlineno + 2}"
+
+
+def test_a_model_that_eager_takes_and_export_does_not():
+    def to_numpy(x):
+        return torch.from_numpy(x.numpy() * 2)
+
+    with pytest.raises(unmess.Error, match="does not take the model") as caught:
+        unmess.capture(to_numpy, (torch.ones(2),), strategy="non-strict")
+    assert caught.value.stage == "capture"
+    assert caught.value.where == f"{__file__}:{to_numpy.__code__.co_firstlineno + 1}"
+
+
+def test_an_operator_without_a_form_is_named():
+    program = unmess.capture(lambda x: torch.ops.aten.as_strided(x, (2,), (2,)), (torch.ones(4),))
+    with pytest.raises(unmess.Error) as caught:
+        unmess.lower(program, to="raw")
+    assert caught.value.stage == "import"
+    assert "aten.as_strided.default has no form in the torch dialect" in caught.value.cause
 
 
 def test_unknown_stage_weights_and_runner():
