@@ -36,6 +36,14 @@ SENTENCES = (
     "Somebody makes music outdoors.",
     "The central bank raised interest rates on Monday.",
 )
+_VOCABULARIES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "vocab.txt",
+    "vocab.json",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)
 # What a network from a tiny configuration has at most; one above it would be no example.
 _TINY = 30_000_000
 _BATCH, _LENGTH, _PADDING = 2, 16, 4
@@ -146,14 +154,14 @@ def _pretrained(path: str, name: str) -> Source:
     import transformers
 
     folder = os.path.isdir(path)
-    if folder and not (Path(path) / "config.json").is_file():
+    local = _is_there(path, "config.json")
+    if folder and not local:
         raise Error(
             "source",
             f"{path} has no config.json",
             hint="give a folder that save_pretrained wrote",
         )
-    # What the cache holds is not asked for again.
-    local = folder or _is_cached(path)
+    # What the cache of the hub holds is not asked for again.
     if not local:
         _ask_hub(path)
     try:
@@ -187,9 +195,12 @@ def _pretrained(path: str, name: str) -> Source:
     return Source(name, model, (), kwargs, notes=(*notes, *_without_cache(model)))
 
 
-def _is_cached(name: str) -> bool:
+def _is_there(path: str, name: str) -> bool:
+    """Whether the folder, or the cache of the hub, has a file of this name."""
+    if os.path.isdir(path):
+        return (Path(path) / name).is_file()
     try:
-        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+        return isinstance(try_to_load_from_cache(path, name), str)
     except HFValidationError:
         return False
 
@@ -247,6 +258,9 @@ def _tokenizer(path: str, local: bool) -> Any:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=local)
     except (OSError, ValueError, KeyError):
         # The ways in which transformers says that it finds none.
+        return None
+    # Another is to give one with an empty vocabulary, whose every token is unknown.
+    if not any(_is_there(path, name) for name in _VOCABULARIES):
         return None
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token

@@ -8,9 +8,11 @@ from collections.abc import Iterable
 
 def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """Up to `count` of `names` that look like `name`, the nearest first; case does not matter."""
-    by_lower = {candidate.lower(): candidate for candidate in names}
+    by_lower: dict[str, list[str]] = {}
+    for candidate in names:
+        by_lower.setdefault(candidate.lower(), []).append(candidate)
     found = difflib.get_close_matches(name.lower(), by_lower, n=count, cutoff=0.6)
-    return [by_lower[match] for match in found]
+    return [candidate for match in found for candidate in by_lower[match]][:count]
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str | None = None) -> str | None:

@@ -1,0 +1,188 @@
+"""`hf:`: types, folders, the hub out of reach, mistakes."""
+
+import json
+
+import pytest
+import torch
+from transformers import BertConfig, BertModel, BertTokenizer
+
+from importers.sources import find_source
+from unmess.core.error import Error
+
+
+def fails(model) -> Error:
+    with pytest.raises(Error) as caught:
+        find_source(f"hf:{model}")
+    assert caught.value.stage == "source"
+    assert caught.value.exit_status == 2
+    assert "\n" not in caught.value.cause
+    return caught.value
+
+
+TYPES = """
+    bert distilbert roberta electra albert mpnet deberta-v2 modernbert
+    t5 bart
+    gpt2 llama qwen2 qwen3 mistral mixtral gemma gemma2 gemma3 gemma3_text phi phi3 opt bloom
+    gpt_neox falcon smollm3
+    vit deit swin convnext resnet
+"""
+
+
+@pytest.mark.parametrize("model_type", TYPES.split())
+def test_tiny_model_runs_and_depends_on_its_input(model_type):
+    source = find_source(f"hf:{model_type}")
+    assert source.name == model_type
+    assert not source.model.training
+    assert sum(weight.numel() for weight in source.model.parameters()) < 12e6
+    (name,) = {"input_ids", "pixel_values"} & set(source.kwargs)
+    other = source.kwargs | {name: source.kwargs[name].flip(-1)}
+    with torch.no_grad():
+        result = source.model(**source.kwargs)
+        changed = source.model(**other)
+    assert "past_key_values" not in result
+    gap = (result[0] - changed[0]).abs().max()
+    assert float(gap) > 1e-3 * float(result[0].abs().max())
+
+
+def test_random_weights_repeat():
+    first, second = find_source("hf:gpt2"), find_source("hf:gpt2")
+    for one, two in zip(first.model.parameters(), second.model.parameters(), strict=True):
+        assert torch.equal(one, two)
+    assert torch.equal(first.kwargs["input_ids"], second.kwargs["input_ids"])
+
+
+def test_example_has_padding():
+    mask = find_source("hf:bert").kwargs["attention_mask"]
+    assert mask.sum(dim=1).tolist() == [16, 12]
+
+
+def test_notes_say_what_was_changed():
+    random, cache = find_source("hf:llama").notes
+    assert random.startswith("LlamaForCausalLM, tiny, random weights (seed 0; ")
+    assert cache == "use_cache is off: no key-value cache in the result"
+    assert len(find_source("hf:bert").notes) == 1
+
+
+def test_unknown_type():
+    error = fails("distillbert")
+    assert error.cause == "transformers has no model type 'distillbert'"
+    assert error.hint.startswith("did you mean distilbert")
+
+
+def test_type_of_another_kind():
+    assert fails("whisper").cause == "whisper is neither a text model nor an image classifier"
+
+
+def test_type_without_a_tiny_form():
+    error = fails("perceiver")
+    assert error.cause.startswith("there is no tiny form of perceiver: ")
+    assert "factory" in error.hint
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder as `save_pretrained` writes it, with a tokenizer."""
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "man", "music", ".", "on"]
+    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=32,
+    )
+    BertModel(config).save_pretrained(tmp_path)
+    BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_folder_with_tokenizer(folder):
+    source = find_source(f"hf:{folder}")
+    assert source.name == folder.name
+    assert type(source.model) is BertModel
+    assert set(source.kwargs) == {"input_ids", "token_type_ids", "attention_mask"}
+    assert source.kwargs["input_ids"].shape[0] == 3
+    assert source.kwargs["attention_mask"].min() == 0
+    assert source.notes == (f"BertModel from {folder}",)
+
+
+def test_folder_without_tokenizer(folder):
+    for file in (*folder.glob("token*"), folder / "vocab.txt"):
+        file.unlink(missing_ok=True)
+    source = find_source(f"hf:{folder}")
+    assert set(source.kwargs) == {"input_ids", "attention_mask"}
+    assert int(source.kwargs["input_ids"].max()) < 10
+    assert "the example's token ids are random: there is no tokenizer" in source.notes
+
+
+def _configure(folder, **values):
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+def test_folder_names_the_class_with_its_head(folder):
+    _configure(folder, architectures=["BertForMaskedLM"])
+    source = find_source(f"hf:{folder}")
+    assert type(source.model).__name__ == "BertForMaskedLM"
+    missing = next(note for note in source.notes if "not in the files" in note)
+    assert "cls.predictions.transform.dense.weight" in missing
+
+
+@pytest.mark.parametrize("architectures", [None, [], ["MyOwnBert"]])
+def test_folder_without_a_known_class(folder, architectures):
+    _configure(folder, architectures=architectures)
+    assert type(find_source(f"hf:{folder}").model) is BertModel
+
+
+def test_folder_without_config(tmp_path):
+    assert fails(tmp_path).cause == f"{tmp_path} has no config.json"
+
+
+def test_folder_without_weights(folder):
+    (folder / "model.safetensors").unlink()
+    error = fails(folder)
+    assert error.cause.startswith(f"transformers does not load {folder}: ")
+    assert error.hint.startswith("the folder is damaged")
+
+
+def test_folder_with_damaged_weights(folder):
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:100])
+    assert fails(folder).hint.startswith("the folder is damaged")
+
+
+@pytest.mark.parametrize("config", ["", "[", "{}", '{"model_type": "no such type"}'])
+def test_folder_with_damaged_config(folder, config):
+    (folder / "config.json").write_text(config)
+    assert fails(folder).cause.startswith(f"transformers does not load {folder}: ")
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c"])
+def test_missing_folder(name):
+    assert fails(name).cause == f"no folder {name}"
+
+
+def test_file_instead_of_folder(folder):
+    assert fails(folder / "config.json").hint == "give the folder that holds config.json"
+
+
+@pytest.mark.parametrize(
+    "failure, cause, hint",
+    [
+        (ConnectionError("no route"), "the hub cannot be reached", "a local folder needs no"),
+        (None, "the hub has no public model some/model", "is the name right?"),
+    ],
+)
+def test_hub_out_of_reach(monkeypatch, failure, cause, hint):
+    from huggingface_hub.errors import HFValidationError
+
+    from importers.sources import huggingface
+
+    def model_info(name, timeout):
+        raise failure or HFValidationError("bad name")
+
+    monkeypatch.setattr(huggingface, "model_info", model_info)
+    error = fails("some/model")
+    assert error.cause.startswith(cause)
+    assert error.hint.startswith(hint)
