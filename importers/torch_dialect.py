@@ -15,6 +15,7 @@ from torch_mlir.dialects import torch as torch_d
 from torch_mlir.extras import fx_importer
 
 from importers.capture.signature import output_specs
+from importers.capture.strategies import capture_hint
 from unmess.core.error import Error, first_line
 from unmess.core.module import WEIGHTS, Module
 from unmess.core.program import Program
@@ -55,7 +56,15 @@ def import_program(program: Program, weights: str = "external", entry: str = "ma
         importer = fx_importer.FxImporter(
             context=context, config_check=False, hooks=_ZeroCopyLiterals(tensors)
         )
-        _EntryFunction(program, signature.arguments, importer, entry).build()
+        try:
+            _EntryFunction(program, signature.arguments, importer, entry).build()
+        except Error as error:
+            # A fallback that takes what the first strategy refused often stops here: what the
+            # first one said is then the better advice.
+            refused = next((a.error for a in program.attempts if a.error is not None), None)
+            if refused is not None:
+                error.hint = capture_hint(refused)
+            raise
     module = Module(
         name=program.name,
         stage="raw",

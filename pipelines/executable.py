@@ -28,6 +28,11 @@ class Executable(ABC):
         self.name = module.name
         self.seconds = dict(module.seconds)
         self.signature = module.signature
+        # Borrowed from the model, never copied, unless their elements are not in row-major order.
+        self._weights = {
+            argument.name: module.weights[argument.name].detach().contiguous()
+            for argument in self.signature.of_kind("weight")
+        }
         self.state = {
             argument.name: module.weights[argument.name].detach().clone()
             for argument in self.signature.of_kind("state")

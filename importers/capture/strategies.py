@@ -156,7 +156,7 @@ def export(
         "capture",
         f"torch.export does not take the model ({tried}): {first_line(problem)}",
         where=user_line(problem),
-        hint=_hint(problem),
+        hint=capture_hint(problem),
     ) from problem
 
 
@@ -170,7 +170,8 @@ def _chosen(strategy: str) -> Sequence[type[Strategy]]:
     raise Error("usage", f"unknown capture strategy {strategy!r}", hint=f"one of {names}")
 
 
-def _hint(problem: BaseException) -> str | None:
+def capture_hint(problem: BaseException) -> str:
+    """What to do about a model that `torch.export` does not take."""
     text = f"{type(problem).__name__} {problem}"
     if "data-dependent" in text or "GuardOnDataDependent" in text:
         return "the control flow depends on values: use torch.where or torch.cond, or torch._check"

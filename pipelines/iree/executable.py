@@ -55,11 +55,6 @@ class IreeExecutable(Executable):
         self.seconds["compile"] = time.perf_counter() - start
         enter_stage("load")
         start = time.perf_counter()
-        # Borrowed from the model, never copied, unless their elements are not in row-major order.
-        self._weights = {
-            argument.name: module.weights[argument.name].detach().contiguous()
-            for argument in self.signature.of_kind("weight")
-        }
         try:
             self._load(binary, target.device, module.entry)
         except (RuntimeError, ValueError) as problem:

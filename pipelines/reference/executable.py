@@ -54,11 +54,6 @@ class ReferenceExecutable(Executable):
         self.seconds["compile"] = time.perf_counter() - start
         enter_stage("load")
         start = time.perf_counter()
-        # Borrowed from the model, never copied, unless their elements are not in row-major order.
-        self._weights = {
-            argument.name: module.weights[argument.name].detach().contiguous()
-            for argument in self.signature.of_kind("weight")
-        }
         self._layout = ResultLayout([result.spec for result in self.signature.results])
         self.seconds["load"] = time.perf_counter() - start
 
