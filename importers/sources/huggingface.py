@@ -146,7 +146,7 @@ def _tiny(model_type: str) -> Source:
             hint="give a folder (hf:./FOLDER) or write a factory in a Python file",
         ) from problem
     note = f"{type(model).__name__}, tiny, random weights (seed {SEED}; {changed})"
-    return Source(model_type, model, (), kwargs, notes=(note, *_without_cache(model)))
+    return Source(model_type, model, (), kwargs, notes=(note, *_adjust(model)))
 
 
 def _pretrained(path: str, name: str) -> Source:
@@ -192,7 +192,7 @@ def _pretrained(path: str, name: str) -> Source:
         notes.append(f"not used from the files: {', '.join(sorted(loaded['unexpected_keys']))}")
     if tokenizer is None and "input_ids" in kwargs:
         notes.append("the example's token ids are random: there is no tokenizer")
-    return Source(name, model, (), kwargs, notes=(*notes, *_without_cache(model)))
+    return Source(name, model, (), kwargs, notes=(*notes, *_adjust(model)))
 
 
 def _is_there(path: str, name: str) -> bool:
@@ -315,10 +315,16 @@ def _image_shape(config: PreTrainedConfig) -> tuple[int, int, int]:
     return getattr(config, "num_channels", 3), height, width
 
 
-def _without_cache(model: PreTrainedModel) -> tuple[str, ...]:
-    """A note for models that would return their key-value cache too."""
+def _adjust(model: PreTrainedModel) -> tuple[str, ...]:
+    """Puts a model in its exportable form; notes on how it differs from what transformers gives."""
+    notes = []
     config = model.config.get_text_config()
+    # The configuration of an encoder has `use_cache` too, without effect.
     decodes = getattr(config, "is_decoder", True) or config.is_encoder_decoder
     if hasattr(config, "use_cache") and decodes:
-        return ("use_cache is off: no key-value cache in the result",)
-    return ()
+        notes.append("use_cache is off: no key-value cache in the result")
+    if "grouped_mm" in model.get_experts_implementation().values():
+        # The default sorts tokens by expert, with a histogram that has no form in the torch dialect.
+        model.set_experts_implementation("batched_mm")
+        notes.append("experts are computed by batched_mm instead of grouped_mm")
+    return tuple(notes)
