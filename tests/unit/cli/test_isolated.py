@@ -2,19 +2,20 @@
 
 import pytest
 
-from unmess import isolated
+from unmess.isolated import child, process
+from unmess.isolated import clock as clocks
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A `_Clock`, and a function that lets time pass."""
+    """A `Clock`, and a function that lets time pass."""
     now = [0.0]
-    monkeypatch.setattr(isolated.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(clocks.time, "perf_counter", lambda: now[0])
 
     def pass_seconds(seconds):
         now[0] += seconds
 
-    return isolated._Clock(), pass_seconds
+    return clocks.Clock(), pass_seconds
 
 
 def test_seconds_are_of_the_steps_that_have_ended(clock):
@@ -41,7 +42,7 @@ def test_the_next_runner_keeps_the_time_of_the_capture_only(clock):
 
 
 def test_lines_come_whole():
-    lines = isolated._Lines()
+    lines = child._Lines()
     assert lines.feed(b"one\ntw") == ["one"]
     assert lines.feed(b"o") == []
     assert lines.feed(b"\n\xc3") == ["two"]
@@ -50,6 +51,6 @@ def test_lines_come_whole():
 
 
 def test_the_child_looks_for_modules_where_its_parent_does(monkeypatch):
-    monkeypatch.setattr(isolated.sys, "path", ["", "/a", "/b"])
-    monkeypatch.setattr(isolated.os, "getcwd", lambda: "/here")
-    assert isolated._environment()["PYTHONPATH"] == "/here:/a:/b"
+    monkeypatch.setattr(process.sys, "path", ["", "/a", "/b"])
+    monkeypatch.setattr(process.os, "getcwd", lambda: "/here")
+    assert process._environment()["PYTHONPATH"] == "/here:/a:/b"

@@ -1,0 +1,172 @@
+"""The side of an isolated check that does the work."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from unmess.core.failure import as_error, full_cause
+from unmess.core.progress import listening
+from unmess.core.row import Row
+from unmess.isolated.clock import Clock
+from unmess.isolated.options import INPUT, SHARED, Options
+from unmess.quiet import quiet_libraries
+
+
+def main() -> None:
+    """Does what the command line asks for: a file descriptor for events, and a request."""
+    work(int(sys.argv[1]), json.loads(sys.argv[2]))
+
+
+def work(descriptor: int, request: dict[str, Any]) -> None:
+    """Checks a model, or writes a reproducer for a crash, and ends the process.
+
+    Args:
+        descriptor: where events are written, as lines of JSON.
+        request: as `Child` makes it.
+    """
+    os.set_inheritable(descriptor, False)
+    _end_with_parent()
+    options = Options(**request["options"])
+    if options.debug:
+        faulthandler.enable()
+    if not (options.debug or options.verbose):
+        quiet_libraries()
+    # What the model's code prints is seen when it is printed, and not lost in a crash.
+    sys.stdout.reconfigure(line_buffering=True)
+    with open(descriptor, "w", buffering=1) as events:
+        job = _Work(request["model"], options, lambda event: print(json.dumps(event), file=events))
+        if request["crash"]:
+            job.reproduce(**request["crash"])
+        else:
+            job.check(request["runners"])
+        job.send({"finished": True})
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # The results are delivered; what native libraries do at the end of a process is of no use.
+    os._exit(0)
+
+
+class _Work:
+    """Checks one model, and sends what happens."""
+
+    def __init__(self, model: str, options: Options, send: Callable[[dict[str, Any]], None]):
+        self._model = model
+        self._options = options
+        self._clock = Clock()
+        self._stage = SHARED[0]
+        self.send = send
+
+    def check(self, runners: Sequence[str]) -> None:
+        """Captures the model once and checks it on each runner."""
+        with listening(self._enter):
+            try:
+                import unmess
+
+                program = unmess.capture(self._model, strategy=self._options.strategy)
+            except (Exception, SystemExit) as problem:
+                for runner in runners:
+                    self._send_failure(runner, problem, [])
+                return
+            notes = [str(note) for note in program.notes]
+            capture_peak = _peak_rss_mb()
+            for runner in runners:
+                self.send({"runner": runner, "notes": notes})
+                self._clock.begin_runner()
+                _reset_peak_rss()
+                try:
+                    report = unmess.check(program, on=runner)
+                except (Exception, SystemExit) as problem:
+                    self._send_failure(runner, problem, notes, capture_peak)
+                    continue
+                self._send_row(
+                    Row(
+                        self._model,
+                        runner,
+                        ok=report.ok,
+                        stage="done" if report.ok else "compare",
+                        error=report.error,
+                        max_abs_error=report.max_abs_error,
+                        max_rel_error=report.max_rel_error,
+                        seconds=report.seconds,
+                        peak_rss_mb=max(capture_peak, _peak_rss_mb()),
+                        notes=[str(note) for note in report.notes],
+                    )
+                )
+
+    def reproduce(self, stage: str, runner: str, cause: str) -> None:
+        """Writes the IR that goes into `stage` on `runner` to a file, and sends its path."""
+        import unmess
+        from unmess.core.cache import write_reproducer
+
+        program = unmess.capture(self._model, strategy=self._options.strategy)
+        module = unmess.lower(program, to=INPUT[stage])
+        command, text = f"unmess-opt --pipeline {stage} THIS_FILE", module.text(locations=True)
+        if module.stage == "linalg" and runner.startswith("iree-"):
+            from pipelines.iree.parameters import with_parameters
+            from pipelines.iree.targets import TARGETS
+
+            command = f"iree-compile {' '.join(TARGETS[runner].options)} THIS_FILE -o /dev/null"
+            text = with_parameters(module).operation.get_asm(enable_debug_info=True)
+        elif module.stage == "linalg":
+            command = f"unmess-opt --pipeline {runner} THIS_FILE"
+        header = f"// {self._model} on {runner}: {cause}\n// {command}\n"
+        path = write_reproducer(f"{header}{text}", f"{program.name}-{runner}-{stage}")
+        self.send({"repro": path})
+
+    def _enter(self, stage: str) -> None:
+        self._stage = stage
+        self._clock.enter(stage)
+        self.send({"stage": stage})
+
+    def _send_failure(
+        self, runner: str, problem: BaseException, notes: list[str], peak_before: float = 0.0
+    ) -> None:
+        debug = self._options.debug
+        self._send_row(
+            Row.failed(
+                self._model,
+                runner,
+                as_error(problem, self._stage),
+                seconds=self._clock.seconds(),
+                peak_rss_mb=max(peak_before, _peak_rss_mb()),
+                notes=notes,
+                detail=full_cause(problem),
+                traceback="".join(traceback.format_exception(problem)) if debug else None,
+            )
+        )
+
+    def _send_row(self, row: Row) -> None:
+        self.send({"row": asdict(row)})
+
+
+def _end_with_parent() -> None:
+    """Has the system kill this process when its parent ends, however that happens."""
+    set_parent_death_signal = 1
+    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
+
+
+def _reset_peak_rss() -> None:
+    """Starts the measurement of peak memory anew; where that is not allowed, it goes on."""
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def _peak_rss_mb() -> float:
+    """Peak memory since the measurement began, in 10**6 bytes."""
+    with open("/proc/self/status") as file:
+        kilobytes = next(line.split()[1] for line in file if line.startswith("VmHWM:"))
+    return int(kilobytes) * 1024 / 1e6
+
+
+if __name__ == "__main__":
+    main()
