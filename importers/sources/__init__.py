@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from importers.sources.source import Source
@@ -21,15 +20,6 @@ _LATER = {
     ".mlirbc": ("MLIR", "start from the PyTorch model: file.py:name, torchvision:NAME or hf:TYPE"),
 }
 _FORMS = "file.py:name, torchvision:NAME, hf:TYPE, hf:FOLDER, hf:ORG/NAME or file.pt2"
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A model that needs no file of the user's: its string, where it is from, what it is for."""
-
-    model: str
-    source: str
-    task: str
 
 
 def find_source(model: str) -> Source:
@@ -64,18 +54,6 @@ def find_source(model: str) -> Source:
     raise _unknown(model, prefix if colon else None, rest)
 
 
-def list_models() -> list[Listed]:
-    """The models that need no file of the user's, sorted by source and task."""
-    from importers.sources import huggingface, torchvision
-
-    listed = [
-        Listed(f"torchvision:{name}", "torchvision", torchvision.task(name))
-        for name in torchvision.names()
-    ]
-    listed += [Listed(f"hf:{name}", "hf", task) for name, task in huggingface.model_types().items()]
-    return sorted(listed, key=lambda entry: (entry.source, entry.task, entry.model))
-
-
 def _unknown(model: str, prefix: str | None, rest: str) -> Error:
     if prefix is not None:
         meant = [f"{candidate}:{rest}" for candidate in nearest(prefix, _PREFIXES)]
@@ -88,10 +66,12 @@ def _unknown(model: str, prefix: str | None, rest: str) -> Error:
         return Error("source", f"{model} is a folder", hint=f"did you mean hf:{model}?")
     if Path(model).exists():
         return Error("source", f"{model} is not a model", hint=f"a model string is {_FORMS}")
+    from importers.recipes import list_recipes
+
     # A name whose source was left out is worth the second that listing all names takes.
     by_name: dict[str, list[str]] = {}
-    for entry in list_models():
-        by_name.setdefault(entry.model.partition(":")[2], []).append(entry.model)
+    for recipe in list_recipes():
+        by_name.setdefault(recipe.model.partition(":")[2], []).append(recipe.model)
     names = [model] if model in by_name else nearest(model, by_name)
     meant = [string for name in names for string in by_name[name]]
     hint = f"did you mean {' or '.join(meant[:3])}?" if meant else f"a model string is {_FORMS}"

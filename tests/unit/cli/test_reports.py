@@ -4,33 +4,49 @@ import json
 
 import pytest
 
-from importers.sources import Listed
+from importers.recipes import Recipe
+from importers.recipes.limits import Limit
 from unmess.__main__ import main
 from unmess.environment.doctor import Finding
 
-LISTED = [Listed("hf:bert", "hf", "encoder"), Listed("torchvision:resnet18", "torchvision", "c")]
+LIMIT = Limit("torch", "no way", "reference", "https://example.org/1")
+LISTED = [
+    Recipe("hf:bert", "hf", "encoder", (LIMIT,)),
+    Recipe("torchvision:resnet18", "torchvision", "c"),
+]
 
 
 @pytest.fixture
 def listed(monkeypatch):
-    monkeypatch.setattr("importers.sources.list_models", lambda: LISTED)
+    monkeypatch.setattr("importers.recipes.list_recipes", lambda: LISTED)
     # It is for the whole process, which is pytest's here.
     monkeypatch.setattr("unmess.cli.session.quiet_libraries", lambda: None)
 
 
 def test_models(listed, capsys):
     assert main(["models"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split() for line in lines] == [
-        ["hf:bert", "encoder"],
-        ["torchvision:resnet18", "c"],
+    assert capsys.readouterr().out.splitlines() == [
+        "hf:bert               encoder; stops in torch on reference: no way (https://example.org/1)",
+        "torchvision:resnet18  c",
     ]
 
 
 def test_models_of_a_source(listed, capsys):
     assert main(["models", "--source", "hf", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [
-        {"model": "hf:bert", "source": "hf", "task": "encoder"}
+        {
+            "model": "hf:bert",
+            "source": "hf",
+            "task": "encoder",
+            "limits": [
+                {
+                    "stage": "torch",
+                    "cause": "no way",
+                    "runner": "reference",
+                    "link": "https://example.org/1",
+                }
+            ],
+        }
     ]
 
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import unmess
-from importers.sources import find_source, list_models
+from importers.recipes import list_recipes
+from importers.sources import find_source
 from unmess.core.error import Error
 
 
@@ -47,8 +48,8 @@ def test_other_folder(tmp_path):
     assert fails(tmp_path).cause == f"{tmp_path} is not a model"
 
 
-def test_list_models_is_what_find_source_takes():
-    listed = {entry.model: (entry.source, entry.task) for entry in list_models()}
+def test_list_recipes_is_what_find_source_takes():
+    listed = {entry.model: (entry.source, entry.task) for entry in list_recipes()}
     assert listed["torchvision:resnet18"] == ("torchvision", "classification")
     assert listed["torchvision:fcn_resnet50"] == ("torchvision", "segmentation")
     assert listed["torchvision:r3d_18"] == ("torchvision", "video")
@@ -56,7 +57,7 @@ def test_list_models_is_what_find_source_takes():
     assert listed["hf:llama"] == ("hf", "decoder")
     assert listed["hf:t5"] == ("hf", "encoder-decoder")
     assert listed["hf:vit"] == ("hf", "image classification")
-    assert len(listed) == len(list_models())
+    assert len(listed) == len(list_recipes())
 
 
 def test_notes_of_the_source_are_in_the_program(tmp_path):
