@@ -1,0 +1,109 @@
+"""What a sweep makes of its rows."""
+
+import importlib.util
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from importers.recipes import Recipe
+from importers.recipes.limits import Limit
+from unmess.core.row import Row
+
+RUNNERS = ("reference", "iree-cpu")
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    path = Path(__file__).parents[3] / "tools" / "sweep.py"
+    spec = importlib.util.spec_from_file_location("sweep", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def row(runner, stage="done", error=None, model="hf:a"):
+    ok = stage == "done"
+    return Row(model, runner, ok, stage, error, max_rel_error=2e-7 if ok else None)
+
+
+def results(*rows):
+    return {(row.model, row.runner): row for row in rows}
+
+
+def test_an_interrupted_results_file_is_read_and_the_latest_row_counts(sweep, tmp_path):
+    lines = [json.dumps(asdict(row("reference", stage))) for stage in ("torch", "done")]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join([*lines, lines[0][:30]]))
+    assert sweep.read(file)["hf:a", "reference"].ok
+    assert sweep.read(tmp_path / "none.jsonl") == {}
+
+
+def test_what_is_missing_is_checked(sweep):
+    known = results(row("reference", "torch", "no"))
+    assert sweep._missing("hf:a", RUNNERS, known, None) == ["iree-cpu"]
+    assert sweep._missing("hf:a", RUNNERS, known, "failed") == list(RUNNERS)
+    assert sweep._missing("hf:a", RUNNERS, results(row("reference")), "failed") == ["iree-cpu"]
+    assert sweep._missing("hf:a", ("reference",), results(row("reference")), "all") == ["reference"]
+
+
+def test_a_stage_before_the_runners_is_a_limit_of_all(sweep):
+    found = results(*(row(runner, "torch", "no way") for runner in RUNNERS))
+    recipe = Recipe("hf:a", "hf", "encoder")
+    assert sweep.limits_of(recipe, found, RUNNERS) == [Limit("torch", "no way")]
+    assert sweep.limits_of(recipe, found, RUNNERS[:1]) == [Limit("torch", "no way")]
+
+
+def test_limits_of_a_runner_that_was_not_asked_stay(sweep):
+    elsewhere = Limit("compare", "wrong", "iree-cpu")
+    recipe = Recipe("hf:a", "hf", "encoder", (elsewhere,))
+    found = results(row("reference", "compile", "no"))
+    assert sweep.limits_of(recipe, found, ("reference",)) == [
+        Limit("compile", "no", "reference"),
+        elsewhere,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limits", "stage", "surprise"),
+    [
+        ((), "done", None),
+        ((), "torch", "hf:a on reference: torch: no"),
+        ((Limit("torch", "no"),), "torch", None),
+        # The wording of a cause may change with a version; the stage says what is lost.
+        ((Limit("torch", "another"),), "torch", None),
+        ((Limit("torch", "no"),), "linalg", "hf:a on reference: linalg: no"),
+        ((Limit("torch", "no"),), "done", "hf:a on reference passes; known to stop in torch"),
+        ((Limit("torch", "no", "iree-cpu"),), "done", None),
+    ],
+)
+def test_what_is_not_as_the_recipe_says(sweep, limits, stage, surprise):
+    recipe = Recipe("hf:a", "hf", "encoder", limits)
+    found = results(row("reference", stage, None if stage == "done" else "no"))
+    assert list(sweep.unexpected([recipe], found, ["reference"])) == (
+        [surprise] if surprise else []
+    )
+
+
+def test_models_that_eager_does_not_run_are_counted_apart(sweep):
+    rows = [
+        row("reference", model="hf:a"),
+        row("reference", "torch", "no", model="hf:b"),
+        row("reference", "source", "no", model="hf:c"),
+    ]
+    assert sweep.summary(rows) == (
+        "reference: 1 of 3 match eager, 50.0% of the 2 that build and run in eager; "
+        "stopped: 1 in torch, 1 in source"
+    )
+
+
+def test_the_table(sweep):
+    recipes = [Recipe("hf:a", "hf", "encoder"), Recipe("hf:b", "hf", "decoder")]
+    found = results(row("reference"), row("reference", "torch", "a|b", model="hf:b"))
+    lines = sweep.page("hf", recipes, found, ["reference"]).splitlines()
+    assert lines[0] == "# Hugging Face"
+    assert lines[-2:] == [
+        "| `hf:a` | encoder | 2e-07 |",
+        "| `hf:b` | decoder | torch: a\\|b |",
+    ]
