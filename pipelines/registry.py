@@ -31,6 +31,7 @@ def _reference(module: ir.Module) -> None:
 PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     **{pipeline.name: pipeline.apply for pipeline in _PIPELINES},
     "reference-unaliased": lowering.mark_unaliased,
+    "reference-protect": lowering.protect_arguments,
     "reference-outline": outline,
     "reference": _reference,
 }

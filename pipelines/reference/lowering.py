@@ -87,6 +87,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> None:
     """
     PREPARE.apply(module, name)
     mark_unaliased(module)
+    protect_arguments(module)
     BUFFERIZE.apply(module, name)
     outline(module)
     assertions.number(module)
@@ -108,3 +109,23 @@ def mark_unaliased(module: ir.Module) -> None:
 
     with module.context:
         module.operation.walk(visit)
+
+
+def protect_arguments(module: ir.Module) -> None:
+    """Says that no function writes its arguments, except state, which it replaces.
+
+    One-shot bufferization takes an argument for memory that it may write in place unless it is
+    told. State belongs to the Executable, but inputs are the caller's and weights the model's.
+    """
+    with module.context:
+        read_only = {"bufferization.writable": ir.BoolAttr.get(False)}
+        for function in module.body.operations:
+            if function.operation.name == "func.func":
+                function.arg_attrs = [
+                    attributes if "unmess.state" in attributes else _with(attributes, read_only)
+                    for attributes in function.arg_attrs
+                ]
+
+
+def _with(attributes: ir.DictAttr, more: dict[str, ir.Attribute]) -> ir.DictAttr:
+    return ir.DictAttr.get({named.name: named.attr for named in attributes} | more)

@@ -126,3 +126,24 @@ def test_a_checks_failure_stays_in_its_thread():
         thread.join()
     assert set(failed) == {1, 3} and len(failed) == 100
     assert set(passed) == {0, 2} and len(passed) == 100
+
+
+def test_inputs_and_weights_are_not_written():
+    """`slice_scatter` is `tensor.insert_slice`, which bufferization would do in place."""
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(4, 8))
+
+        def forward(self, x, row):
+            return tuple(torch.slice_scatter(t, row, 0, 1, 2) for t in (x, self.weight))
+
+    model, x, row = Model(), torch.zeros(4, 8), torch.ones(1, 8)
+    run = unmess.load(unmess.capture(model, (x, row)), on="reference")
+    with torch.no_grad():
+        expected = model(x, row)
+    for _ in range(2):
+        for ours, theirs in zip(run(x, row), expected, strict=True):
+            assert torch.equal(ours, theirs)
+    assert not x.any() and not model.weight.any()
