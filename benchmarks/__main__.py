@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("import_speed",)
+BENCHMARKS = ("import_speed", "large_model")
 
 
 def main(names: list[str]) -> int:
