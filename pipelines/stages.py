@@ -19,7 +19,12 @@ TORCH = Pipeline(
             "in-place and scalar variants become value-semantic operators",
         ),
         Step("func.func(canonicalize)", "constants fold before decompositions look at them"),
-        Step("func.func(torch-decompose-complex-ops)", "composite operators are taken apart"),
+        Step(
+            "func.func(torch-decompose-complex-ops{legal-ops="
+            "aten.flatten.using_ints,aten.unflatten.int})",
+            "composite operators are taken apart, but for those that say which dimensions of a "
+            "reshape go together: as aten.view, dynamic ones are lowered wrongly",
+        ),
         Step(
             "func.func(torch-recompose-complex-ops)",
             "patterns that backends want whole are put together again",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from importers.repairs.layout import drop_layout_only_as_strided
+from importers.repairs.reshape import take_apart_symbolic_views
 from unmess.core.program import Note
 
 
@@ -32,6 +33,13 @@ REPAIRS = (
         "the torch dialect has no strides; PyTorch uses as_strided to normalise those of size-1 "
         "dimensions",
         drop_layout_only_as_strided,
+    ),
+    Repair(
+        "symbolic view",
+        "torch-mlir's lowering of aten.view takes one of several dynamic sizes for 1 and reads "
+        "wrong memory (llvm/torch-mlir issue 4743); flatten and unflatten say which sizes go "
+        "together",
+        take_apart_symbolic_views,
     ),
 )
 
