@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,12 @@ from unmess.core.user_source import location_line
 
 # Reproducers carry no weights: literals above this size are elided.
 _LARGE = 64
+_ILLEGAL = re.compile(r"failed to legalize operation '([^']+)'")
+# What is left of the torch dialect when only operands and structure of operators are.
+_CARRIERS = re.compile(
+    r"torch\.(constant\..*|vtensor\.literal|prim\.List.*|prim\.Tuple.*|prim\.dtype|derefine"
+    r"|tensor_static_info_cast|copy\..*)"
+)
 
 
 @dataclass(frozen=True)
@@ -60,11 +67,18 @@ class Pipeline:
                 try:
                     PassManager.parse(_spelled((step,))).run(module.operation)
                 except ir.MLIRError as problem:
-                    raise self._failed(index, original, name, problem) from problem
+                    raise self._failed(index, module, original, name, problem) from problem
                 if after_step:
                     after_step(step)
 
-    def _failed(self, index: int, original: ir.OpView, name: str, problem: ir.MLIRError) -> Error:
+    def _failed(
+        self,
+        index: int,
+        module: ir.Module,
+        original: ir.OpView,
+        name: str,
+        problem: ir.MLIRError,
+    ) -> Error:
         steps = _spelled(self.steps[: index + 1])
         text = original.get_asm(
             enable_debug_info=True,
@@ -78,6 +92,13 @@ class Pipeline:
         diagnostics = problem.error_diagnostics
         lines = [line for d in diagnostics if (line := location_line(d.location))]
         cause = brief(diagnostics[0].message) if diagnostics else "a pass failed without a message"
+        if match := _ILLEGAL.search(cause):
+            # The operation that a conversion complains about is often only an operand (a constant)
+            # of the one that it had no pattern for.
+            left = left_in_torch(module, unknown=match[1] == "torch.operator")
+            lines = [line for _, location in left if (line := location_line(location))] or lines
+            names = list(dict.fromkeys(name for name, _ in left)) or [match[1]]
+            cause = f"no lowering for {', '.join(names)}"
         return Error(
             self.stage,
             f"{cause} (pass {self.steps[index].text})",
@@ -93,6 +114,27 @@ def brief(message: str, limit: int = 240) -> str:
     for mark in (": %", ': "', ": func.func"):
         cause = cause.split(mark)[0]
     return cause if len(cause) <= limit else cause[: limit - 1] + "…"
+
+
+def left_in_torch(module: ir.Module, *, unknown: bool) -> list[tuple[str, ir.Location]]:
+    """The operators in the torch dialect, as PyTorch spells them, in order.
+
+    Args:
+        unknown: only those that the dialect has no operation for; else only the others.
+    """
+    found: list[tuple[str, ir.Location]] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        name = operation.name
+        if name == "torch.operator" and unknown:
+            name = ir.StringAttr(operation.attributes["name"]).value
+            found.append((name.removeprefix("torch."), operation.location))
+        elif name.startswith("torch.") and not unknown and not _CARRIERS.fullmatch(name):
+            found.append((name.removeprefix("torch."), operation.location))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
 
 
 def _spelled(steps: tuple[Step, ...]) -> str:
