@@ -16,6 +16,7 @@ from torch_mlir.extras import fx_importer
 
 from importers.capture.signature import output_specs
 from importers.capture.strategies import capture_hint
+from importers.control_flow import ControlFlowImporter
 from unmess.core.error import Error, first_line
 from unmess.core.module import WEIGHTS, Module
 from unmess.core.program import Program
@@ -171,7 +172,7 @@ class _EntryFunction:
         ]
         locations = [ir.Location.name(argument.name) for argument in self._arguments]
         block = ir.Block.create_at_start(function.body, types.inputs, locations)
-        nodes = fx_importer.GraphNodeImporter(self._importer, self._importer._c, cache, block)
+        nodes = ControlFlowImporter(self._importer, self._importer._c, cache, block)
         for placeholders, value in zip(bound, block.arguments, strict=True):
             for node in placeholders:
                 nodes.bind_node_value(node, value)

@@ -33,7 +33,8 @@ BUFFERIZE = Pipeline(
         Step("empty-tensor-to-alloc-tensor", "one-shot bufferization places every allocation"),
         Step(
             "one-shot-bufferize{bufferize-function-boundaries "
-            "function-boundary-type-conversion=identity-layout-map}",
+            "function-boundary-type-conversion=identity-layout-map "
+            "allow-return-allocs-from-loops}",
             "row-major memory at the boundary, copies only where values conflict",
         ),
         Step("refback-mlprogram-bufferize", "globals (random seeds) to memory"),

@@ -1,0 +1,104 @@
+"""Loops of the captured program as the torch dialect's own."""
+
+from __future__ import annotations
+
+import torch
+from torch_mlir import ir
+from torch_mlir.extras import fx_importer
+
+# The loop ends by its condition; the torch dialect wants an upper bound all the same.
+_NO_BOUND = torch.iinfo(torch.int64).max
+
+
+class ControlFlowImporter(fx_importer.GraphNodeImporter):
+    """Imports nodes one by one; `while_loop` with values that its body uses but does not change."""
+
+    def _import_hop_while_loop(self, loc, node, hop):
+        """Emits a `torch.prim.Loop` for a `torch.while_loop`.
+
+        torch-mlir's own form counts the values from outside among the loop's state and so has more
+        operands than results. Here they stay outside: the region refers to them.
+        """
+        condition, body, state, outside = node.args
+        root = node.graph.owning_module
+        graphs = [getattr(root, function.target) for function in (condition, body)]
+        names = [self.fx_importer._graph_module_to_func_name[id(graph)] for graph in graphs]
+        values = self._values(loc, state)
+        captured = self._values(loc, outside)
+        types = [value.type for value in values]
+        flag_type = self._cc.get_vtensor_type(torch.Size([]), torch.bool)
+
+        def call(name: str, operands: list[ir.Value], results: list[ir.Type]) -> list[ir.Value]:
+            callee = {"callee": ir.FlatSymbolRefAttr.get(name)}
+            operands = [*operands, *captured]
+            return list(
+                ir.Operation.create("func.call", results, operands, callee, loc=loc).results
+            )
+
+        def holds(operands: list[ir.Value]) -> ir.Value:
+            flag = call(names[0], operands, [flag_type])
+            boolean = self._cc.torch_bool_type
+            return ir.Operation.create("torch.aten.Bool.Tensor", [boolean], flag, loc=loc).result
+
+        # torch-mlir takes a loop whose first condition is known to hold for one that ends by its
+        # count alone. A loop that counts from a constant is such a loop once its count is given.
+        trips = _trip_count(state, *graphs)
+        if trips is not None:
+            holds = self._true(loc)
+        bound = self._constant(
+            loc, "int", self._cc.integer_attr(_NO_BOUND if trips is None else trips, 64)
+        )
+        loop = ir.Operation.create(
+            "torch.prim.Loop", types, [bound, holds(values), *values], regions=1, loc=loc
+        )
+        arguments = [self._cc.torch_int_type, *types]
+        block = ir.Block.create_at_start(loop.regions[0], arguments, [loc] * len(arguments))
+        with ir.InsertionPoint(block):
+            new = call(names[1], list(block.arguments)[1:], types)
+            ir.Operation.create("torch.prim.Loop.condition", [], [holds(new), *new], loc=loc)
+        # `while_loop` always returns a tuple, of which getitem takes the parts.
+        self._multi_result_nodes.add(node)
+        for index, result in enumerate(loop.results):
+            self.bind_node_value(node, result, index)
+
+    def _true(self, loc: ir.Location):
+        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(1), 1)
+        return lambda _operands: self._constant(loc, "bool", attribute)
+
+    def _constant(self, loc: ir.Location, kind: str, value: ir.Attribute) -> ir.Value:
+        result = getattr(self._cc, f"torch_{kind}_type")
+        operation = f"torch.constant.{kind}"
+        return ir.Operation.create(operation, [result], attributes={"value": value}, loc=loc).result
+
+    def _values(self, loc: ir.Location, nodes) -> list[ir.Value]:
+        return [self._import_argument(loc, node) for node in nodes]
+
+
+def _trip_count(
+    state: tuple[torch.fx.Node, ...],
+    condition: torch.fx.GraphModule,
+    body: torch.fx.GraphModule,
+) -> int | None:
+    """How often a loop runs whose first value counts up by one from a constant to another."""
+    start = state[0]
+    if not isinstance(start, torch.fx.Node) or start.target is not torch.ops.aten.full_like.default:
+        return None
+    ends = _output(condition)
+    (counter, *_) = _output(body)
+    if ends.target is not torch.ops.aten.lt.Scalar or not _is_first(ends.args[0]):
+        return None
+    if counter.target not in (torch.ops.aten.add.Tensor, torch.ops.aten.add.Scalar):
+        return None
+    if counter.args[1] != 1 or not _is_first(counter.args[0]):
+        return None
+    return max(ends.args[1] - start.args[1], 0)
+
+
+def _output(graph: torch.fx.GraphModule):
+    return next(node for node in graph.graph.nodes if node.op == "output").args[0]
+
+
+def _is_first(value) -> bool:
+    if not isinstance(value, torch.fx.Node):
+        return False
+    return value is next(iter(value.graph.nodes)) and value.op == "placeholder"
