@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from unmess.core.error import Error
+from unmess.core.size_expression import SizeExpression
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,20 @@ class Dim:
 
     def __str__(self) -> str:
         return "?"
+
+    @functools.cached_property
+    def parsed(self) -> SizeExpression:
+        """The expression, to be evaluated."""
+        return SizeExpression(self.expression)
+
+    @property
+    def range(self) -> str:
+        """The range for people: `2 to 128`, `at least 2`."""
+        return f"at least {self.min}" if self.max is None else f"{self.min} to {self.max}"
+
+    def holds(self, size: int) -> bool:
+        """Whether `size` is in the range."""
+        return self.min <= size and (self.max is None or size <= self.max)
 
 
 @dataclass(frozen=True)
@@ -103,6 +119,7 @@ class Signature:
     out_spec: pytree.TreeSpec
     outputs: tuple[int | Constant, ...]
     parameter_names: tuple[str, ...] | None = None
+    guards: tuple[SizeExpression, ...] = ()
 
     def of_kind(self, kind: str) -> list[Argument]:
         """The arguments of one kind, in the IR's order."""
@@ -115,20 +132,101 @@ class Signature:
             Error: stage `run`; the number of arguments, a pytree, a shape, a dtype, a device or a
                 value that capture fixed does not fit the program.
         """
-        leaves = self._leaves(*self._arrange(tuple(args), dict(kwargs)))
-        symbols: dict[str, tuple[int, str]] = {}
         values = {}
-        for leaf, value in zip(self.inputs, leaves, strict=True):
+        for leaf, value in zip(
+            self.inputs, self._leaves(*self._arrange(tuple(args), dict(kwargs))), strict=True
+        ):
             if isinstance(leaf.spec, Constant):
                 _check_constant(leaf.name, leaf.spec.value, value)
-            elif isinstance(leaf.spec, ScalarSpec):
+                continue
+            if isinstance(leaf.spec, ScalarSpec):
                 if type(value) is not leaf.spec.type:
                     raise _misfit(f"{leaf.name} is {value!r}, expected {leaf.spec}")
-                values[leaf.name] = value
             else:
-                _check_tensor(leaf.name, leaf.spec, value, symbols)
-                values[leaf.name] = value
+                _check_tensor(leaf.name, leaf.spec, value)
+            values[leaf.name] = value
+        self._solve(values)
         return values
+
+    def symbols(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, int]:
+        """The size symbols' values in a call; empty where no input has a dynamic dimension.
+
+        Raises:
+            Error: as `flatten_call`.
+        """
+        return self._solve(self.flatten_call(args, kwargs))
+
+    def dynamic_inputs(self) -> dict[str, tuple[int | Dim, ...]]:
+        """The shapes of the inputs that have dynamic dimensions, by input name."""
+        return {
+            leaf.name: leaf.spec.shape
+            for leaf in self.inputs
+            if isinstance(leaf.spec, TensorSpec)
+            and any(isinstance(size, Dim) for size in leaf.spec.shape)
+        }
+
+    def shapes(
+        self, symbols: Mapping[str, int], numbers: Mapping[str, Any]
+    ) -> dict[str, tuple[int, ...]] | None:
+        """The shapes that the inputs with dynamic dimensions have at these sizes.
+
+        Args:
+            symbols: a value for each size symbol.
+            numbers: the inputs that are numbers, by name; guards may involve them.
+
+        Returns:
+            The shapes by input name; None where a size is out of range or a guard does not hold.
+        """
+        shapes = {}
+        places = dict(numbers)
+        for name, dims in self.dynamic_inputs().items():
+            shape = []
+            for axis, dim in enumerate(dims):
+                size = dim.parsed.evaluate(symbols) if isinstance(dim, Dim) else dim
+                if isinstance(dim, Dim) and not dim.holds(size):
+                    return None
+                places[f"{name}.shape[{axis}]"] = size
+                shape.append(size)
+            shapes[name] = tuple(shape)
+        return shapes if self._broken_guard(places) is None else None
+
+    def _solve(self, values: Mapping[str, Any]) -> dict[str, int]:
+        """The size symbols' values where `values` are the inputs, after checking all relations."""
+        places: dict[str, int] = {}
+        dynamic: list[tuple[Dim, str]] = []
+        for name, dims in self.dynamic_inputs().items():
+            for axis, (dim, size) in enumerate(zip(dims, values[name].shape, strict=True)):
+                place = f"{name}.shape[{axis}]"
+                places[place] = size
+                if isinstance(dim, Dim):
+                    dynamic.append((dim, place))
+        # Those that are one symbol come first: they give the others their values.
+        dynamic.sort(key=lambda item: item[0].parsed.names != [item[0].expression])
+        symbols: dict[str, int] = {}
+        origin: dict[str, str] = {}
+        for dim, place in dynamic:
+            unknown = [name for name in dim.parsed.names if name not in symbols]
+            if len(unknown) == 1 and _is_linear(dim, unknown[0], symbols):
+                (name,) = unknown
+                symbols[name] = _invert(dim, name, symbols, place, places[place])
+                origin[name] = place
+            elif not unknown:
+                expected = dim.parsed.evaluate(symbols)
+                if expected != places[place]:
+                    raise _misfit(_relation(dim, place, places, expected, origin))
+        numbers = {name: value for name, value in values.items() if isinstance(value, (int, float))}
+        broken = self._broken_guard(places | numbers)
+        if broken is not None:
+            found = ", ".join(f"{name} is {(places | numbers)[name]}" for name in broken.names)
+            raise _misfit(f"the program holds where {broken} only, but {found}")
+        return symbols
+
+    def _broken_guard(self, values: Mapping[str, Any]) -> SizeExpression | None:
+        """The first guard that `values`, sizes by place and numbers by name, do not satisfy."""
+        for guard in self.guards:
+            if all(name in values for name in guard.names) and not guard.evaluate(values):
+                return guard
+        return None
 
     def unflatten_results(self, results: Sequence[Any]) -> Any:
         """The model's own result from the IR's results (those of kind `state` are skipped)."""
@@ -184,9 +282,8 @@ def _check_constant(name: str, expected: Any, value: Any) -> None:
         raise _misfit(f"{name} is {value!r}, but the capture fixed it to {expected!r}")
 
 
-def _check_tensor(
-    name: str, spec: TensorSpec, value: Any, symbols: dict[str, tuple[int, str]]
-) -> None:
+def _check_tensor(name: str, spec: TensorSpec, value: Any) -> None:
+    """Everything about one tensor alone; how sizes are related comes later."""
     if not isinstance(value, torch.Tensor):
         raise _misfit(f"{name} is a {type(value).__name__}, expected a tensor {spec}")
     if value.dtype != spec.dtype:
@@ -200,11 +297,30 @@ def _check_tensor(
     for index, (size, dim) in enumerate(zip(value.shape, spec.shape, strict=True)):
         where = f"{name}.shape[{index}]"
         if isinstance(dim, Dim):
-            if size < dim.min or (dim.max is not None and size > dim.max):
-                upper = "" if dim.max is None else f" and at most {dim.max}"
-                raise _misfit(f"{where} is {size}, expected at least {dim.min}{upper}")
-            known, place = symbols.setdefault(dim.expression, (size, where))
-            if known != size:
-                raise _misfit(f"{where} is {size}, but {place} is {known}: they must be equal")
+            if not dim.holds(size):
+                raise _misfit(f"{where} is {size}, expected {dim.range}")
         elif size != dim:
             raise _misfit(f"{where} is {size}, expected {dim}")
+
+
+def _is_linear(dim: Dim, symbol: str, known: Mapping[str, int]) -> bool:
+    first, second, third = (dim.parsed.evaluate({**known, symbol: value}) for value in (0, 1, 2))
+    return second - first == third - second != 0
+
+
+def _invert(dim: Dim, symbol: str, known: Mapping[str, int], place: str, size: int) -> int:
+    """The value of `symbol`, which `dim` is linear in, where the dimension has size `size`."""
+    offset, one = (dim.parsed.evaluate({**known, symbol: value}) for value in (0, 1))
+    value, rest = divmod(size - offset, one - offset)
+    if rest:
+        raise _misfit(f"{place} is {size}, expected {dim.expression} with a whole {symbol}")
+    return value
+
+
+def _relation(
+    dim: Dim, place: str, places: Mapping[str, int], expected: int, origin: Mapping[str, str]
+) -> str:
+    known = ", ".join(f"{origin[name]} is {places[origin[name]]}" for name in dim.parsed.names)
+    if dim.expression in origin:
+        return f"{place} is {places[place]}, but {known}: they must be equal"
+    return f"{place} is {places[place]}, expected {expected} ({dim.expression}, where {known})"

@@ -1,0 +1,125 @@
+"""Arithmetic on sizes, as PyTorch spells it, evaluated without running it as code."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_BINARY: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_UNARY: dict[type, Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
+# SymPy's and PyTorch's spellings.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "max": max,
+    "Max": max,
+    "min": min,
+    "Min": min,
+    "Mod": operator.mod,
+    "PythonMod": operator.mod,
+    "FloorDiv": operator.floordiv,
+    "CeilDiv": lambda a, b: -(-a // b),
+    "CleanDiv": operator.floordiv,
+    "math.floor": math.floor,
+    "math.ceil": math.ceil,
+    "math.trunc": math.trunc,
+}
+
+
+class SizeExpression:
+    """An expression over integers that have names.
+
+    Attributes:
+        text: as it was given; two expressions are equal where their texts are.
+        names: what `evaluate` needs: plain names (`s0`), and places of sizes (`x.shape[0]`).
+    """
+
+    def __init__(self, text: str):
+        """Takes the expression apart.
+
+        Raises:
+            ValueError: the text holds more than arithmetic, comparisons and the functions of sizes.
+        """
+        self.text = text
+        self.names: list[str] = []
+        try:
+            tree = ast.parse(text, mode="eval").body
+        except SyntaxError as problem:
+            raise ValueError(f"{text!r} is not an expression") from problem
+        self._value = self._compiled(tree)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SizeExpression) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def evaluate(self, sizes: Mapping[str, int]) -> Any:
+        """The expression's value: an integer, or a bool for a comparison.
+
+        Raises:
+            KeyError: a name is not in `sizes`.
+            ArithmeticError: division by zero.
+        """
+        return self._value(sizes)
+
+    def _compiled(self, node: ast.expr) -> Callable[[Mapping[str, int]], Any]:
+        match node:
+            case ast.Constant(value=int() | float() as value):
+                return lambda _: value
+            case ast.Name() | ast.Subscript():
+                return self._named(ast.unparse(node))
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
+                function, inner = _UNARY[type(op)], self._compiled(operand)
+                return lambda sizes: function(inner(sizes))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                function, a, b = _BINARY[type(op)], self._compiled(left), self._compiled(right)
+                return lambda sizes: function(a(sizes), b(sizes))
+            case ast.Compare(left=left, ops=ops, comparators=others) if all(
+                type(op) in _BINARY for op in ops
+            ):
+                functions = [_BINARY[type(op)] for op in ops]
+                operands = [self._compiled(operand) for operand in (left, *others)]
+                return lambda sizes: _chain(functions, [value(sizes) for value in operands])
+            case ast.BoolOp(op=op, values=values):
+                combine = all if isinstance(op, ast.And) else any
+                parts = [self._compiled(value) for value in values]
+                return lambda sizes: combine(bool(part(sizes)) for part in parts)
+            case ast.Call(func=func, args=args, keywords=[]) if ast.unparse(func) in _FUNCTIONS:
+                function = _FUNCTIONS[ast.unparse(func)]
+                arguments = [self._compiled(argument) for argument in args]
+                return lambda sizes: function(*(value(sizes) for value in arguments))
+        raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on sizes")
+
+    def _named(self, name: str) -> Callable[[Mapping[str, int]], Any]:
+        if name not in self.names:
+            self.names.append(name)
+        return lambda sizes: sizes[name]
+
+
+def _chain(functions: list[Callable[[Any, Any], bool]], values: list[Any]) -> bool:
+    return all(
+        function(a, b) for function, a, b in zip(functions, values[:-1], values[1:], strict=True)
+    )
