@@ -1,4 +1,4 @@
-"""Program to raw torch dialect: one entry function, weights as named arguments or literals."""
+"""Programs to raw torch dialect: a function each, weights as named arguments or literals."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from importers.control_flow import ControlFlowImporter
 from unmess.core.error import Error, first_line
 from unmess.core.module import WEIGHTS, Module
 from unmess.core.program import Program
+from unmess.core.programs import Programs
 from unmess.core.signature import Argument, Signature
 from unmess.core.user_source import node_line
 
@@ -29,12 +30,15 @@ _SMALL_CONSTANT = 64
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
-def import_program(program: Program, weights: str = "external", entry: str = "main") -> Module:
-    """Imports a program into the torch dialect, stage `raw`.
+def import_program(
+    program: Program | Programs, weights: str = "external", entry: str = "main"
+) -> Module:
+    """Imports a program into the torch dialect, stage `raw`; several into one module.
 
     Args:
         weights: `external` makes every weight an argument of the entry function, after the
             call's own; `inline` and `elide` make them literals over the tensors' own memory.
+        entry: name of the entry function of a single program.
 
     Raises:
         Error: stage `usage` for an unknown `weights`; `import` for an operator or argument that
@@ -43,37 +47,28 @@ def import_program(program: Program, weights: str = "external", entry: str = "ma
     if weights not in WEIGHTS:
         raise Error("usage", f"unknown weights {weights!r}", hint=f"one of {', '.join(WEIGHTS)}")
     start = time.perf_counter()
-    signature, tensors = program.signature, program.weights
-    literals = {
-        name
-        for name, tensor in tensors.items()
-        if _is_literal(program, name, tensor, inline=weights != "external")
-    }
-    if literals:
-        signature = _without(signature, literals)
+    programs = program.entries if isinstance(program, Programs) else {entry: program}
+    tensors = program.weights
     context = ir.Context()
     torch_d.register_dialect(context)
+    signatures: dict[str, Signature] = {}
     with context, ir.Location.unknown():
         importer = fx_importer.FxImporter(
             context=context, config_check=False, hooks=_ZeroCopyLiterals(tensors)
         )
-        try:
-            _EntryFunction(program, signature.arguments, importer, entry).build()
-        except Error as error:
-            # A fallback that takes what the first strategy refused often stops here: what the
-            # first one said is then the better advice.
-            refused = next((a.error for a in program.attempts if a.error is not None), None)
-            if refused is not None:
-                error.hint = capture_hint(refused)
-            raise
+        for name, part in programs.items():
+            signatures[name] = _without_literals(part, inline=weights != "external")
+            _build(part, signatures[name], importer, name)
+    bound = {a.name for s in signatures.values() for a in s.arguments if a.kind != "input"}
     module = Module(
         name=program.name,
         stage="raw",
         ir=importer.module,
-        signature=signature,
-        weights={name: tensor for name, tensor in tensors.items() if name not in literals},
+        signature=next(iter(signatures.values())),
+        weights={name: tensor for name, tensor in tensors.items() if name in bound},
         weight_mode=weights,
-        entry=entry,
+        entry=next(iter(signatures)),
+        entries=signatures,
         notes=program.notes,
         seconds=dict(program.seconds),
     )
@@ -81,20 +76,41 @@ def import_program(program: Program, weights: str = "external", entry: str = "ma
     return module
 
 
+def _build(
+    program: Program, signature: Signature, importer: fx_importer.FxImporter, name: str
+) -> None:
+    try:
+        _EntryFunction(program, signature.arguments, importer, name).build()
+    except Error as error:
+        # A fallback that takes what the first strategy refused often stops here: what the
+        # first one said is then the better advice.
+        refused = next((a.error for a in program.attempts if a.error is not None), None)
+        if refused is not None:
+            error.hint = capture_hint(refused)
+        raise
+
+
+def _without_literals(program: Program, *, inline: bool) -> Signature:
+    """The program's signature without the weights that become literals in the IR."""
+    literals = {
+        name
+        for name, tensor in program.weights.items()
+        if _is_literal(program, name, tensor, inline=inline)
+    }
+    kept = tuple(
+        argument
+        for argument in program.signature.arguments
+        if argument.kind == "input" or argument.name not in literals
+    )
+    return replace(program.signature, arguments=kept)
+
+
 def _is_literal(program: Program, name: str, tensor: torch.Tensor, *, inline: bool) -> bool:
     if any(a.name == name and a.kind == "state" for a in program.signature.arguments):
         return False
-    lifted = set(program.exported.graph_signature.inputs_to_lifted_tensor_constants.values())
-    return inline or (name in lifted and tensor.numel() <= _SMALL_CONSTANT)
-
-
-def _without(signature: Signature, names: set[str]) -> Signature:
-    kept = tuple(
-        argument
-        for argument in signature.arguments
-        if argument.kind == "input" or argument.name not in names
-    )
-    return replace(signature, arguments=kept)
+    lifted = program.exported.graph_signature.inputs_to_lifted_tensor_constants.values()
+    small = tensor.numel() <= _SMALL_CONSTANT
+    return inline or (small and any(program.tied.get(target, target) == name for target in lifted))
 
 
 class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
@@ -191,12 +207,12 @@ class _EntryFunction:
         return [self._placeholders[name] for name in self._weight_placeholders(argument.name)]
 
     def _weight_placeholders(self, weight: str) -> list[str]:
-        names = {weight, *(name for name, first in self._program.tied.items() if first == weight)}
+        tied = self._program.tied
         specs = self._program.exported.graph_signature.input_specs
         return [
             spec.arg.name
             for spec in specs
-            if spec.kind != InputKind.USER_INPUT and spec.target in names
+            if spec.kind != InputKind.USER_INPUT and tied.get(spec.target, spec.target) == weight
         ]
 
     def _bind_literals(self, nodes, bound: set[torch.fx.Node]) -> None:

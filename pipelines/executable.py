@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from unmess.core.error import Error
 from unmess.core.module import Module
+from unmess.core.signature import Signature
 
 
 class Executable(ABC):
-    """A program on a runner.
+    """A program on a runner, or several that share weights and state.
+
+    One program is called like the model itself, `run(…)`. Several are called by the name of their
+    entry point, `run.decode(…)` or `run["decode"](…)`.
 
     Attributes:
         name: of the model.
         runner: name of the runner.
-        state: what the model mutates, by name, after the last call. A call reads and replaces it;
-            the tensors of the model itself and the arguments of a call are never written.
+        signatures: the signature of each entry point by name.
+        state: what the model mutates, by name, after the last call of any entry point. A call
+            reads it and may write it in place; what is assigned here is the Executable's from then
+            on. The tensors of the model itself and the arguments of a call are never written.
         seconds: time spent, by step (`import`, `lower`, `compile`, `load`).
     """
 
@@ -27,16 +35,20 @@ class Executable(ABC):
     def __init__(self, module: Module):
         self.name = module.name
         self.seconds = dict(module.seconds)
-        self.signature = module.signature
+        self.signatures = dict(module.entries)
         # Borrowed from the model, never copied, unless their elements are not in row-major order.
         self._weights = {
-            argument.name: module.weights[argument.name].detach().contiguous()
-            for argument in self.signature.of_kind("weight")
+            name: module.weights[name].detach().contiguous() for name in self._names("weight")
         }
         self.state = {
-            argument.name: module.weights[argument.name].detach().clone()
-            for argument in self.signature.of_kind("state")
+            name: module.weights[name].detach().clone(memory_format=torch.contiguous_format)
+            for name in self._names("state")
         }
+
+    @property
+    def signature(self) -> Signature:
+        """The signature of the only entry point; of the first where there are several."""
+        return next(iter(self.signatures.values()))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program once.
@@ -49,23 +61,64 @@ class Executable(ABC):
 
         Raises:
             Error: stage `run`; the call does not fit, or a check inside the program failed.
+                Stage `usage`, where there are several entry points.
         """
-        values = self.signature.flatten_call(args, kwargs)
+        if len(self.signatures) > 1:
+            raise Error(
+                "usage",
+                f"{self.name} has several entry points: {', '.join(self.signatures)}",
+                hint=f"call one of them by name: run.{next(iter(self.signatures))}(…)",
+            )
+        return next(iter(self))(*args, **kwargs)
+
+    def __getitem__(self, entry: str) -> EntryPoint:
+        """The entry point of that name.
+
+        Raises:
+            Error: stage `usage`, where there is none.
+        """
+        if entry not in self.signatures:
+            raise Error(
+                "usage",
+                f"{self.name} has no entry point {entry!r}",
+                hint=f"it has {', '.join(self.signatures)}",
+            )
+        return EntryPoint(self, entry)
+
+    def __getattr__(self, entry: str) -> EntryPoint:
+        # Copying and unpickling look for special methods before there are any signatures.
+        if entry.startswith("_") or entry not in self.__dict__.get("signatures", ()):
+            raise AttributeError(f"{type(self).__name__} has no attribute {entry!r}")
+        return self[entry]
+
+    def __iter__(self) -> Iterator[EntryPoint]:
+        """The entry points, in order."""
+        return map(self.__getitem__, self.signatures)
+
+    def _call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        signature = self.signatures[entry]
+        values = signature.flatten_call(args, kwargs)
         tensors = [
-            values[argument.name] if argument.kind == "input" else self.state[argument.name]
-            for argument in self.signature.arguments
-            if argument.kind != "weight"
+            _dense(values[a.name] if a.kind == "input" else self.state[a.name])
+            for a in signature.arguments
+            if a.kind != "weight"
         ]
-        tensors = [_dense(value) for value in tensors]
-        results = self._invoke(tensors)
-        for result, value in zip(self.signature.results, results, strict=True):
+        results = self._invoke(entry, tensors)
+        for result, value in zip(signature.results, results, strict=True):
             if result.kind == "state":
                 self.state[result.name] = value
-        return self.signature.unflatten_results(results)
+        return signature.unflatten_results(results)
+
+    def _names(self, kind: str) -> list[str]:
+        """The names of all arguments of one kind, each once."""
+        signatures = self.signatures.values()
+        return list(dict.fromkeys(a.name for s in signatures for a in s.of_kind(kind)))
 
     @abstractmethod
-    def _invoke(self, arguments: Sequence[torch.Tensor | int | float | bool]) -> list[Any]:
-        """Runs the entry function.
+    def _invoke(
+        self, entry: str, arguments: Sequence[torch.Tensor | int | float | bool]
+    ) -> list[Any]:
+        """Runs an entry function.
 
         Args:
             arguments: those of kind `input` and `state` in the IR's order, contiguous.
@@ -73,6 +126,38 @@ class Executable(ABC):
         Returns:
             The IR's results in order.
         """
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """One of an Executable's programs, called as the Executable of that program alone would be."""
+
+    executable: Executable
+    name: str
+
+    @property
+    def signature(self) -> Signature:
+        """How a call maps to the entry function."""
+        return self.executable.signatures[self.name]
+
+    @property
+    def runner(self) -> str:
+        """Name of the runner."""
+        return self.executable.runner
+
+    @property
+    def state(self) -> dict[str, torch.Tensor]:
+        """The state that the entry points share."""
+        return self.executable.state
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time spent on all entry points together, by step."""
+        return self.executable.seconds
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Executable.__call__`."""
+        return self.executable._call(self.name, args, kwargs)
 
 
 def _dense(value: Any) -> Any:

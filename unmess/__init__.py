@@ -11,9 +11,11 @@ _PUBLIC = {
     "Executable": "pipelines.executable",
     "Module": "unmess.core.module",
     "Program": "unmess.core.program",
+    "Programs": "unmess.core.programs",
     "Report": "unmess.compare",
     "capture": "unmess.api",
     "check": "unmess.api",
+    "combine": "unmess.api",
     "load": "unmess.api",
     "lower": "unmess.api",
 }

@@ -1,23 +1,26 @@
-"""The four verbs: capture, lower, load, check."""
+"""The verbs: capture, combine, lower, load, check."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 import importers.capture
+import importers.combine
 from importers.sources import find_source
 from importers.torch_dialect import import_program
 from pipelines import runners
 from pipelines.executable import Executable
 from pipelines.lower import lower as lower_module
 from unmess.compare import Report, compare
+from unmess.compare_entries import compare_entries
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.names import check_runner, check_stage
 from unmess.core.program import Note, Program
+from unmess.core.programs import Programs
 from unmess.core.progress import enter_stage
 
 
@@ -31,8 +34,8 @@ def capture(
     """Captures a model.
 
     Args:
-        model: an `nn.Module`, a function, an `ExportedProgram`, or a model string such as
-            `torchvision:resnet18`, `hf:bert` or `path/to/file.py:name`.
+        model: an `nn.Module`, a method of one, a function, an `ExportedProgram`, or a model string
+            such as `torchvision:resnet18`, `hf:bert` or `path/to/file.py:name`.
         args, kwargs: example arguments. A model string brings its own; those given here replace
             them.
         dynamic_shapes: as `torch.export.export` takes it.
@@ -61,7 +64,24 @@ def capture(
     return program
 
 
-def lower(program: Program, to: str = "linalg", weights: str = "external") -> Module:
+def combine(programs: Mapping[str, Program], name: str | None = None) -> Programs:
+    """Makes captured programs of one model the entry points of one module.
+
+    A weight that several of them use is stored once, and a buffer that one of them writes is state
+    that the others read. Which tensors are the same is told by their memory, not by their names.
+
+    Args:
+        programs: by the name of their entry point, a Python identifier; it becomes the name of the
+            function in the IR and of the attribute of the Executable.
+        name: of the model; by default that of the first program.
+
+    Raises:
+        Error: stage `usage`.
+    """
+    return importers.combine.combine(programs, name)
+
+
+def lower(program: Program | Programs, to: str = "linalg", weights: str = "external") -> Module:
     """Lowers a program to a stage.
 
     Args:
@@ -77,7 +97,7 @@ def lower(program: Program, to: str = "linalg", weights: str = "external") -> Mo
     return lower_module(import_program(program, weights), to)
 
 
-def load(program: Program | Module, on: str = "reference") -> Executable:
+def load(program: Program | Programs | Module, on: str = "reference") -> Executable:
     """Makes a program callable on a runner: `reference` or `iree-cpu`.
 
     A Module is lowered further in place, as far as the runner wants it.
@@ -86,7 +106,7 @@ def load(program: Program | Module, on: str = "reference") -> Executable:
         Error: stage `usage`, `import`, or the stage that failed.
     """
     check_runner(on)
-    if isinstance(program, Program):
+    if isinstance(program, (Program, Programs)):
         enter_stage("import")
         program = import_program(program)
     if not isinstance(program, Module):
@@ -98,8 +118,10 @@ def load(program: Program | Module, on: str = "reference") -> Executable:
     return runners.load(program, on)
 
 
-def check(program: Program, on: str = "iree-cpu", calls: int = 5) -> Report:
+def check(program: Program | Programs, on: str = "iree-cpu", calls: int = 5) -> Report:
     """Runs a program on a runner and in eager PyTorch, on its example arguments, and compares.
+
+    Several entry points run one after the other, each on the state that the last one left.
 
     Args:
         calls: timed calls of each side, after one that is compared; their median is reported.
@@ -110,4 +132,6 @@ def check(program: Program, on: str = "iree-cpu", calls: int = 5) -> Report:
     Raises:
         Error: the stage that failed before there was a result to compare.
     """
+    if isinstance(program, Programs):
+        return compare_entries(program, load(program, on), calls)
     return compare(program, load(program, on), calls)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from pipelines.executable import Executable
+from pipelines.executable import EntryPoint, Executable
 from unmess.core.error import Error, first_line
 from unmess.core.program import Note, Program
 from unmess.core.progress import enter_stage
@@ -59,6 +59,7 @@ class Report:
         seconds: `capture`, `import`, `lower`, `compile`, `load`, and the medians of `run` and
             `eager`.
         notes: everything that differs from what was handed in.
+        entries: the Report of each entry point by name, where there are several.
     """
 
     model: str
@@ -67,6 +68,7 @@ class Report:
     differences: list[Difference]
     seconds: dict[str, float]
     notes: tuple[Note, ...] = ()
+    entries: dict[str, Report] = field(default_factory=dict)
     max_abs_error: float = field(init=False)
     max_rel_error: float = field(init=False)
 
@@ -81,7 +83,7 @@ class Report:
         return None if wrong is None else f"{wrong.name}: {wrong.cause}"
 
 
-def compare(program: Program, executable: Executable, calls: int = 5) -> Report:
+def compare(program: Program, executable: Executable | EntryPoint, calls: int = 5) -> Report:
     """Calls both sides on the program's example arguments and compares results and state.
 
     Args:
@@ -98,7 +100,7 @@ def compare(program: Program, executable: Executable, calls: int = 5) -> Report:
     enter_stage("compare")
     exact = _Exact(program)
     differences = _compare_trees(expected, actual, exact.result)
-    differences += _compare_state(eager, executable)
+    differences += _compare_state(program, eager, executable)
     enter_stage("run")
     seconds = dict(executable.seconds)
     seconds["run"] = _median(lambda: executable(*_inputs(program), **_keywords(program)), calls)
@@ -206,10 +208,15 @@ def _compare_trees(
     ]
 
 
-def _compare_state(eager: Callable[..., Any], executable: Executable) -> list[Difference]:
+def _compare_state(
+    program: Program, eager: Callable[..., Any], executable: Executable | EntryPoint
+) -> list[Difference]:
     if not isinstance(eager.model, torch.nn.Module):
         return []
-    buffers = dict(eager.model.named_buffers(remove_duplicate=False))
+    buffers = {
+        program.tied.get(name, name): buffer
+        for name, buffer in eager.model.named_buffers(remove_duplicate=False)
+    }
     return [
         _compare_leaf(f"state[{name!r}]", buffers[name], value, lambda: None)
         for name, value in executable.state.items()

@@ -10,6 +10,7 @@ import torch
 
 from importers.capture import strategies
 from importers.capture.decompositions import decompose
+from importers.capture.methods import is_method_of_module, method_as_module
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
 from importers.repairs import apply_repairs
@@ -32,6 +33,8 @@ def capture(
         Error: stage `usage` or `capture`.
     """
     start = time.perf_counter()
+    if is_method_of_module(model):
+        model = method_as_module(model)
     if isinstance(model, torch.export.ExportedProgram):
         exported, attempts, eager = model, (), model.module()
         if not args and not kwargs and model.example_inputs is not None:
@@ -46,8 +49,8 @@ def capture(
             f"cannot capture a {type(model).__name__}",
             hint="pass an nn.Module, a function, an ExportedProgram or a model string",
         )
-    exported = decompose(exported)
-    repairs = apply_repairs(exported)
+    exported, decompositions = decompose(exported)
+    exported, repairs = apply_repairs(exported)
     weights, tied = read_weights(exported)
     program = Program(
         name=name or _name(model),
@@ -60,7 +63,7 @@ def capture(
         kwargs=dict(kwargs or {}),
         attempts=attempts,
     )
-    program.notes = (*capture_notes(model, program), *repairs)
+    program.notes = (*capture_notes(model, program), *decompositions, *repairs)
     program.seconds["capture"] = time.perf_counter() - start
     return program
 

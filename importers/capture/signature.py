@@ -57,18 +57,18 @@ def read_weights(
         if tensor is None:
             tensor = exported.constants[name]
         # A buffer that the model writes is state of its own, whatever it starts out equal to.
-        identity = (name,) if name in mutated else _identity(tensor)
+        identity = (name,) if name in mutated else memory_key(tensor)
         first = by_identity.setdefault(identity, name)
         if first == name:
             weights[name] = tensor
     for name, tensor in exported.state_dict.items():
-        first = by_identity.get(_identity(tensor), name)
+        first = by_identity.get(memory_key(tensor), name)
         if first != name and name not in mutated:
             tied[name] = first
     return weights, tied
 
 
-def _identity(tensor: torch.Tensor) -> tuple:
+def memory_key(tensor: torch.Tensor) -> tuple:
     """Equal for two tensors that are the same elements of the same memory."""
     return (
         tensor.data_ptr() if tensor.numel() else id(tensor),

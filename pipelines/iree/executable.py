@@ -56,7 +56,7 @@ class IreeExecutable(Executable):
         enter_stage("load")
         start = time.perf_counter()
         try:
-            self._load(binary, target.device, module.entry)
+            self._load(binary, target.device)
         except (RuntimeError, ValueError) as problem:
             raise Error(
                 "load",
@@ -66,7 +66,7 @@ class IreeExecutable(Executable):
         self._lock = threading.Lock()
         self.seconds["load"] = time.perf_counter() - start
 
-    def _load(self, binary: bytes, device: str, entry: str) -> None:
+    def _load(self, binary: bytes, device: str) -> None:
         instance = rt.VmInstance()
         self._device = rt.get_device(device)
         modules = [rt.create_hal_module(instance, self._device)]
@@ -75,9 +75,11 @@ class IreeExecutable(Executable):
             modules.append(rt.create_io_parameters_module(instance, parameters))
         program = rt.VmModule.copy_buffer(instance, binary)
         self._context = rt.VmContext(instance, [*modules, program])
-        self._function = program.lookup_function(entry)
+        self._functions = {entry: program.lookup_function(entry) for entry in self.signatures}
 
-    def _invoke(self, arguments: Sequence[torch.Tensor | int | float | bool]) -> list[Any]:
+    def _invoke(
+        self, entry: str, arguments: Sequence[torch.Tensor | int | float | bool]
+    ) -> list[Any]:
         inputs = rt.VmVariantList(len(arguments))
         for value in arguments:
             if isinstance(value, torch.Tensor):
@@ -86,11 +88,12 @@ class IreeExecutable(Executable):
                 inputs.push_float(value)
             else:
                 inputs.push_int(int(value))
-        outputs = rt.VmVariantList(len(self.signature.results))
+        results = self.signatures[entry].results
+        outputs = rt.VmVariantList(len(results))
         try:
             # A VM context is not thread-safe.
             with self._lock:
-                self._context.invoke(self._function, inputs, outputs)
+                self._context.invoke(self._functions[entry], inputs, outputs)
         except RuntimeError as problem:
             raise Error(
                 "run",
@@ -101,7 +104,7 @@ class IreeExecutable(Executable):
             _to_host(outputs.get_as_object(index, rt.HalBufferView), result.spec)
             if isinstance(result.spec, TensorSpec)
             else result.spec.type(outputs.get_variant(index))
-            for index, result in enumerate(self.signature.results)
+            for index, result in enumerate(results)
         ]
 
     def _to_device(self, tensor: torch.Tensor) -> rt.HalBufferView:

@@ -17,22 +17,26 @@ SCOPE = "model"
 
 
 def with_parameters(module: Module) -> ir.Module:
-    """The module's IR as IREE takes it: weights are globals, and the entry takes the rest.
+    """The module's IR as IREE takes it: weights are globals, and entry functions take the rest.
 
-    The entry function becomes private, and a public one of its name loads the globals and calls it.
+    An entry function becomes private, and a public one of its name loads the globals and calls it.
     The result holds IREE's operations in generic form, which torch-mlir's context does not know.
     """
     copy = copy_module(module.ir)
     copy.context.allow_unregistered_dialects = True
     with copy.context, ir.Location.unknown():
-        inner = entry_function(copy, module.entry)
-        # These are for unmess and torch-mlir; IREE has no use for them.
-        inner.arg_attrs = [ir.DictAttr.get({}) for _ in module.signature.arguments]
-        for name in ("torch.assume_strict_symbolic_shapes",):
-            if name in inner.attributes:
-                del inner.attributes[name]
-        if module.signature.of_kind("weight"):
-            _wrap(copy, inner, module.entry, module.signature.arguments)
+        parameters = _Parameters()
+        # Each goes to the start of the module, so the last one first.
+        for entry, signature in reversed(module.entries.items()):
+            inner = entry_function(copy, entry)
+            # These are for unmess and torch-mlir; IREE has no use for them.
+            inner.arg_attrs = [ir.DictAttr.get({}) for _ in signature.arguments]
+            for name in ("torch.assume_strict_symbolic_shapes",):
+                if name in inner.attributes:
+                    del inner.attributes[name]
+            if signature.of_kind("weight"):
+                _wrap(copy, inner, entry, signature.arguments, parameters)
+        parameters.declare(copy)
     return copy
 
 
@@ -45,7 +49,11 @@ def provider(weights: Iterable[tuple[str, torch.Tensor]]) -> rt.ParameterProvide
 
 
 def _wrap(
-    module: ir.Module, inner: func.FuncOp, entry: str, arguments: tuple[Argument, ...]
+    module: ir.Module,
+    inner: func.FuncOp,
+    entry: str,
+    arguments: tuple[Argument, ...],
+    parameters: _Parameters,
 ) -> None:
     operand_types, result_types = inner.type.inputs, inner.type.results
     inner_name = f"{entry}$weights"
@@ -62,31 +70,45 @@ def _wrap(
     given = iter(block.arguments)
     with ir.InsertionPoint(block):
         operands = [
-            _load(module, argument.name, kind) if argument.kind == "weight" else next(given)
+            parameters.load(argument.name, kind) if argument.kind == "weight" else next(given)
             for kind, argument in zip(operand_types, arguments, strict=True)
         ]
         func.ReturnOp(func.CallOp(result_types, inner_name, operands).results)
 
 
-def _load(module: ir.Module, name: str, kind: ir.Type) -> ir.Value:
-    """Declares the global of a weight and loads it at the current insertion point."""
-    symbol = f"unmess.{name}"
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    ir.Operation.create(
-        "util.global",
-        attributes={
-            "sym_name": ir.StringAttr.get(symbol),
-            "sym_visibility": ir.StringAttr.get("private"),
-            "type": ir.TypeAttr.get(kind),
-            "initial_value": ir.Attribute.parse(
-                f'#flow.parameter.named<"{SCOPE}"::"{escaped}"> : {kind}'
-            ),
-        },
-        ip=ir.InsertionPoint.at_block_begin(module.body),
-    )
-    load = ir.Operation.create(
-        "util.global.load",
-        results=[kind],
-        attributes={"global": ir.FlatSymbolRefAttr.get(symbol)},
-    )
-    return load.result
+class _Parameters:
+    """The globals of a module's weights, which its entry functions share."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, ir.Type] = {}
+
+    def load(self, name: str, kind: ir.Type) -> ir.Value:
+        """Loads a weight at the current insertion point."""
+        self._types[name] = kind
+        load = ir.Operation.create(
+            "util.global.load",
+            results=[kind],
+            attributes={"global": ir.FlatSymbolRefAttr.get(_symbol(name))},
+        )
+        return load.result
+
+    def declare(self, module: ir.Module) -> None:
+        """Puts a global for each weight that was loaded at the start of the module."""
+        with ir.InsertionPoint.at_block_begin(module.body):
+            for name, kind in self._types.items():
+                escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+                ir.Operation.create(
+                    "util.global",
+                    attributes={
+                        "sym_name": ir.StringAttr.get(_symbol(name)),
+                        "sym_visibility": ir.StringAttr.get("private"),
+                        "type": ir.TypeAttr.get(kind),
+                        "initial_value": ir.Attribute.parse(
+                            f'#flow.parameter.named<"{SCOPE}"::"{escaped}"> : {kind}'
+                        ),
+                    },
+                )
+
+
+def _symbol(weight: str) -> str:
+    return f"unmess.{weight}"

@@ -38,13 +38,14 @@ class ReferenceExecutable(Executable):
         lowered = copy_module(module.ir)
         self._assertions = Assertions()
         with lowered.context:
-            entry = entry_function(lowered, module.entry)
-            entry.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+            for entry in module.entries:
+                function = entry_function(lowered, entry)
+                function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         lower_to_llvm(lowered, module.name, self._assertions)
         try:
             self._engine = ExecutionEngine(lowered, opt_level=3)
             self._assertions.register(self._engine)
-            self._entry = self._engine.lookup(module.entry)
+            self._functions = {entry: self._engine.lookup(entry) for entry in module.entries}
         except RuntimeError as problem:
             raise Error(
                 "compile",
@@ -54,16 +55,22 @@ class ReferenceExecutable(Executable):
         self.seconds["compile"] = time.perf_counter() - start
         enter_stage("load")
         start = time.perf_counter()
-        self._layout = ResultLayout([result.spec for result in self.signature.results])
+        self._layouts = {
+            entry: ResultLayout([result.spec for result in signature.results])
+            for entry, signature in self.signatures.items()
+        }
         self.seconds["load"] = time.perf_counter() - start
 
-    def _invoke(self, arguments: Sequence[torch.Tensor | int | float | bool]) -> list[Any]:
+    def _invoke(
+        self, entry: str, arguments: Sequence[torch.Tensor | int | float | bool]
+    ) -> list[Any]:
+        signature, layout = self.signatures[entry], self._layouts[entry]
         given = iter(arguments)
         operands = [
             self._weights[argument.name] if argument.kind == "weight" else next(given)
-            for argument in self.signature.arguments
+            for argument in signature.arguments
         ]
-        structure = self._layout.allocate()
+        structure = layout.allocate()
         # The packed form takes the address of each operand; a tensor's operand is the address of
         # its descriptor. `alive` keeps what the addresses point to until the call is over.
         alive: list[Any] = []
@@ -73,21 +80,21 @@ class ReferenceExecutable(Executable):
                 packed.append(_cell(ctypes.addressof(_kept(alive, descriptor(operand))), alive))
             else:
                 packed.append(ctypes.addressof(_kept(alive, scalar(operand))))
-        if self._layout.is_by_value:
+        if layout.is_by_value:
             packed.append(ctypes.addressof(structure))
-        elif self.signature.results:
+        elif signature.results:
             packed.insert(0, _cell(ctypes.addressof(structure), alive))
-        self._entry((ctypes.c_void_p * len(packed))(*packed))
+        self._functions[entry]((ctypes.c_void_p * len(packed))(*packed))
         failed = self._assertions.take()
         if failed:
-            self._layout.release(structure)
+            layout.release(structure)
             raise Error(
                 "run",
                 f"a check in the program failed: {failed.message}",
                 where=failed.where,
                 hint="an index or a size is out of range: compare with the model in eager",
             )
-        return self._layout.take(structure)
+        return layout.take(structure)
 
 
 def _kept(alive: list[Any], value: Any) -> Any:

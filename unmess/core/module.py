@@ -29,11 +29,13 @@ class Module:
         name: of the model, for messages and file names.
         stage: `raw`, `torch` or an exit.
         ir: the MLIR module. It is changed in place when it is lowered further.
-        signature: how the entry function maps to the model's own call.
+        signature: how the entry function maps to the model's own call; where there are several
+            entry points, of the first.
         weights: the tensors behind the arguments of kind `weight` and `state`, by name. Borrowed.
         weight_mode: `external` (weights are arguments), `inline` (literals that share the
             tensors' memory) or `elide` (literals whose data is left out of the text).
-        entry: name of the entry function.
+        entry: name of the entry function; where there are several, of the first.
+        entries: the signature of each entry point by the name of its function.
         seconds: time spent, by step (`import`, `lower`, …).
     """
 
@@ -44,8 +46,13 @@ class Module:
     weights: dict[str, torch.Tensor]
     weight_mode: str = "external"
     entry: str = "main"
+    entries: dict[str, Signature] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.entries:
+            self.entries = {self.entry: self.signature}
 
     def text(self, *, locations: bool = False, generic: bool = False) -> str:
         """The IR as text. Argument names are the model's; `inline` weights are printed as hex."""

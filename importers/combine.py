@@ -1,0 +1,112 @@
+"""Programs of one model, captured one by one, into one set with joint weights and state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from importers.capture.signature import memory_key
+from unmess.core.error import Error
+from unmess.core.program import Program
+from unmess.core.programs import Programs
+from unmess.core.signature import Signature
+
+
+def combine(programs: Mapping[str, Program], name: str | None = None) -> Programs:
+    """Makes each program an entry point of one module.
+
+    Tensors are the same where they are the same elements of the same memory, whatever each
+    program calls them; the first program's name counts. Two tensors of one name stay two: the
+    later one gets its entry point's name in front.
+
+    Args:
+        programs: by the name of the entry point, a Python identifier.
+        name: of the model; by default the first program's.
+
+    Raises:
+        Error: stage `usage`; there is no program, or a name is no identifier.
+    """
+    if not programs:
+        raise Error("usage", "there is no program to combine", hint="give one by entry point")
+    for entry in programs:
+        if not entry.isidentifier() or entry.startswith("_"):
+            raise Error(
+                "usage",
+                f"{entry!r} cannot name an entry point",
+                hint="take a Python identifier without a leading underscore",
+            )
+    joint = _JointNames()
+    renamings = {entry: joint.of(program, entry) for entry, program in programs.items()}
+    written = {
+        renamings[entry][argument.name]
+        for entry, program in programs.items()
+        for argument in program.signature.of_kind("state")
+    }
+    return Programs(
+        name=name or next(iter(programs.values())).name,
+        entries={
+            entry: _renamed(program, renamings[entry], written)
+            for entry, program in programs.items()
+        },
+    )
+
+
+class _JointNames:
+    """The names given so far, and to which memory."""
+
+    def __init__(self) -> None:
+        self._by_identity: dict[tuple, list[str]] = {}
+        self._taken: set[str] = set()
+
+    def of(self, program: Program, entry: str) -> dict[str, str]:
+        """A program's own names to joint ones."""
+        renaming: dict[str, str] = {}
+        for name, tensor in program.weights.items():
+            known = self._by_identity.setdefault(memory_key(tensor), [])
+            # State of one program that starts out as the same memory stays several.
+            free = [other for other in known if other not in renaming.values()]
+            if name in free:
+                renaming[name] = name
+            elif free:
+                renaming[name] = free[0]
+            else:
+                renaming[name] = self._new(name, entry)
+                known.append(renaming[name])
+        return renaming
+
+    def _new(self, name: str, entry: str) -> str:
+        while name in self._taken:
+            name = f"{entry}.{name}"
+        self._taken.add(name)
+        return name
+
+
+def _renamed(program: Program, renaming: dict[str, str], written: Iterable[str]) -> Program:
+    tied = {name: renaming.get(first, first) for name, first in program.tied.items()}
+    tied |= {name: new for name, new in renaming.items() if name != new}
+    return replace(
+        program,
+        signature=_with_joint_names(program.signature, renaming, written),
+        weights={renaming[name]: tensor for name, tensor in program.weights.items()},
+        tied=tied,
+    )
+
+
+def _with_joint_names(
+    signature: Signature, renaming: dict[str, str], written: Iterable[str]
+) -> Signature:
+    arguments = []
+    for argument in signature.arguments:
+        if argument.kind != "input":
+            name = renaming[argument.name]
+            argument = replace(argument, name=name, kind="state" if name in written else "weight")
+        arguments.append(argument)
+    # A mutated input's new value is a result of kind `state` too, under the input's own name.
+    buffers = {argument.name for argument in signature.of_kind("state")}
+    results = tuple(
+        replace(result, name=renaming[result.name])
+        if result.kind == "state" and result.name in buffers
+        else result
+        for result in signature.results
+    )
+    return replace(signature, arguments=tuple(arguments), results=results)

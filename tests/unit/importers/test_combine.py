@@ -1,0 +1,125 @@
+"""Joint names of weights and state."""
+
+import pytest
+import torch
+
+import unmess
+
+
+class Scale(torch.nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        self.weight = weight
+
+    def forward(self, x):
+        return x * self.weight
+
+
+class Count(torch.nn.Module):
+    def __init__(self, total):
+        super().__init__()
+        self.register_buffer("total", total)
+
+    def forward(self, x):
+        self.total += x
+        return self.total + 0
+
+
+class Total(torch.nn.Module):
+    def __init__(self, total):
+        super().__init__()
+        self.register_buffer("sum", total)
+
+    def forward(self):
+        return self.sum * 2
+
+
+def scale(weight):
+    return unmess.capture(Scale(weight), (torch.ones(2),))
+
+
+def arguments(programs, entry):
+    return [(a.kind, a.name) for a in programs[entry].signature.arguments]
+
+
+def test_the_same_memory_is_one_weight_and_a_copy_is_two():
+    weight = torch.nn.Parameter(torch.ones(2))
+    copy = torch.nn.Parameter(torch.ones(2))
+    programs = unmess.combine({"a": scale(weight), "b": scale(weight), "c": scale(copy)})
+    assert list(programs.weights) == ["weight", "c.weight"]
+    assert programs.weights["weight"] is weight and programs.weights["c.weight"] is copy
+    assert arguments(programs, "b") == [("input", "x"), ("weight", "weight")]
+    assert arguments(programs, "c") == [("input", "x"), ("weight", "c.weight")]
+
+
+def test_a_name_that_is_taken_does_not_bind_the_wrong_weight():
+    """`b` knows the first tensor as `other`, and has one of its own called `weight`."""
+
+    class Both(torch.nn.Module):
+        def __init__(self, first, second):
+            super().__init__()
+            self.other, self.weight = first, second
+
+        def forward(self, x):
+            return x * self.weight - self.other
+
+    first = torch.nn.Parameter(torch.full((2,), 3.0))
+    second = torch.nn.Parameter(torch.full((2,), 5.0))
+    x = torch.ones(2)
+    programs = unmess.combine({"a": scale(first), "b": unmess.capture(Both(first, second), (x,))})
+    assert sorted(programs.weights) == ["b.weight", "weight"]
+    run = unmess.load(programs, on="reference")
+    assert run.a(x).tolist() == [3, 3] and run.b(x).tolist() == [2, 2]
+
+
+def test_what_one_writes_is_state_of_all():
+    total = torch.zeros(2)
+    programs = unmess.combine(
+        {
+            "read": unmess.capture(Total(total)),
+            "count": unmess.capture(Count(total), (torch.ones(2),)),
+        }
+    )
+    assert arguments(programs, "read") == [("state", "sum")]
+    assert arguments(programs, "count") == [("input", "x"), ("state", "sum")]
+    assert [r.name for r in programs["count"].signature.results if r.kind == "state"] == ["sum"]
+    # Programs that are combined are not changed.
+    inline = unmess.lower(programs, to="raw", weights="inline")
+    assert str(inline).count("unmess.state") == 2
+
+
+def test_notes_say_where_they_hold():
+    weight = torch.nn.Parameter(torch.ones(2))
+    programs = unmess.combine(
+        {"a": unmess.capture(Scale(weight), (torch.ones(2),)), "b": scale(weight)}
+    )
+    assert programs.notes == ()
+    counted = unmess.combine(
+        {"a": scale(weight), "b": unmess.capture(Count(torch.zeros(2)), (torch.ones(2),))}
+    )
+    assert [note.text.split(":")[0] for note in counted.notes] == ["b"]
+
+
+@pytest.mark.parametrize("name", ["", "two words", "_private", "1st"])
+def test_names_of_entry_points(name):
+    program = scale(torch.nn.Parameter(torch.ones(2)))
+    with pytest.raises(unmess.Error, match="cannot name an entry point"):
+        unmess.combine({name: program})
+    with pytest.raises(unmess.Error, match="no program"):
+        unmess.combine({})
+
+
+def test_a_method_keeps_the_names_of_its_module():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 2)
+
+        def embed(self, x):
+            return self.layer(x)
+
+    net = Net()
+    program = unmess.capture(net.embed, (torch.ones(1, 2),))
+    assert list(program.weights) == ["layer.weight", "layer.bias"]
+    assert program.weights["layer.bias"] is net.layer.bias
+    assert "forward" not in vars(net)
