@@ -10,7 +10,6 @@ import torch
 
 from importers.capture import strategies
 from importers.capture.decompositions import decompose
-from importers.capture.methods import is_method_of_module, method_as_module
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
 from importers.repairs import apply_repairs
@@ -33,8 +32,6 @@ def capture(
         Error: stage `usage` or `capture`.
     """
     start = time.perf_counter()
-    if is_method_of_module(model):
-        model = method_as_module(model)
     if isinstance(model, torch.export.ExportedProgram):
         exported, attempts, eager = model, (), model.module()
         if not args and not kwargs and model.example_inputs is not None:

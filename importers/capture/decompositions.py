@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-import math
 import warnings
 
 import torch
-from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from importers.capture.local_decompositions import NotLocal, decompose_locally
+from importers.decompositions import decomposition_table
 from unmess.core.error import Error, first_line
+from unmess.core.program import Note
 from unmess.core.user_source import user_line
 
 
-@functools.cache
-def decomposition_table() -> dict:
-    """Operator to decomposition: those that torch-mlir's lowerings expect to be gone."""
-    return {**get_decomposition_table(), torch.ops.aten.gelu.default: _tanh_gelu}
-
-
-def _tanh_gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
-    """GELU by tanh, of floating-point `x`; the exact one is left as it is.
-
-    torch-mlir's lowering has 0.797724 for √(2/π), which is 0.797885: results are off by up to 5e-5.
-    """
-    if approximate != "tanh":
-        return NotImplemented
-    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-    inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
-    return (0.5 * wide * (1 + torch.tanh(inner))).to(x.dtype)
-
-
-def decompose(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+def decompose(
+    exported: torch.export.ExportedProgram,
+) -> tuple[torch.export.ExportedProgram, list[Note]]:
     """A functional program with the operators of `decomposition_table` taken apart.
+
+    Returns:
+        The program, and a note for each decomposition of unmess or the user that was used.
 
     Raises:
         Error: stage `capture`.
@@ -41,17 +27,20 @@ def decompose(exported: torch.export.ExportedProgram) -> torch.export.ExportedPr
     with warnings.catch_warnings():
         # PyTorch's own copying of pytree specs.
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
+        used: dict[str, Note] = {}
         try:
-            return decompose_locally(exported, decomposition_table())
+            return decompose_locally(exported, decomposition_table(used)), list(used.values())
         except NotLocal:
-            return _decompose_whole(exported)
+            used.clear()
+            return _decompose_whole(exported, decomposition_table(used)), list(used.values())
 
 
-def _decompose_whole(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    """PyTorch's own way, which traces the program again."""
-    # The table is copied, because run_decompositions takes entries out of the one it is given.
+def _decompose_whole(
+    exported: torch.export.ExportedProgram, table: dict
+) -> torch.export.ExportedProgram:
+    """PyTorch's own way, which traces the program again and takes entries out of `table`."""
     try:
-        return exported.run_decompositions(dict(decomposition_table()))
+        return exported.run_decompositions(table)
     except Exception as problem:
         raise Error(
             "capture",

@@ -9,23 +9,15 @@ share one trace. Anything else is refused here, and `decompose` takes the genera
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch._dispatch.python import enable_python_dispatcher
-from torch._guards import detect_fake_mode
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.export.exported_program import (
-    _override_composite_implicit_decomp,
-    _split_decomp_table_to_cia_and_python_decomp,
-)
 from torch.export.graph_signature import ConstantArgument
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
-# What a decomposed node takes over from the node that it replaces.
-_ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
+from importers.decompositions.tracing import inline, origin_of, trace, tracing
 
 
 class NotLocal(Exception):
@@ -38,19 +30,10 @@ def decompose_locally(
     """A functional program with the operators of `table` and composite ones taken apart.
 
     Raises:
-        NotLocal: dynamic shapes, higher-order operators, mutated inputs or buffers, or an in-place
-            operator on a value that has other views.
+        NotLocal: dynamic shapes, higher-order operators other than regions without gradients,
+            mutated inputs or buffers, or an in-place operator on a value that has other views.
     """
-    composite, python = _split_decomp_table_to_cia_and_python_decomp(dict(table))
-    values = [node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"]
-    fake_mode = detect_fake_mode(pytree.tree_leaves(values)) or FakeTensorMode()
-    # The Python dispatcher has composite operators' decompositions that the C++ one lacks.
-    with (
-        torch.no_grad(),
-        fake_mode,
-        enable_python_dispatcher(),
-        _override_composite_implicit_decomp(composite),
-    ):
+    with tracing(exported.graph, table) as python:
         return _Rewriter(exported, python).run()
 
 
@@ -68,15 +51,17 @@ class _Rewriter:
         self._sharers: dict[int, list[torch.fx.Node]] = {}
 
     def run(self) -> torch.export.ExportedProgram:
-        for node in self._nodes:
-            self._check(node)
-        for node in self._nodes:
-            self._now[node] = self._rewrite(node)
-            for storage in _storages(node):
-                self._sharers.setdefault(storage, []).append(node)
+        self._walk(self._nodes)
         self._graph.eliminate_dead_code()
         module = torch.fx.GraphModule(self._exported.graph_module, self._graph)
         return self._exported._update(module, self._signature())
+
+    def _walk(self, nodes: Iterable[torch.fx.Node]) -> None:
+        for node in nodes:
+            self._check(node)
+            self._now[node] = self._rewrite(node)
+            for storage in _storages(node):
+                self._sharers.setdefault(storage, []).append(node)
 
     def _check(self, node: torch.fx.Node) -> None:
         for value in pytree.tree_leaves(node.meta.get("val")):
@@ -85,16 +70,24 @@ class _Rewriter:
                 and any(isinstance(size, torch.SymInt) for size in value.shape)
             ):
                 raise NotLocal(f"{node} has a dynamic shape")
-        if node.op == "get_attr" or (
+        if node.op == "get_attr":
+            if not all(_is_region(user) for user in node.users):
+                raise NotLocal(f"{node.target} is an attribute")
+        elif (
             node.op == "call_function"
             and node.target is not operator.getitem
             and not isinstance(node.target, torch._ops.OpOverload)
+            and not _is_region(node)
         ):
             raise NotLocal(f"{node.target} is not an operator")
 
     def _rewrite(self, node: torch.fx.Node) -> Any:
+        if node.op == "get_attr":
+            return None  # the body of a region, which is looked up there
         if node.op != "call_function":
             return self._copy(node)
+        if _is_region(node):
+            return self._enter(node)
         if node.target is operator.getitem:
             source, index = node.args
             now = self._now[source]
@@ -118,8 +111,21 @@ class _Rewriter:
             raise NotLocal(f"{node} is a list of tensors used as a whole")
         return now
 
+    def _enter(self, region: torch.fx.Node) -> Any:
+        """The nodes of a region in place of its call; its result."""
+        body, *operands = (arg for arg in region.args if isinstance(arg, torch.fx.Node))
+        nodes = list(getattr(region.graph.owning_module, body.target).graph.nodes)
+        self._position |= dict.fromkeys(nodes, self._position[region])
+        placeholders = nodes[: len(operands)]
+        for placeholder, operand in zip(placeholders, operands, strict=True):
+            self._now[placeholder] = self._now[operand]
+        self._walk(nodes[len(operands) : -1])
+        return pytree.tree_map_only(torch.fx.Node, self._now.__getitem__, nodes[-1].args[0])
+
     def _rewrite_in_place(self, node: torch.fx.Node) -> torch.fx.Node:
         """The functional form of an in-place operator, from here on in place of its operand."""
+        if node.graph is not self._exported.graph:
+            raise NotLocal(f"{node.target} is in a region, whose order with the rest is not known")
         functional = _functional_form(node.target)
         operand = node.args[0]
         (storage,) = _storages(operand)
@@ -143,20 +149,9 @@ class _Rewriter:
     def _expand(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> Any:
         """Puts the trace of a call of `target` with the node's arguments into the new graph."""
         leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
-        trace = self._trace(target, leaves, spec)
-        operands = iter(self._current(leaf) for leaf in leaves if isinstance(leaf, torch.fx.Node))
-        inner: dict[torch.fx.Node, torch.fx.Node] = {}
-        for step in trace.nodes:
-            if step.op == "placeholder":
-                inner[step] = next(operands)
-            elif step.op == "output":
-                return pytree.tree_map_only(torch.fx.Node, inner.__getitem__, step.args[0])
-            else:
-                copy = self._graph.node_copy(step, inner.__getitem__)
-                copy.meta = {"val": step.meta.get("val")}
-                copy.meta |= {key: node.meta[key] for key in _ORIGIN if key in node.meta}
-                inner[step] = copy
-        raise AssertionError("a graph ends with its output")
+        traced = self._trace(target, leaves, spec)
+        operands = [self._current(leaf) for leaf in leaves if isinstance(leaf, torch.fx.Node)]
+        return inline(traced, operands, self._graph, origin_of(node))
 
     def _trace(self, target, leaves: list[Any], spec: pytree.TreeSpec) -> torch.fx.Graph:
         key = (target, str(spec), tuple(_description(leaf) for leaf in leaves))
@@ -171,8 +166,7 @@ class _Rewriter:
                 args, kwargs = pytree.tree_unflatten(filled, spec)
                 return target(*args, **kwargs)
 
-            functional = torch.func.functionalize(call, remove="mutations")
-            graph = make_fx(functional, decomposition_table=self._table)(*tensors).graph
+            graph = trace(call, tensors, self._table)
             _check_trace(target, graph)
             self._traces[key] = graph
         return self._traces[key]
@@ -188,6 +182,14 @@ class _Rewriter:
             for spec, node in zip(signature.output_specs, old, strict=True)
         ]
         return replace(signature, output_specs=specs)
+
+
+def _is_region(node: torch.fx.Node) -> bool:
+    """Whether a node calls a sub-graph only to say how gradients, or no other types, are had."""
+    if node.target is torch.ops.higher_order.wrap_with_set_grad_enabled:
+        return True
+    # Its arguments are device, dtype, enabled, …
+    return node.target is torch.ops.higher_order.wrap_with_autocast and not node.args[2]
 
 
 def _is_composite(target: torch._ops.OpOverload) -> bool:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import torch
 
+from importers.repairs.complex_pairs import split_complex_numbers
 from importers.repairs.layout import drop_layout_only_as_strided
 from importers.repairs.reshape import take_apart_symbolic_views
+from importers.repairs.signature import with_fitting_signature
 from unmess.core.program import Note
 
 
@@ -29,6 +31,12 @@ class Repair:
 
 REPAIRS = (
     Repair(
+        "complex numbers as pairs",
+        "torch-mlir takes few operators on complex tensors, to linalg only, and no Fourier "
+        "transforms but for two forms; in real arithmetic they lower to every exit",
+        split_complex_numbers,
+    ),
+    Repair(
         "layout-only as_strided",
         "the torch dialect has no strides; PyTorch uses as_strided to normalise those of size-1 "
         "dimensions",
@@ -44,11 +52,17 @@ REPAIRS = (
 )
 
 
-def apply_repairs(exported: torch.export.ExportedProgram) -> list[Note]:
-    """Applies every repair that matches, in place, and says which did."""
+def apply_repairs(
+    exported: torch.export.ExportedProgram,
+) -> tuple[torch.export.ExportedProgram, list[Note]]:
+    """Applies every repair that matches, and says which did.
+
+    Args:
+        exported: its graph is changed in place; it is not of use any more.
+    """
     notes = []
     for repair in REPAIRS:
         count = repair.apply(exported.graph)
         if count:
             notes.append(Note("repair", f"{repair.name} ({count} times)"))
-    return notes
+    return with_fitting_signature(exported) if notes else exported, notes

@@ -5,8 +5,9 @@ import collections
 import pytest
 import torch
 
-from importers.capture.decompositions import _decompose_whole, decomposition_table
+from importers.capture.decompositions import _decompose_whole
 from importers.capture.local_decompositions import NotLocal, decompose_locally
+from importers.decompositions import decomposition_table
 
 
 def export(model, *args, **options):
@@ -43,7 +44,7 @@ def test_same_operators_and_results_as_the_whole_decomposition():
     x = torch.randn(2, 4, 4, 4)
     exported = export(model, x)
     local = decompose_locally(exported, decomposition_table())
-    assert operators(local) == operators(_decompose_whole(exported))
+    assert operators(local) == operators(_decompose_whole(exported, decomposition_table()))
     torch.testing.assert_close(local.module()(x), model(x))
 
 
@@ -51,10 +52,8 @@ def test_equal_layers_are_traced_once(monkeypatch):
     from importers.capture import local_decompositions
 
     calls = []
-    real = local_decompositions.make_fx
-    monkeypatch.setattr(
-        local_decompositions, "make_fx", lambda f, **k: calls.append(f) or real(f, **k)
-    )
+    real = local_decompositions.trace
+    monkeypatch.setattr(local_decompositions, "trace", lambda f, *a: calls.append(f) or real(f, *a))
     exported = export(
         torch.nn.Sequential(*(block() for _ in range(10))).eval(), torch.ones(1, 4, 4, 4)
     )
@@ -138,3 +137,54 @@ def test_mutated_buffer_is_left_to_the_whole_decomposition():
 
     with pytest.raises(NotLocal, match="mutates"):
         decompose_locally(export(Counter(), torch.ones(2)), decomposition_table())
+
+
+class Region(torch.nn.Module):
+    """Rotary embeddings are computed like this: without gradients, and in float32."""
+
+    def forward(self, x):
+        with torch.no_grad(), torch.autocast("cpu", enabled=False):
+            angle = torch.nn.functional.softplus(x.float())
+            with torch.enable_grad():
+                sine, cosine = angle.sin(), angle.cos()
+        return torch.nn.functional.gelu(x) * sine, cosine
+
+
+def test_regions_without_gradients_become_part_of_the_graph():
+    x = torch.randn(2, 3)
+    exported = export(Region(), x)
+    assert any("wrap_with" in str(node.target) for node in exported.graph.nodes)
+    local = decompose_locally(exported, decomposition_table())
+    assert operators(local) == operators(_decompose_whole(exported, decomposition_table()))
+    torch.testing.assert_close(local.module()(x), Region()(x))
+
+
+class LowPrecision(torch.nn.Module):
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return x @ x
+
+
+def test_a_region_of_another_precision_is_refused():
+    exported = export(LowPrecision(), torch.ones(2, 2))
+    with pytest.raises(NotLocal):
+        decompose_locally(exported, decomposition_table())
+    # As it stands, the region would be lost without a trace.
+    (region,) = (node for node in exported.graph.nodes if "wrap_with_autocast" in str(node.target))
+    assert region.args[2] is True
+
+
+class InPlace(torch.nn.Module):
+    def forward(self, x):
+        y = x * 2
+        with torch.no_grad():
+            y.add_(1)
+        return y
+
+
+def test_an_in_place_operator_in_a_region_is_refused():
+    exported = export(InPlace(), torch.ones(2))
+    if not any("wrap_with" in str(node.target) for node in exported.graph.nodes):
+        pytest.fail("this PyTorch exports no region here: the test does not test anything")
+    with pytest.raises(NotLocal, match="region"):
+        decompose_locally(exported, decomposition_table())

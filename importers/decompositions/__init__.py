@@ -1,0 +1,153 @@
+"""Operators that are taken apart before the import, and why."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._decomp import core_aten_decompositions
+from torch_mlir.extras.fx_decomp_util import get_decomposition_table
+
+from importers.decompositions.gelu import tanh_gelu
+from importers.decompositions.grouped_convolution import grouped_3d_convolution
+from importers.decompositions.grouped_mm import grouped_mm
+from importers.decompositions.histogram import histc
+from importers.decompositions.sorting import sort_stably
+from importers.decompositions.user import user_decompositions
+from unmess.core.program import Note
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """An operator that PyTorch leaves whole and torch-mlir, or an exit, does not take.
+
+    Attributes:
+        name: for notes.
+        operator: as PyTorch spells it, `namespace::name.overload`. A library that is not imported
+            has not defined it; it is in no program then.
+        stage: where a program with it stops, or becomes wrong.
+        reason: what is the matter.
+        function: computes it with simpler operators; NotImplemented leaves a call as it is.
+        upstream: address of the issue, where there is one.
+    """
+
+    name: str
+    operator: str
+    stage: str
+    reason: str
+    function: Callable[..., Any]
+    upstream: str | None = None
+
+    @property
+    def overload(self) -> torch._ops.OpOverload | None:
+        """The operator, where it is defined."""
+        namespace, qualified = self.operator.split("::")
+        name, overload = qualified.split(".")
+        packet = getattr(getattr(torch.ops, namespace), name, None)
+        return getattr(packet, overload, None)
+
+
+DECOMPOSITIONS = (
+    Decomposition(
+        "histogram",
+        "aten::histc.default",
+        "torch",
+        "the torch dialect has no histc; mixture-of-experts routing counts tokens with it",
+        histc,
+    ),
+    Decomposition(
+        "grouped matrix product",
+        "aten::_grouped_mm.default",
+        "torch",
+        "the torch dialect has no product of ragged groups; mixture-of-experts layers use it",
+        grouped_mm,
+    ),
+    Decomposition(
+        "transformers' grouped matrix product",
+        "transformers::grouped_mm_fallback.default",
+        "torch",
+        "a custom operator of transformers, for mixture-of-experts layers that are not bf16",
+        grouped_mm,
+    ),
+    Decomposition(
+        "stable sort",
+        "aten::sort.stable",
+        "torch",
+        "the torch dialect has aten.sort only, which promises nothing about equal elements",
+        sort_stably,
+    ),
+    Decomposition(
+        "grouped 3-d convolution",
+        "aten::convolution.default",
+        "linalg",
+        "linalg has no 3-d convolution with groups (MViT)",
+        grouped_3d_convolution,
+    ),
+    Decomposition(
+        "GELU by tanh",
+        "aten::gelu.default",
+        "linalg",
+        "torch-mlir's lowering has 0.797724 for √(2/π), which is 0.797885: results are off by up "
+        "to 5e-5",
+        tanh_gelu,
+    ),
+)
+
+# torch-mlir leaves these whole, since it takes some forms of some of them. In the form that
+# PyTorch takes them apart into, `importers.repairs.complex_pairs` computes all of them.
+_FOURIER = ("aten::fft_", "aten::stft", "aten::istft")
+
+
+def decomposition_table(used: dict[str, Note] | None = None) -> dict:
+    """Operator to decomposition: what the importer and the lowerings expect to be gone.
+
+    Args:
+        used: receives a note for each decomposition of unmess or of the user that takes a call
+            apart while the table is used.
+    """
+    table = dict(_table_for_torch_mlir())
+    own = {
+        decomposition.overload: (f"{decomposition.name} ({decomposition.operator})", decomposition)
+        for decomposition in DECOMPOSITIONS
+        if decomposition.overload is not None
+    }
+    users = {
+        overload: (f"{entry.operator}, by {entry.where}", entry)
+        for overload, entry in user_decompositions().items()
+    }
+    for overload, (text, entry) in {**own, **users}.items():
+        table[overload] = _recorded(entry.function, text, used, otherwise=table.get(overload))
+    return table
+
+
+@functools.cache
+def _table_for_torch_mlir() -> Mapping:
+    fourier = {
+        overload: function
+        for overload, function in core_aten_decompositions().items()
+        if overload.name().startswith(_FOURIER)
+    }
+    return {**get_decomposition_table(), **fourier}
+
+
+def _recorded(
+    function: Callable[..., Any],
+    text: str,
+    used: dict[str, Note] | None,
+    otherwise: Callable[..., Any] | None,
+) -> Callable[..., Any]:
+    """`function`, or what the table had before where it leaves a call as it is."""
+
+    @functools.wraps(function)
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if result is NotImplemented:
+            return NotImplemented if otherwise is None else otherwise(*args, **kwargs)
+        if used is not None:
+            used.setdefault(text, Note("decomposition", text))
+        return result
+
+    return recorded

@@ -1,0 +1,85 @@
+"""Traces a function of tensors into a graph of operators that the importer takes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher
+from torch._guards import detect_fake_mode
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.export.exported_program import (
+    _override_composite_implicit_decomp,
+    _split_decomp_table_to_cia_and_python_decomp,
+)
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils import _pytree as pytree
+
+
+@contextlib.contextmanager
+def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
+    """The state in which `trace` works on values of a program's graph.
+
+    Args:
+        table: as of `decomposition_table`.
+
+    Yields:
+        The part of `table` that is for `trace`; composite operators are dealt with by the state.
+    """
+    composite, python = _split_decomp_table_to_cia_and_python_decomp(dict(table))
+    values = [node.meta.get("val") for node in graph.nodes if node.op == "placeholder"]
+    fake_mode = detect_fake_mode(pytree.tree_leaves(values)) or FakeTensorMode()
+    # The Python dispatcher has composite operators' decompositions that the C++ one lacks.
+    with (
+        torch.no_grad(),
+        fake_mode,
+        enable_python_dispatcher(),
+        _override_composite_implicit_decomp(composite),
+    ):
+        yield python
+
+
+def trace(function: Callable[..., Any], values: Sequence[Any], table: Mapping) -> torch.fx.Graph:
+    """The functional graph of `function` on fake tensors or symbolic numbers, inside `tracing`."""
+    functional = torch.func.functionalize(function, remove="mutations")
+    return make_fx(functional, decomposition_table=dict(table))(*values).graph
+
+
+def inline(
+    traced: torch.fx.Graph,
+    operands: Sequence[torch.fx.Node],
+    into: torch.fx.Graph,
+    origin: Mapping[str, Any],
+) -> Any:
+    """Copies a traced graph to the insertion point of another.
+
+    Args:
+        operands: what stands for the traced graph's placeholders.
+        origin: metadata that every copied node takes over, see `origin_of`.
+
+    Returns:
+        The traced function's result, with nodes of `into` as leaves.
+    """
+    given = iter(operands)
+    inner: dict[torch.fx.Node, torch.fx.Node] = {}
+    for step in traced.nodes:
+        if step.op == "placeholder":
+            inner[step] = next(given)
+        elif step.op == "output":
+            return pytree.tree_map_only(torch.fx.Node, inner.__getitem__, step.args[0])
+        else:
+            copy = into.node_copy(step, inner.__getitem__)
+            copy.meta = {"val": step.meta.get("val"), **origin}
+            inner[step] = copy
+    raise AssertionError("a graph ends with its output")
+
+
+# What a node takes over from the one that it replaces.
+_ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
+
+
+def origin_of(node: torch.fx.Node) -> dict[str, Any]:
+    """Where a node comes from: the user's source line and the modules around it."""
+    return {key: node.meta[key] for key in _ORIGIN if key in node.meta}

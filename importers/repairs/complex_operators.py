@@ -1,0 +1,420 @@
+"""What operators on complex tensors do to real and imaginary parts.
+
+`OPERATORS` maps an operator to a function of the same arguments, in which every complex tensor is a
+`Complex`. Results have the precision of the operands' parts; intermediate values do not overflow
+where the result does not.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+aten = torch.ops.aten
+
+REAL = {
+    torch.complex32: torch.float16,
+    torch.complex64: torch.float32,
+    torch.complex128: torch.float64,
+}
+
+
+@dataclass(frozen=True)
+class Complex:
+    """A complex tensor as two real ones of the same shape and dtype."""
+
+    real: torch.Tensor
+    imaginary: torch.Tensor
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the parts."""
+        return self.real.dtype
+
+    def map(self, function: Callable[..., torch.Tensor], *args, **kwargs) -> Complex:
+        """`function` on both parts."""
+        return Complex(
+            function(self.real, *args, **kwargs), function(self.imaginary, *args, **kwargs)
+        )
+
+
+def real_dtype(dtype: torch.dtype | None) -> torch.dtype | None:
+    """The dtype of a complex dtype's parts; any other dtype itself."""
+    return REAL.get(dtype, dtype)
+
+
+def _complex(value: Any, like: torch.dtype) -> Complex:
+    """Any operand (Complex, real tensor, number) as a Complex with parts of a dtype."""
+    if isinstance(value, Complex):
+        return value.map(torch.Tensor.to, like)
+    if isinstance(value, torch.Tensor):
+        real = value.to(like)
+        return Complex(real, torch.zeros_like(real))
+    number = complex(value)
+    return Complex(torch.full((), number.real, dtype=like), torch.full((), number.imag, dtype=like))
+
+
+def _dtype(*values: Any) -> torch.dtype:
+    """The dtype of the parts of an operation's result. Dimensioned operands outrank scalars."""
+    tensors = [value for value in values if isinstance(value, (Complex, torch.Tensor))]
+    parts = [value.real if isinstance(value, Complex) else value for value in tensors]
+    ranked = [part for part in parts if part.dim()] or parts
+    floating = [part.dtype for part in ranked if part.dtype.is_floating_point]
+    dtype = floating[0] if floating else torch.get_default_dtype()
+    for other in floating:
+        dtype = torch.promote_types(dtype, other)
+    return dtype
+
+
+def _add(a: Any, b: Any, *, alpha: Any = 1) -> Complex:
+    dtype = _dtype(a, b)
+    if alpha != 1:
+        b = _multiply(b, alpha)
+    a, b = _complex(a, dtype), _complex(b, dtype)
+    return Complex(a.real + b.real, a.imaginary + b.imaginary)
+
+
+def _subtract(a: Any, b: Any, *, alpha: Any = 1) -> Complex:
+    return _add(a, b, alpha=-alpha)
+
+
+def _subtract_from(a: Any, b: Any, alpha: Any = 1) -> Complex:
+    return _add(b, a, alpha=-alpha)
+
+
+def _bilinear(product: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
+    """A product that distributes over sums: four real ones, two where an operand is real."""
+
+    def multiplied(a: Any, b: Any, *rest: Any, **options: Any) -> Complex:
+        dtype = _dtype(a, b)
+
+        def times(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return product(x, y, *rest, **options)
+
+        if _is_real(b):
+            b = _real_part(b, dtype)
+            return _complex(a, dtype).map(times, b)
+        if _is_real(a):
+            a, b = _real_part(a, dtype), _complex(b, dtype)
+            return Complex(times(a, b.real), times(a, b.imaginary))
+        a, b = _complex(a, dtype), _complex(b, dtype)
+        return Complex(
+            times(a.real, b.real) - times(a.imaginary, b.imaginary),
+            times(a.real, b.imaginary) + times(a.imaginary, b.real),
+        )
+
+    return multiplied
+
+
+def _is_real(value: Any) -> bool:
+    return not isinstance(value, (Complex, complex))
+
+
+def _real_part(value: Any, dtype: torch.dtype) -> Any:
+    return value.to(dtype) if isinstance(value, torch.Tensor) else value
+
+
+_multiply = _bilinear(operator.mul)
+
+
+def _divide(a: Any, b: Any, *, rounding_mode: str | None = None) -> Complex:
+    dtype = _dtype(a, b)
+    a = _complex(a, dtype)
+    if _is_real(b):
+        return a.map(operator.truediv, _real_part(b, dtype))
+    b = _complex(b, dtype)
+    # Scaled, so that the squares neither overflow nor vanish.
+    scale = torch.maximum(b.real.abs(), b.imaginary.abs())
+    b = b.map(operator.truediv, scale)
+    square = b.real * b.real + b.imaginary * b.imaginary
+    conjugate = Complex(b.real, -b.imaginary)
+    return _multiply(a, conjugate).map(operator.truediv, square).map(operator.truediv, scale)
+
+
+def _reciprocal(z: Complex) -> Complex:
+    return _divide(1, z)
+
+
+def _magnitude(z: Complex) -> torch.Tensor:
+    x, y = z.real.abs(), z.imaginary.abs()
+    large, small = torch.maximum(x, y), torch.minimum(x, y)
+    plain = (large == 0) | torch.isinf(large)
+    ratio = small / torch.where(plain, 1, large)
+    return torch.where(plain, large, large * torch.sqrt(1 + ratio * ratio))
+
+
+def _angle(z: Complex) -> torch.Tensor:
+    return torch.atan2(z.imaginary, z.real)
+
+
+def _polar(magnitude: torch.Tensor, angle: torch.Tensor) -> Complex:
+    return Complex(magnitude * torch.cos(angle), magnitude * torch.sin(angle))
+
+
+def _sign(z: Complex) -> Complex:
+    magnitude = _magnitude(z)
+    return z.map(operator.truediv, torch.where(magnitude == 0, 1, magnitude))
+
+
+def _exp(z: Complex) -> Complex:
+    return _polar(torch.exp(z.real), z.imaginary)
+
+
+def _log(z: Complex) -> Complex:
+    return Complex(torch.log(_magnitude(z)), _angle(z))
+
+
+def _square_root(z: Complex) -> Complex:
+    # Where the real part is negative, the roles of the two parts are exchanged, so that nothing
+    # cancels.
+    larger = torch.sqrt((_magnitude(z) + z.real.abs()) / 2)
+    smaller = z.imaginary.abs() / torch.where(larger == 0, 1, 2 * larger)
+    right = z.real >= 0
+    imaginary = torch.where(right, smaller, larger)
+    return Complex(
+        torch.where(right, larger, smaller),
+        torch.where(z.imaginary < 0, -imaginary, imaginary),
+    )
+
+
+def _cosh(z: Complex) -> Complex:
+    return Complex(
+        torch.cosh(z.real) * torch.cos(z.imaginary), torch.sinh(z.real) * torch.sin(z.imaginary)
+    )
+
+
+def _sinh(z: Complex) -> Complex:
+    return Complex(
+        torch.sinh(z.real) * torch.cos(z.imaginary), torch.cosh(z.real) * torch.sin(z.imaginary)
+    )
+
+
+def _tanh(z: Complex) -> Complex:
+    return _divide(_sinh(z), _cosh(z))
+
+
+def _turned(function: Callable[[Complex], Complex], back: bool) -> Callable[[Complex], Complex]:
+    """`function` of i·z, and of what comes out, where `back`, divided by i."""
+
+    def turned(z: Complex) -> Complex:
+        result = function(Complex(-z.imaginary, z.real))
+        return Complex(result.imaginary, -result.real) if back else result
+
+    return turned
+
+
+def _sigmoid(z: Complex) -> Complex:
+    return _reciprocal(_add(_exp(z.map(operator.neg)), 1))
+
+
+def _power(base: Any, exponent: Any) -> Complex:
+    if isinstance(exponent, (int, float)) and exponent == int(exponent) and 1 <= exponent <= 8:
+        result = base
+        for _ in range(int(exponent) - 1):
+            result = _multiply(result, base)
+        return result
+    dtype = _dtype(base, exponent)
+    base = _complex(base, dtype)
+    zero = _magnitude(base) == 0
+    safe = Complex(torch.where(zero, 1, base.real), base.imaginary)
+    result = _exp(_multiply(_complex(exponent, dtype), _log(safe)))
+    return result.map(lambda part: torch.where(zero, 0, part))
+
+
+def _equal(a: Any, b: Any) -> torch.Tensor:
+    dtype = _dtype(a, b)
+    a, b = _complex(a, dtype), _complex(b, dtype)
+    return (a.real == b.real) & (a.imaginary == b.imaginary)
+
+
+def _where(condition: torch.Tensor, a: Any, b: Any) -> Complex:
+    dtype = _dtype(a, b)
+    a, b = _complex(a, dtype), _complex(b, dtype)
+    return Complex(
+        torch.where(condition, a.real, b.real), torch.where(condition, a.imaginary, b.imaginary)
+    )
+
+
+def _joined(target: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
+    """An operator on a list of tensors."""
+
+    def join(tensors: list[Any], dim: int = 0) -> Complex:
+        dtype = _dtype(*tensors)
+        parts = [_complex(tensor, dtype) for tensor in tensors]
+        return Complex(
+            target([part.real for part in parts], dim),
+            target([part.imaginary for part in parts], dim),
+        )
+
+    return join
+
+
+def _part_by_part(target: Callable[..., Any]) -> Callable[..., Any]:
+    """A linear operator with real coefficients, of one complex tensor."""
+
+    def apply(z: Complex, *args: Any, **options: Any) -> Any:
+        if options.get("dtype") is not None:
+            options["dtype"] = real_dtype(options["dtype"])
+        real, imaginary = target(z.real, *args, **options), target(z.imaginary, *args, **options)
+        if isinstance(real, torch.Tensor):
+            return Complex(real, imaginary)
+        return [Complex(*parts) for parts in zip(real, imaginary, strict=True)]
+
+    return apply
+
+
+def _padded(z: Complex, sizes: list[int], value: Any = 0) -> Complex:
+    number = complex(value)
+    return Complex(
+        aten.constant_pad_nd(z.real, sizes, number.real),
+        aten.constant_pad_nd(z.imaginary, sizes, number.imag),
+    )
+
+
+def _scattered(target: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
+    """An operator that puts one tensor into another, at a place given by the rest."""
+
+    def scatter(into: Any, source: Any, *args: Any, **options: Any) -> Complex:
+        dtype = _dtype(into)
+        into, source = _complex(into, dtype), _complex(source, dtype)
+        return Complex(
+            target(into.real, source.real, *args, **options),
+            target(into.imaginary, source.imaginary, *args, **options),
+        )
+
+    return scatter
+
+
+def _convolution(x: Any, weight: Any, bias: Any, *rest: Any) -> Complex:
+    result = _bilinear(lambda a, b: aten.convolution(a, b, None, *rest))(x, weight)
+    if bias is None:
+        return result
+    bias = _complex(bias, result.dtype)
+    shape = (-1, *[1] * (result.real.dim() - 2))
+    return _add(result, bias.map(torch.reshape, shape))
+
+
+def _converted(x: Any, dtype: torch.dtype | None = None, **_options: Any) -> Any:
+    if dtype is None:
+        return x
+    if dtype not in REAL:
+        return x.real.to(dtype)
+    return _complex(x, REAL[dtype])
+
+
+def _filled(size: list[int], value: Any, *, dtype: torch.dtype, **_options: Any) -> Complex:
+    number = complex(value)
+    parts = [torch.full(size, part, dtype=REAL[dtype]) for part in (number.real, number.imag)]
+    return Complex(*parts)
+
+
+def _filled_like(value: Any) -> Callable[..., Complex]:
+    def filled(z: Any, *, dtype: torch.dtype | None = None, **_options: Any) -> Complex:
+        parts = z.real if isinstance(z, Complex) else z
+        return _filled(list(parts.shape), value, dtype=dtype or torch.complex(parts, parts).dtype)
+
+    return filled
+
+
+def _full_like(z: Any, value: Any, **options: Any) -> Complex:
+    return _filled_like(value)(z, **options)
+
+
+def _as_complex(pairs: torch.Tensor) -> Complex:
+    return Complex(pairs.select(-1, 0), pairs.select(-1, 1))
+
+
+def _as_real(z: Complex) -> torch.Tensor:
+    return torch.stack([z.real, z.imaginary], -1)
+
+
+def _norm(z: Complex, *args: Any, **options: Any) -> torch.Tensor:
+    return aten.linalg_vector_norm(_magnitude(z), *args, **options)
+
+
+def _either(test: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Complex], torch.Tensor]:
+    return lambda z: test(z.real) | test(z.imaginary)
+
+
+def _conjugate(z: Complex) -> Complex:
+    return Complex(z.real, -z.imaginary)
+
+
+def _same(z: Complex, **_options: Any) -> Complex:
+    return z
+
+
+_LINEAR = (
+    *(aten.view, aten._unsafe_view, aten.reshape, aten.expand, aten.permute, aten.transpose),
+    *(aten.t, aten.unsqueeze, aten.squeeze, aten.select, aten.slice, aten.flip, aten.roll),
+    *(aten.repeat, aten.index_select, aten.gather, aten.index, aten.split, aten.unbind),
+    *(aten.split_with_sizes, aten.sum, aten.mean, aten.cumsum, aten.neg, aten.diagonal),
+    *(aten.unfold, aten.tril, aten.triu, aten.flatten, aten.unflatten),
+)
+_IDENTITY = (
+    *(aten.clone, aten.detach, aten.alias, aten.contiguous, aten.resolve_conj, aten.resolve_neg),
+    *(aten.lift_fresh_copy,),
+)
+
+# By packet: all overloads of an operator act alike.
+OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
+    **{target: _part_by_part(target) for target in _LINEAR},
+    **dict.fromkeys(_IDENTITY, _same),
+    **dict.fromkeys((aten._conj, aten.conj, aten._conj_physical, aten.conj_physical), _conjugate),
+    aten.add: _add,
+    aten.sub: _subtract,
+    aten.rsub: _subtract_from,
+    aten.mul: _multiply,
+    aten.div: _divide,
+    aten.reciprocal: _reciprocal,
+    **{target: _bilinear(target) for target in (aten.mm, aten.bmm, aten.mv, aten.dot)},
+    aten.convolution: _convolution,
+    aten.pow: _power,
+    aten.square: lambda z: _multiply(z, z),
+    aten.abs: _magnitude,
+    aten.angle: _angle,
+    aten.sgn: _sign,
+    aten.exp: _exp,
+    aten.log: _log,
+    aten.sqrt: _square_root,
+    aten.rsqrt: lambda z: _reciprocal(_square_root(z)),
+    aten.sinh: _sinh,
+    aten.cosh: _cosh,
+    aten.tanh: _tanh,
+    aten.sin: _turned(_sinh, back=True),
+    aten.cos: _turned(_cosh, back=False),
+    aten.tan: _turned(_tanh, back=True),
+    aten.sigmoid: _sigmoid,
+    aten.eq: _equal,
+    aten.ne: lambda a, b: ~_equal(a, b),
+    aten.where: _where,
+    aten.cat: _joined(aten.cat),
+    aten.stack: _joined(aten.stack),
+    aten.constant_pad_nd: _padded,
+    aten.slice_scatter: _scattered(aten.slice_scatter),
+    aten.select_scatter: _scattered(aten.select_scatter),
+    aten.copy: lambda into, source, **_: _where(torch.ones((), dtype=torch.bool), source, into),
+    aten.linalg_vector_norm: _norm,
+    aten.isnan: _either(torch.isnan),
+    aten.isinf: _either(torch.isinf),
+    aten.real: lambda z: z.real,
+    aten.imag: lambda z: z.imaginary,
+    aten.view_as_real: _as_real,
+    aten.view_as_complex: _as_complex,
+    aten.complex: lambda real, imaginary: Complex(*torch.broadcast_tensors(real, imaginary)),
+    aten.polar: _polar,
+    aten._to_copy: _converted,
+    torch.ops.prims.convert_element_type: _converted,
+    aten.full: _filled,
+    aten.zeros: lambda size, **options: _filled(size, 0, **options),
+    aten.ones: lambda size, **options: _filled(size, 1, **options),
+    aten.scalar_tensor: lambda value, **options: _filled([], value, **options),
+    aten.full_like: _full_like,
+    aten.zeros_like: _filled_like(0),
+    aten.ones_like: _filled_like(1),
+    aten.empty_like: _filled_like(0),
+}

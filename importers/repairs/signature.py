@@ -1,0 +1,31 @@
+"""A program whose graph was rewritten gets a signature that fits it again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch.export.graph_signature import ConstantArgument, ExportGraphSignature
+
+from importers.repairs.constants import take_constants
+
+
+def with_fitting_signature(
+    exported: torch.export.ExportedProgram,
+) -> torch.export.ExportedProgram:
+    """The program with the constants that its graph gained and its outputs' present names."""
+    added = take_constants(exported.graph)
+    signature = exported.graph_signature
+    results = next(node for node in reversed(exported.graph.nodes) if node.op == "output").args[0]
+    outputs = [
+        spec
+        if isinstance(spec.arg, ConstantArgument) or spec.arg.name == node.name
+        else replace(spec, arg=replace(spec.arg, name=node.name))
+        for spec, node in zip(signature.output_specs, results, strict=True)
+    ]
+    inputs = [*(spec for spec, _ in added), *signature.input_specs]
+    constants = {**exported.constants, **{spec.target: tensor for spec, tensor in added}}
+    exported.graph_module.recompile()
+    return exported._update(
+        exported.graph_module, ExportGraphSignature(inputs, outputs), constants=constants
+    )

@@ -1,0 +1,153 @@
+"""Every repair and decomposition: a program is right with it, and is not without it."""
+
+import dataclasses
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import unmess
+from importers import decompositions, repairs
+
+
+@dataclasses.dataclass
+class Case:
+    """`repair` by name, a function that needs it, and what is said of the function without it."""
+
+    repair: str
+    function: object
+    args: tuple
+    without: str = "no lowering for"
+
+    def __str__(self):
+        return self.function.__name__
+
+
+def random(*shape, dtype=torch.float32):
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(0))
+
+
+def route(logits):
+    """As mixture-of-experts layers count the tokens of each expert."""
+    experts = logits.topk(2, dim=-1).indices.reshape(-1)
+    counts = torch.histc(experts.float(), bins=4, min=0, max=3)
+    return counts, torch.cumsum(counts, 0, dtype=torch.int32)
+
+
+def histogram_of_the_datas_own_range(x):
+    return torch.histc(x, bins=5)
+
+
+def grouped_rows(x, weights, ends):
+    return torch._grouped_mm(x, weights, offs=ends)
+
+
+def order_of_equal_elements(x):
+    order = torch.argsort(x, stable=True)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(x.numel())
+    return order, place, torch.sort(x, stable=True, descending=True)
+
+
+def depthwise_3d(x, weight, bias):
+    return F.conv3d(x, weight, bias, padding=(1, 0, 1), stride=(2, 1, 1), groups=6)
+
+
+def tanh_gelu(x):
+    return F.gelu(x, approximate="tanh")
+
+
+def mix_tokens(x):
+    return torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real
+
+
+def filter_in_frequency(x):
+    spectrum = torch.fft.rfft(x, norm="ortho")
+    return torch.fft.irfft(spectrum * spectrum.abs(), n=9, norm="ortho"), spectrum
+
+
+def spectrogram(x):
+    return torch.stft(x, 16, 4, window=torch.hann_window(16), return_complex=True).abs()
+
+
+def rotary(x, angles):
+    turned = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+    turned = turned * torch.polar(torch.ones_like(angles), angles)
+    return torch.view_as_real(turned).flatten(2)
+
+
+def complex_arguments(z, x):
+    return z * x + 1j, z.exp().conj() / z, z[1:].abs(), torch.chunk(z, 2)
+
+
+CASES = [
+    Case("histogram", route, (random(10, 4),)),
+    Case("histogram", histogram_of_the_datas_own_range, (random(20),)),
+    Case(
+        "grouped matrix product",
+        grouped_rows,
+        (
+            random(9, 8, dtype=torch.bfloat16),
+            random(4, 8, 16, dtype=torch.bfloat16),
+            torch.tensor([2, 5, 5, 9], dtype=torch.int32),
+        ),
+    ),
+    Case("stable sort", order_of_equal_elements, (torch.arange(12) % 3,)),
+    Case(
+        "grouped 3-d convolution",
+        depthwise_3d,
+        (random(1, 6, 4, 5, 5), random(6, 1, 3, 3, 3), random(6)),
+    ),
+    Case("GELU by tanh", tanh_gelu, (torch.linspace(-3, 2, 50),), "differs"),
+    Case("complex numbers as pairs", mix_tokens, (random(2, 6, 8),)),
+    Case("complex numbers as pairs", filter_in_frequency, (random(2, 8),)),
+    Case("complex numbers as pairs", spectrogram, (random(2, 48),)),
+    Case(
+        "complex numbers as pairs",
+        complex_arguments,
+        (random(4, dtype=torch.complex64), random(4)),
+        "",
+    ),
+]
+
+
+def without(monkeypatch, name):
+    """Takes the repair or decomposition of that name away."""
+    for module, names in ((repairs, "REPAIRS"), (decompositions, "DECOMPOSITIONS")):
+        every = getattr(module, names)
+        rest = tuple(entry for entry in every if entry.name != name)
+        monkeypatch.setattr(module, names, rest)
+        if len(rest) < len(every):
+            return
+    raise AssertionError(f"there is no repair {name}")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_right_with_it_and_not_without(case, monkeypatch):
+    program = unmess.capture(case.function, case.args)
+    assert any(case.repair in note.text for note in program.notes), program.notes
+    report = unmess.check(program, on="reference", calls=1)
+    assert report.ok, report.error
+
+    without(monkeypatch, case.repair)
+    try:
+        program = unmess.capture(case.function, case.args)
+        assert not any(case.repair in note.text for note in program.notes)
+        report = unmess.check(program, on="reference", calls=1)
+    except unmess.Error as error:
+        assert_matches(case.without, error.cause)
+    else:
+        assert not report.ok
+        assert_matches(case.without, report.error)
+
+
+def assert_matches(pattern, text):
+    assert re.search(pattern, text), text
+
+
+def test_rotary_embeddings_lower_to_every_exit():
+    program = unmess.capture(rotary, (random(1, 6, 8), random(6, 4)))
+    for exit_ in ("linalg", "tosa", "stablehlo"):
+        assert "complex<" not in unmess.lower(program, to=exit_).text()
+    assert unmess.check(program, on="reference", calls=1).ok
