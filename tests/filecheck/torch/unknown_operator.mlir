@@ -2,7 +2,7 @@
 
 // An operator that does not lower is named, with the user's line and a reproducer, in five lines.
 
-// CHECK:      torch: no lowering for
+// CHECK:      torch: no lowering for my.op
 // CHECK-SAME: (pass func.func(torch-reduce-op-variants
 // CHECK-NEXT:   at: user.py:3
 // CHECK-NEXT:   hint:
