@@ -10,6 +10,8 @@ import torch
 
 from importers.capture import strategies
 from importers.capture.decompositions import decompose
+from importers.capture.dynamic_shapes import check_dynamic, with_relations
+from importers.capture.methods import is_method_of_module, method_as_module
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
 from importers.repairs import apply_repairs
@@ -32,7 +34,15 @@ def capture(
         Error: stage `usage` or `capture`.
     """
     start = time.perf_counter()
+    if is_method_of_module(model):
+        model = method_as_module(model)
     if isinstance(model, torch.export.ExportedProgram):
+        if dynamic_shapes:
+            raise Error(
+                "usage",
+                "an ExportedProgram has its dynamic dimensions already",
+                hint="give dynamic_shapes to torch.export.export",
+            )
         exported, attempts, eager = model, (), model.module()
         if not args and not kwargs and model.example_inputs is not None:
             args, kwargs = model.example_inputs
