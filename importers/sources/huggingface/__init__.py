@@ -1,0 +1,60 @@
+"""`hf:TYPE`, `hf:FOLDER`, `hf:ORG/NAME`: models of Hugging Face's transformers.
+
+- A model type (`bert`, `llama`) is a tiny network of that architecture with random weights.
+- A folder is a model as `save_pretrained` writes it: `config.json`, weights, and the tokenizer or
+  processor where there is one.
+- A name with a slash that is no folder is looked up on the hub (and in its cache).
+
+Decoders are called without a key-value cache. Every model gets its inputs by keyword, and returns
+its own `ModelOutput`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from importers.sources.huggingface.tasks import model_types
+from importers.sources.source import Source
+from importers.sources.suggest import did_you_mean
+from unmess.core.error import Error
+
+__all__ = ["find", "model_types"]
+
+
+def find(name: str) -> Source:
+    """The model called `name`, in evaluation mode, with one example call.
+
+    Raises:
+        Error: stage `source`; the type is unknown or has no tiny form, the folder holds no model,
+            or the hub does not give it.
+    """
+    from importers.sources.huggingface.pretrained import find_pretrained
+
+    types = model_types()
+    if name in types:
+        from importers.sources.huggingface.tiny import find_tiny
+
+        return find_tiny(name)
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return find_pretrained(str(path), path.resolve().name)
+    if path.is_file():
+        raise Error("source", f"{name} is a file", hint="give the folder that holds config.json")
+    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+        return find_pretrained(name, name.rpartition("/")[2])
+    if "/" in name:
+        raise Error("source", f"no folder {name}", hint="give the folder that holds config.json")
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    if name in CONFIG_MAPPING_NAMES:
+        raise Error(
+            "source",
+            f"transformers has a configuration for {name}, but no model class of its own",
+            hint="write a factory in a Python file: it returns (module, args, kwargs)",
+        )
+    listed = "`unmess models` lists them; a folder is hf:./FOLDER, a hub name hf:ORG/NAME"
+    raise Error(
+        "source",
+        f"transformers has no model type {name!r}",
+        hint=did_you_mean(name, types, listed),
+    )

@@ -1,0 +1,20 @@
+"""A model of transformers in its exportable form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def adjust(model: Any) -> tuple[str, ...]:
+    """Puts a model in its exportable form; notes on how it differs from what transformers gives."""
+    notes = []
+    config = model.config.get_text_config()
+    # The configuration of an encoder has `use_cache` too, without effect.
+    decodes = getattr(config, "is_decoder", True) or config.is_encoder_decoder
+    if hasattr(config, "use_cache") and decodes:
+        notes.append("use_cache is off: no key-value cache in the result")
+    if "grouped_mm" in model.get_experts_implementation().values():
+        # The default sorts tokens by expert, which costs a tiny example more than it saves.
+        model.set_experts_implementation("batched_mm")
+        notes.append("experts are computed by batched_mm instead of grouped_mm")
+    return tuple(notes)

@@ -1,0 +1,65 @@
+"""Example inputs of models that hear: waveforms and spectrograms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from importers.sources.huggingface.parts import first
+
+_BINS = (
+    "num_mel_bins",
+    "n_mels",
+    "mel_bins",
+    "feature_size",
+    "input_feat_per_channel",
+    "input_feat_size",
+    "feature_projection_input_dim",
+    "input_dim",
+    "input_size",
+    "num_mel_channels",
+    "audio_channels",
+)
+# Samples of a waveform: above the reach of the convolutions that shorten it.
+_SAMPLES = 4000
+_STEPS = 128
+
+
+def waveforms(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
+    """Ways to give a model sound under `input_values`: samples, channels of them, or bins."""
+    yield {"input_values": torch.randn(batch, _SAMPLES)}
+    channels = first(config, "audio_channels", kind="audio", default=1)
+    yield {"input_values": torch.randn(batch, channels, _SAMPLES)}
+    steps = first(config, "max_length", kind="audio", default=_STEPS)
+    bins = first(config, *_BINS, kind="audio", default=80)
+    yield {"input_values": torch.randn(batch, steps, bins)}
+    yield {"input_values": torch.randn(batch, channels, _SAMPLES * 4)}
+
+
+def spectrograms(
+    config: Any, names: Any, batch: int, name: str = "input_features"
+) -> Iterator[dict[str, Any]]:
+    """Ways to give a model sound as frequency bins over time, under `name`."""
+    bins = first(config, *_BINS, kind="audio", default=80)
+    positions = first(config, "max_source_positions", kind="audio")
+    lengths = [_STEPS]
+    if isinstance(positions, int):
+        # Whisper's encoder halves the time, and has a position for each step that is left.
+        lengths = [2 * positions, _STEPS, 4 * positions]
+    for steps in lengths:
+        for shape in ((batch, bins, steps), (batch, steps, bins)):
+            call = {name: torch.randn(shape)}
+            if "input_features_mask" in names:
+                yield call | {"input_features_mask": torch.ones(batch, steps, dtype=torch.int64)}
+                yield call | {"input_features_mask": torch.ones(batch, steps, dtype=torch.bool)}
+            yield call
+            if "audio_mel_mask" in names:
+                yield call | {"audio_mel_mask": torch.zeros(batch, steps, dtype=torch.bool)}
+            if "feature_attention_mask" in names:
+                yield call | {"feature_attention_mask": torch.ones(batch, steps, dtype=torch.int64)}
+    yield {
+        name: torch.randn(batch, 1, 1024, 64),
+        "is_longer": torch.zeros(batch, 1, dtype=torch.bool),
+    }

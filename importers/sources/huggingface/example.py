@@ -1,0 +1,171 @@
+"""Example calls of any model of transformers, from the signature of its `forward`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import torch
+
+from importers.sources.huggingface import audio, text, time_series, vision
+from importers.sources.huggingface.parts import first
+
+# What a model with each of these inputs is given; the rest of its inputs are optional.
+_SENSES = {
+    "pixel_values": vision.pixels,
+    "grid_thw": vision.pixels,
+    "pixel_values_videos": vision.clips,
+    "input_features": audio.spectrograms,
+    "input_values": audio.waveforms,
+    "past_values": time_series.series,
+}
+_RENAMED = {
+    "audio_mel": ("input_features", audio.spectrograms),
+    "image_pixel_values": ("pixel_values", vision.pixels),
+    "image": ("pixel_values", vision.pixels),
+    "inputs": ("pixel_values", vision.pixels),
+}
+# Features of a sense, and the tokens that hold their place in a text.
+_FEATURES = (
+    ("get_image_features", ("image_token_id", "image_token_index", "img_context_token_id"), 1),
+    ("get_video_features", ("video_token_id", "video_token_index"), 2),
+    ("get_audio_features", ("audio_token_id", "audio_token_index"), 3),
+)
+
+
+def parameters(model: Any) -> dict[str, inspect.Parameter]:
+    """The named parameters of the model's `forward`."""
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    signature = inspect.signature(model.forward)
+    return {name: one for name, one in signature.parameters.items() if one.kind not in kinds}
+
+
+def examples(model: Any) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Ways to make the keyword arguments of a call, the likely ones first.
+
+    Which of them a model takes shows when it is called.
+    """
+    names = parameters(model)
+    senses = list(_senses(model, names))
+    if not senses:
+        yield partial(_text, model, names)
+        return
+    tokens = "input_ids" in names
+    # With places to fill in its text, one example is enough to get right.
+    for batch in (1, text.BATCH) if tokens else (text.BATCH, 1):
+        for call in _combined(model, names, senses, batch):
+            if tokens:
+                yield partial(_with_text, model, names, call, batch)
+            else:
+                yield partial(_with_decoder, model, names, call, batch)
+
+
+def working_example(model: Any) -> dict[str, Any]:
+    """The first example that the model takes."""
+    problems: list[Exception] = []
+    for example in examples(model):
+        try:
+            kwargs = example()
+            with torch.no_grad():
+                model(**kwargs)
+        except Exception as problem:
+            problems.append(problem)
+        else:
+            return kwargs
+    raise problems[0]
+
+
+def _senses(model: Any, names: Any) -> Iterator[tuple[str, Any]]:
+    """What goes in beside text."""
+    present = [name for name in _SENSES if name in names]
+    # A clip is one more way to show images, a waveform one more way to be heard.
+    if "pixel_values" in present and "pixel_values_videos" in present:
+        present.remove("pixel_values_videos")
+    if "pixel_values" in present and "grid_thw" in present:
+        present.remove("grid_thw")
+    for name in present:
+        yield name, _SENSES[name]
+    for name, (_, maker) in _RENAMED.items():
+        if name in names and not present:
+            yield name, maker
+
+
+def _combined(model: Any, names: Any, senses: Any, batch: int) -> Iterator[dict[str, Any]]:
+    """All ways to give the first sense, each with the first way to give the others."""
+    (name, maker), *others = senses
+    rest: dict[str, Any] = {}
+    for other, other_maker in others:
+        rest |= _renamed(other, next(other_maker(model.config, names, batch)))
+    for call in maker(model.config, names, batch):
+        yield _renamed(name, call) | rest
+
+
+def _renamed(name: str, call: dict[str, Any]) -> dict[str, Any]:
+    if name not in _RENAMED:
+        return call
+    usual = _RENAMED[name][0]
+    return {name if key == usual else key: value for key, value in call.items()}
+
+
+def _text(model: Any, names: Any) -> dict[str, Any]:
+    call: dict[str, Any] = {}
+    ids = text.token_ids(text.vocabulary_of(model))
+    mask = text.padding_mask(ids)
+    for name, value in (("input_ids", ids), ("attention_mask", mask)):
+        if name in names:
+            call[name] = value
+    if "bbox" in names:
+        call["bbox"] = text.boxes(ids)
+    return _with_decoder(model, names, call, len(ids))
+
+
+def _with_decoder(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict[str, Any]:
+    if "decoder_input_ids" in names:
+        ids = call.get("input_ids")
+        if ids is None:
+            ids = text.token_ids(text.vocabulary_of(model), batch)
+        call = call | {"decoder_input_ids": text.shifted(ids, text.decoder_start(model))}
+    return call
+
+
+def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict[str, Any]:
+    """The call with a text that has a place for each feature of the images or the sound."""
+    ids = text.token_ids(text.vocabulary_of(model), batch)
+    kinds = torch.zeros_like(ids)
+    for method, tokens, kind in _FEATURES:
+        token = first(model.config, *tokens)
+        count = _count(model, method, call) if token is not None else 0
+        if count:
+            places = torch.full((batch, count // batch), token)
+            ids = torch.cat([ids[:, :4], places, ids[:, 4:]], dim=1)
+            kinds = torch.cat([kinds[:, :4], torch.full_like(places, kind), kinds[:, 4:]], dim=1)
+    mask = torch.ones_like(ids) if bool(kinds.any()) else text.padding_mask(ids)
+    whole = {"input_ids": ids, **call}
+    if "attention_mask" in names:
+        whole["attention_mask"] = mask
+    if "mm_token_type_ids" in names:
+        whole["mm_token_type_ids"] = kinds
+    if "token_type_ids" in names and bool(kinds.any()):
+        whole["token_type_ids"] = kinds
+    if "bbox" in names:
+        whole["bbox"] = text.boxes(ids)
+    return _with_decoder(model, names, whole, batch)
+
+
+def _count(model: Any, method: str, call: dict[str, Any]) -> int:
+    """How many features a model makes of images or sound; 0 where it says nothing about it."""
+    features = getattr(model, method, None)
+    if features is None:
+        return 0
+    accepted = inspect.signature(features).parameters
+    given = {name: value for name, value in call.items() if name in accepted}
+    if not given:
+        return 0
+    with torch.no_grad():
+        result = features(**given)
+    result = getattr(result, "pooler_output", result)
+    width = model.config.get_text_config().hidden_size
+    leaves = torch.utils._pytree.tree_leaves(result)
+    return sum(leaf.numel() for leaf in leaves if torch.is_tensor(leaf)) // width

@@ -1,0 +1,110 @@
+"""The model types of transformers: the class that stands for each, and its task."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+
+@functools.cache
+def model_types() -> dict[str, str]:
+    """Every model type that has a base model, and what it is for.
+
+    `image classification`, `encoder-decoder`, `encoder` and `decoder` are types whose recipe has
+    the head of that task. For the others it is the base model; the task is then the first that
+    transformers has any head for, or `feature extraction`.
+    """
+    from transformers.models.auto import modeling_auto as auto
+
+    tasks = {model_type: task for model_type, (task, _) in _headed().items()}
+    for task, names in _base_tasks():
+        for model_type in names:
+            if model_type in auto.MODEL_MAPPING_NAMES:
+                tasks.setdefault(model_type, task)
+    return tasks | {
+        model_type: tasks.get(model_type, "feature extraction")
+        for model_type in auto.MODEL_MAPPING_NAMES
+    }
+
+
+def class_name(model_type: str) -> str:
+    """The name of the class that stands for a type: with the head of its task, or the base."""
+    from transformers.models.auto import modeling_auto as auto
+
+    headed = _headed().get(model_type)
+    return headed[1] if headed else _first(auto.MODEL_MAPPING_NAMES[model_type])
+
+
+@functools.cache
+def _headed() -> dict[str, tuple[str, str]]:
+    """Task and name of the class by model type, for the types whose recipe has a head."""
+    from transformers.models.auto import modeling_auto as auto
+
+    encoders = {
+        **auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+        **auto.MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES,
+    }
+    # In the order in which a type that serves several tasks is taken.
+    by_task = {
+        "image classification": auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+        "encoder-decoder": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        # An encoder's own result is its hidden states, whatever heads there are for it.
+        "encoder": {key: auto.MODEL_MAPPING_NAMES.get(key, encoders[key]) for key in encoders},
+        "decoder": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    }
+    # What takes images or sound beside text is not of these tasks alone.
+    several = {
+        **auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES,
+        **auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+        **auto.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+    }
+    headed: dict[str, tuple[str, str]] = {}
+    for task, names in by_task.items():
+        for model_type, name in names.items():
+            if model_type not in several:
+                headed.setdefault(model_type, (task, _first(name)))
+    return headed
+
+
+def _base_tasks() -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """The tasks that stand for a type without one of the heads above, the more telling first."""
+    from transformers.models.auto import modeling_auto as auto
+
+    return (
+        ("time series", auto.MODEL_FOR_TIME_SERIES_PREDICTION_MAPPING_NAMES),
+        ("speech recognition", auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES),
+        ("speech recognition", auto.MODEL_FOR_CTC_MAPPING_NAMES),
+        ("speech recognition", auto.MODEL_FOR_RNNT_MAPPING_NAMES),
+        ("speech recognition", auto.MODEL_FOR_TDT_MAPPING_NAMES),
+        ("audio classification", auto.MODEL_FOR_AUDIO_CLASSIFICATION_MAPPING_NAMES),
+        ("speech synthesis", auto.MODEL_FOR_TEXT_TO_SPECTROGRAM_MAPPING_NAMES),
+        ("speech synthesis", auto.MODEL_FOR_TEXT_TO_WAVEFORM_MAPPING_NAMES),
+        ("vision-language", auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES),
+        ("vision-language", auto.MODEL_FOR_VISUAL_QUESTION_ANSWERING_MAPPING_NAMES),
+        ("multimodal", auto.MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES),
+        (
+            "zero-shot image classification",
+            auto.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+        ),
+        ("object detection", auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES),
+        ("object detection", auto.MODEL_FOR_OBJECT_DETECTION_MAPPING_NAMES),
+        ("segmentation", auto.MODEL_FOR_UNIVERSAL_SEGMENTATION_MAPPING_NAMES),
+        ("segmentation", auto.MODEL_FOR_INSTANCE_SEGMENTATION_MAPPING_NAMES),
+        ("segmentation", auto.MODEL_FOR_SEMANTIC_SEGMENTATION_MAPPING_NAMES),
+        ("segmentation", auto.MODEL_FOR_IMAGE_SEGMENTATION_MAPPING_NAMES),
+        ("segmentation", auto.MODEL_FOR_MASK_GENERATION_MAPPING_NAMES),
+        ("depth estimation", auto.MODEL_FOR_DEPTH_ESTIMATION_MAPPING_NAMES),
+        ("keypoints", auto.MODEL_FOR_KEYPOINT_DETECTION_MAPPING_NAMES),
+        ("keypoints", auto.MODEL_FOR_KEYPOINT_MATCHING_MAPPING_NAMES),
+        ("pose estimation", auto.MODEL_FOR_POSE_ESTIMATION_MAPPING_NAMES),
+        ("image to image", auto.MODEL_FOR_IMAGE_TO_IMAGE_MAPPING_NAMES),
+        ("video classification", auto.MODEL_FOR_VIDEO_CLASSIFICATION_MAPPING_NAMES),
+        ("image features", auto.MODEL_FOR_IMAGE_MAPPING_NAMES),
+        ("image features", auto.MODEL_FOR_BACKBONE_MAPPING_NAMES),
+        ("retrieval", auto.MODEL_FOR_RETRIEVAL_MAPPING_NAMES),
+    )
+
+
+def _first(name: Any) -> str:
+    return name if isinstance(name, str) else name[0]

@@ -1,0 +1,56 @@
+"""Example inputs of text models: token ids, and what goes with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+SENTENCES = (
+    "A man is playing a guitar on a street corner.",
+    "Somebody makes music outdoors.",
+    "The central bank raised interest rates on Monday.",
+)
+BATCH, LENGTH, PADDING = 2, 16, 4
+
+
+def token_ids(vocabulary: int, batch: int = BATCH, length: int = LENGTH) -> torch.Tensor:
+    """Random ids, int64 of (batch, length). Ids at either end of a vocabulary are often special."""
+    return torch.randint(vocabulary // 8, max(vocabulary * 7 // 8, 1), (batch, length))
+
+
+def padding_mask(ids: torch.Tensor) -> torch.Tensor:
+    """1 for a token, 0 for padding: the second text is shorter."""
+    mask = torch.ones_like(ids)
+    if len(mask) > 1:
+        mask[1:, -PADDING:] = 0
+    return mask
+
+
+def shifted(ids: torch.Tensor, start: int) -> torch.Tensor:
+    """What a decoder sees in training: the text shifted by one."""
+    return torch.cat([torch.full_like(ids[:, :1], start), ids[:, :-1]], dim=1)
+
+
+def vocabulary_of(model: Any) -> int:
+    """Number of token ids that a model takes."""
+    try:
+        return model.get_input_embeddings().num_embeddings
+    except (AttributeError, NotImplementedError):
+        return model.config.get_text_config().vocab_size
+
+
+def decoder_start(model: Any) -> int:
+    """The token that a decoder starts from."""
+    settings = (getattr(model, "generation_config", None), model.config.get_text_config())
+    for name in ("decoder_start_token_id", "pad_token_id", "bos_token_id"):
+        for holder in settings:
+            token = getattr(holder, name, None)
+            if isinstance(token, int):
+                return token
+    return 0
+
+
+def boxes(ids: torch.Tensor) -> torch.Tensor:
+    """A box on the page for each token, int64 of (batch, length, 4) in thousandths, ordered."""
+    return torch.randint(0, 500, (*ids.shape, 4)) + torch.tensor([0, 0, 500, 500])

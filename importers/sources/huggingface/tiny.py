@@ -1,0 +1,69 @@
+"""`hf:TYPE`: a tiny network of a model type, with random weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from importers.sources.huggingface.adjust import adjust
+from importers.sources.huggingface.example import working_example
+from importers.sources.huggingface.tasks import class_name
+from importers.sources.huggingface.tiny_config import LEVELS, tiny_config
+from importers.sources.random_weights import SEED, enliven, seeded
+from importers.sources.source import Source
+from unmess.core.error import Error, first_line
+
+# What a network from a tiny configuration has at most; one above it would be no example.
+_MOST = 30_000_000
+
+
+def find_tiny(model_type: str) -> Source:
+    """The model of a type, from the smallest configuration that builds and runs.
+
+    Raises:
+        Error: stage `source`, with the first cause.
+    """
+    import transformers
+
+    problems: list[Exception] = []
+    try:
+        model_class = getattr(transformers, class_name(model_type))
+        for sizes in LEVELS:
+            try:
+                return _build(model_type, model_class, sizes)
+            except ImportError:
+                raise
+            except Exception as problem:
+                problems.append(problem)
+        raise problems[0]
+    except Exception as problem:
+        raise Error(
+            "source",
+            f"there is no tiny form of {model_type}: {first_line(problem)}",
+            hint="give a folder (hf:./FOLDER) or write a factory in a Python file",
+        ) from problem
+
+
+def _build(model_type: str, model_class: Any, sizes: Any) -> Source:
+    config = tiny_config(model_class.config_class, sizes)
+    # On the meta device first, which costs nothing, whatever the size.
+    with torch.device("meta"):
+        size = sum(weight.numel() for weight in model_class(config).parameters())
+    if size > _MOST:
+        raise ValueError(f"the configuration has {size / 1e6:.0f} million parameters")
+    with seeded():
+        model = model_class(config).eval()
+        notes = adjust(model)
+        kwargs = working_example(model)
+        changed = enliven(model, **_others(kwargs))
+    note = f"{type(model).__name__}, tiny, random weights (seed {SEED}; {changed})"
+    return Source(model_type, model, (), kwargs, notes=(note, *notes))
+
+
+def _others(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments like these with other images: statistics of the example itself would hide it."""
+    images = kwargs.get("pixel_values")
+    if images is None:
+        return kwargs
+    return kwargs | {"pixel_values": torch.randn_like(images)}

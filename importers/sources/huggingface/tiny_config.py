@@ -1,0 +1,238 @@
+"""A tiny configuration of any transformers model, by the names that configurations share."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+from transformers import PreTrainedConfig
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+VOCABULARY = 512
+IMAGE = 64
+# Special tokens move above this, out of reach of the ids in examples.
+_FIRST_SPECIAL = 480
+
+# Sizes by attribute. A model has some of them; one that it has under a name of its own is found
+# through its configuration's `attribute_map`.
+_VOCABULARIES = {
+    "vocab_size": VOCABULARY,
+    "decoder_vocab_size": VOCABULARY,
+    "src_vocab_size": VOCABULARY,
+    "tgt_vocab_size": VOCABULARY,
+    "entity_vocab_size": VOCABULARY,
+    "vocab_size_per_layer_input": VOCABULARY,
+    "max_position_embeddings": 128,
+    "max_source_positions": 128,
+    "max_target_positions": 128,
+}
+_DEPTHS = {
+    "num_hidden_layers": 2,
+    "num_layers": 2,
+    "num_decoder_layers": 2,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "n_layers": 2,
+    "depth": 2,
+    "num_queries": 16,
+    "first_k_dense_replace": 1,
+}
+_EXPERTS = {
+    "num_experts": 4,
+    "num_local_experts": 4,
+    "n_routed_experts": 4,
+    "moe_num_experts": 4,
+    "num_experts_per_tok": 2,
+    "num_experts_per_token": 2,
+    "moe_k": 2,
+    "moe_topk": 2,
+    "n_group": 1,
+    "topk_group": 1,
+    "moe_intermediate_size": 32,
+    "shared_expert_intermediate_size": 32,
+    "expert_ffn_hidden_size": 32,
+}
+_IMAGES = {
+    "image_size": IMAGE,
+    "patch_size": 8,
+    "mm_tokens_per_image": 16,
+}
+_WIDTHS = {
+    "hidden_size": 64,
+    "d_model": 64,
+    "dim": 64,
+    "embed_dim": 64,
+    "embedding_size": 32,
+    "input_embedding_size": 32,
+    "output_embedding_size": 64,
+    "word_embed_proj_dim": 32,
+    "intermediate_size": 128,
+    "ffn_hidden_size": 128,
+    "hidden_dim": 128,
+    "d_ff": 128,
+    "encoder_ffn_dim": 128,
+    "decoder_ffn_dim": 128,
+    "ffn_dim": 128,
+    "projection_dim": 64,
+    "bottleneck_size": 32,
+    # heads
+    "num_attention_heads": 4,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "n_heads": 4,
+    "num_heads": 4,
+    "head_dim": 16,
+    "global_head_dim": 16,
+    "d_kv": 16,
+    "rotary_dim": 8,
+    "kv_lora_rank": 16,
+    "q_lora_rank": 32,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 8,
+    "v_head_dim": 16,
+    # shorter than an example, so that they have an effect
+    "sliding_window": 8,
+    "window_size": 2,
+}
+# Rotary embeddings by section, and some kernels, are laid out for heads of 128.
+_WIDE_HEADS = {
+    **_WIDTHS,
+    "hidden_size": 256,
+    "num_attention_heads": 2,
+    "head_dim": 128,
+}
+# How much is made small, the smallest first. Sizes under names of a model's own may not agree with
+# small widths; its own widths agree among themselves.
+LEVELS: tuple[Mapping[str, int], ...] = (
+    {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_IMAGES, **_WIDTHS},
+    {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_IMAGES, **_WIDE_HEADS},
+    {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_WIDTHS},
+    {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_IMAGES},
+    {**_VOCABULARIES, **_DEPTHS},
+    {**_DEPTHS},
+    {},
+)
+# Set where the default is None too: that stands for a size of the full model, or is an error.
+_ALSO_NONE = ("head_dim", "vocab_size", "num_experts_per_tok")
+# Never larger than the default, since other defaults go with it.
+_AT_MOST_DEFAULT = (
+    "patch_size",
+    "image_size",
+    "window_size",
+    "rotary_dim",
+    "num_experts_per_tok",
+    "depth",
+    "num_layers",
+    "num_hidden_layers",
+)
+# Grouped-query attention keeps two groups, multi-head attention its equal counts.
+_KEY_VALUE_HEADS = ("num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num")
+
+
+def tiny_config(
+    config_class: type[PreTrainedConfig], sizes: Mapping[str, int] = LEVELS[0]
+) -> PreTrainedConfig:
+    """A configuration with the given sizes, and one block in each stage, without a cache.
+
+    Attributes that only few models have keep their defaults, so the model may turn out larger than
+    meant: look at its size before you build it.
+
+    Args:
+        sizes: by attribute, one of `LEVELS`.
+    """
+    return config_class(**_overrides(config_class, sizes))
+
+
+def _overrides(
+    config_class: type[PreTrainedConfig],
+    sizes: Mapping[str, int],
+    given: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What differs from the defaults.
+
+    Args:
+        given: what a composite configuration sets in this part of it.
+    """
+    defaults = {field.name: _default(field) for field in dataclasses.fields(config_class)}
+    defaults.update((name, value) for name, value in (given or {}).items() if name in defaults)
+    aliases = config_class.attribute_map
+    values: dict[str, Any] = {}
+    for shared, size in sizes.items():
+        name = aliases.get(shared, shared)
+        # Stages come with lists of a size for each.
+        if name not in defaults or name == "num_stages":
+            continue
+        # There it counts pixels, of which a patch has several.
+        if name == "window_size" and "spatial_merge_size" in defaults:
+            continue
+        default = defaults[name]
+        if _is_size(default):
+            values.setdefault(name, min(size, default) if shared in _AT_MOST_DEFAULT else size)
+        elif default is None and shared in _ALSO_NONE:
+            values.setdefault(name, size)
+        elif name == "image_size" and isinstance(default, (list, tuple)):
+            values.setdefault(name, type(default)(min(size, one) for one in default))
+    width = aliases.get("hidden_size", "hidden_size")
+    if defaults.get("embedding_size") == defaults.get(width) and width in values:
+        values["embedding_size"] = values[width]
+    heads_name = aliases.get("num_attention_heads", "num_attention_heads")
+    heads = defaults.get(heads_name)
+    if heads_name in values:
+        for name in _KEY_VALUE_HEADS:
+            if name in defaults:
+                own = defaults[name] in (None, heads)
+                values[name] = 4 if own else min(defaults[name], 2)
+    for name, default in defaults.items():
+        if name == "depths" and isinstance(default, (list, tuple)):
+            values[name] = [1] * len(default)
+        elif (
+            name.endswith(("_token_id", "_token_index"))
+            and _is_size(default)
+            and "vocab_size" in sizes
+        ):
+            values[name] = _token(name, default)
+    for name, spec in config_class.sub_configs_defaults.items():
+        if spec.optional and defaults.get(name) is None:
+            continue
+        part = _part(spec, defaults.get(name))
+        if part is not None:
+            part_class, own = part
+            values[name] = {**own, **_overrides(part_class, sizes, own)}
+    if "attention_types" in defaults and "num_hidden_layers" in sizes:
+        values["attention_types"] = [[["global", "local"], 1]]  # GPT-Neo's kind for each layer
+    if "use_cache" in defaults:
+        values["use_cache"] = False
+    return values
+
+
+def _part(spec: Any, default: Any) -> tuple[type[PreTrainedConfig], dict[str, Any]] | None:
+    """Class and own values of a part of a composite configuration."""
+    own = dict(spec.init_kwargs or {})
+    if isinstance(default, Mapping):
+        own |= default
+    model_type = own.get("model_type", spec.model_type)
+    if model_type in CONFIG_MAPPING:
+        return CONFIG_MAPPING[model_type], {"model_type": model_type, **own}
+    config_class = spec.config_class
+    if isinstance(config_class, type) and issubclass(config_class, PreTrainedConfig):
+        return config_class, own
+    return None
+
+
+def _default(field: dataclasses.Field) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return None if field.default is dataclasses.MISSING else field.default
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, (bool, enum.Enum))
+
+
+def _token(name: str, default: int) -> int:
+    """A token id inside the vocabulary, and not one that an example holds."""
+    if 0 <= default < VOCABULARY // 8:
+        return default
+    return _FIRST_SPECIAL + sum(name.encode()) % (VOCABULARY - _FIRST_SPECIAL)
