@@ -10,7 +10,7 @@ import torch
 
 from importers.capture import strategies
 from importers.capture.decompositions import decompose
-from importers.capture.dynamic_shapes import check_dynamic, with_relations
+from importers.capture.dynamic_shapes import Declared, check_dynamic, with_relations
 from importers.capture.methods import is_method_of_module, method_as_module
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
@@ -46,9 +46,11 @@ def capture(
         exported, attempts, eager = model, (), model.module()
         if not args and not kwargs and model.example_inputs is not None:
             args, kwargs = model.example_inputs
+        declared = Declared(_as_tuple(args), dict(kwargs or {}))
     elif callable(model):
-        args = _as_tuple(args)
-        exported, attempts = strategies.export(model, args, kwargs or {}, dynamic_shapes, strategy)
+        exported, attempts, declared = strategies.export(
+            model, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, strategy
+        )
         eager = model
     else:
         raise Error(
@@ -56,21 +58,33 @@ def capture(
             f"cannot capture a {type(model).__name__}",
             hint="pass an nn.Module, a function, an ExportedProgram or a model string",
         )
+    original = exported
     exported, decompositions = decompose(exported)
     exported, repairs = apply_repairs(exported)
     weights, tied = read_weights(exported)
+    signature, relations = with_relations(
+        read_signature(exported, eager, weights), original, declared.axes
+    )
+    fixed = check_dynamic(signature, declared)
     program = Program(
         name=name or _name(model),
         exported=exported,
-        signature=read_signature(exported, eager, weights),
+        signature=signature,
         weights=weights,
         tied=tied,
         eager=eager,
-        args=_as_tuple(args),
-        kwargs=dict(kwargs or {}),
+        args=declared.args,
+        kwargs=declared.kwargs,
         attempts=attempts,
     )
-    program.notes = (*capture_notes(model, program), *decompositions, *repairs)
+    program.notes = (
+        *capture_notes(model, program),
+        *declared.notes,
+        *relations,
+        *fixed,
+        *decompositions,
+        *repairs,
+    )
     program.seconds["capture"] = time.perf_counter() - start
     return program
 

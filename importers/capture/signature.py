@@ -173,6 +173,8 @@ def _dim(size: int | torch.SymInt, ranges) -> int | Dim:
     if isinstance(size, int):
         return size
     expression = size.node.expr
+    if expression.is_Integer:
+        return int(expression)
     bounds = ranges.get(expression)
     if bounds is None:
         return Dim(str(expression), 0, None)

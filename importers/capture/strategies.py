@@ -10,10 +10,15 @@ from typing import Any, ClassVar, Protocol
 
 import torch
 
+from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
 from importers.capture.stack_traces import whole_stacks
+from importers.capture.transformers_patches import exportable
 from unmess.core.error import Error, first_line
 from unmess.core.program import Attempt
 from unmess.core.user_source import user_line
+
+# How often ranges and relations that the model needs are taken over into what is declared.
+_REFINEMENTS = 4
 
 
 class Strategy(Protocol):
@@ -102,19 +107,24 @@ def _check_call(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
         ) from None
 
 
-def _check_eager(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
+def _check_eager(module: torch.nn.Module, declared: Declared) -> None:
     """Raises an Error (`source`) where the model does not run on its example call at all."""
     try:
         with torch.no_grad():
             # On copies: neither the model's state nor the arguments may change.
-            model, args, kwargs = copy.deepcopy((module, args, kwargs))
+            model, args, kwargs = copy.deepcopy((module, declared.args, declared.kwargs))
             model(*args, **kwargs)
     except Exception as problem:
         raise Error(
             "source",
             f"the model fails on its example arguments, in eager too: {first_line(problem)}",
             where=user_line(problem),
-            hint="change the arguments, or the model, until eager PyTorch takes them",
+            hint="; ".join(
+                [
+                    *(note.text for note in declared.notes),
+                    "change the arguments, or the model, until eager PyTorch takes them",
+                ]
+            ),
         ) from problem
 
 
@@ -129,27 +139,51 @@ def export(
     kwargs: dict,
     dynamic_shapes: Any,
     strategy: str,
-) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...]]:
+) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...], Declared]:
     """Captures `model` by one strategy, or by the first that succeeds (`auto`).
 
+    Returns:
+        The program, what was tried, and the example call with what is dynamic in it.
+
     Raises:
-        Error: stage `usage` for an unknown strategy, `source` where the model does not run on the
-            example call in eager, `capture` where no strategy succeeds; the cause is that of the
-            first attempt, since later strategies fail less clearly.
+        Error: stage `usage` for an unknown strategy or for dynamic shapes that do not fit the
+            call, `source` where the model does not run on the example call in eager, `capture`
+            where no strategy succeeds; the cause is that of the first attempt, since later
+            strategies fail less clearly.
     """
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     _check_call(module, args, kwargs)
+    declared = declare(module, args, kwargs, dynamic_shapes)
+    for _ in range(_REFINEMENTS):
+        try:
+            return *_first(module, declared, strategy), declared
+        except Conflict as found:
+            declared, last = declared.refined(module, found), found
+    raise Error(
+        "capture",
+        f"the model's relations between dynamic sizes are not found: {first_line(last)}",
+        hint="leave the sizes without names, so that PyTorch finds them",
+    )
+
+
+def _first(
+    module: torch.nn.Module, declared: Declared, strategy: str
+) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...]]:
     attempts: list[Attempt] = []
     for candidate in _chosen(strategy):
         start = time.perf_counter()
         try:
-            exported = candidate()(module, args, kwargs, dynamic_shapes)
+            with exportable(module):
+                exported = candidate()(module, declared.args, declared.kwargs, declared.shapes)
         except Exception as problem:
+            # Other strategies find the same, or make static what is to be dynamic.
+            if found := conflict(problem):
+                raise found from problem
             attempts.append(Attempt(candidate.name, time.perf_counter() - start, problem))
         else:
             attempts.append(Attempt(candidate.name, time.perf_counter() - start))
             return exported, tuple(attempts)
-    _check_eager(module, args, kwargs)
+    _check_eager(module, declared)
     problem = attempts[0].error
     tried = ", ".join(attempt.strategy for attempt in attempts)
     raise Error(
