@@ -151,6 +151,11 @@ def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict
         whole["token_type_ids"] = kinds
     if "bbox" in names:
         whole["bbox"] = text.boxes(ids)
+    if "position_ids" in names and hasattr(model, "get_rope_index"):
+        # Found from the values of the token ids, which is no business of a graph.
+        accepted = inspect.signature(model.get_rope_index).parameters
+        given = {name: value for name, value in whole.items() if name in accepted}
+        whole["position_ids"] = model.get_rope_index(**given)[0]
     return _with_decoder(model, names, whole, batch)
 
 

@@ -8,6 +8,7 @@ import torch
 
 from importers.sources.huggingface.adjust import adjust
 from importers.sources.huggingface.example import working_example
+from importers.sources.huggingface.fixed import fix_layout
 from importers.sources.huggingface.tasks import class_name
 from importers.sources.huggingface.tiny_config import LEVELS, tiny_config
 from importers.sources.random_weights import SEED, enliven, seeded
@@ -57,8 +58,10 @@ def _build(model_type: str, model_class: Any, sizes: Any) -> Source:
         notes = adjust(model)
         kwargs = working_example(model)
         changed = enliven(model, **_others(kwargs))
-    note = f"{type(model).__name__}, tiny, random weights (seed {SEED}; {changed})"
-    return Source(model_type, model, (), kwargs, notes=(note, *notes))
+    model_name = type(model).__name__
+    model, kwargs, fixed = fix_layout(model, kwargs)
+    note = f"{model_name}, tiny, random weights (seed {SEED}; {changed})"
+    return Source(model_type, model, (), kwargs, notes=(note, *notes, *fixed))
 
 
 def _others(kwargs: dict[str, Any]) -> dict[str, Any]:
