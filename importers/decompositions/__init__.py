@@ -15,7 +15,7 @@ from importers.decompositions.gelu import tanh_gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
-from importers.decompositions.sorting import sort_stably
+from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.user import user_decompositions
 from unmess.core.program import Note
 
@@ -78,6 +78,14 @@ DECOMPOSITIONS = (
         "torch",
         "the torch dialect has aten.sort only, which promises nothing about equal elements",
         sort_stably,
+    ),
+    Decomposition(
+        "sort of integers",
+        "aten::sort.default",
+        "run",
+        "IREE computes zeros where the indices of one sort are sorted by another, with which "
+        "mixtures of experts undo their order",
+        sort_integers,
     ),
     Decomposition(
         "grouped 3-d convolution",

@@ -1,12 +1,53 @@
-"""Sorting that keeps equal elements in their order."""
+"""Sorting by counting, for each element, how many come before it."""
 
 from __future__ import annotations
 
 import torch
 
+# Longest row that is sorted here. The work grows with its square, as it does for the sort that
+# torch-mlir and IREE have (a bubble sort); but it is comparisons and sums only, with no order among
+# them.
+_LONGEST = 4096
+
 
 def sort_stably(
     x: torch.Tensor, *, stable: bool | None = None, dim: int = -1, descending: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Values and indices along `dim`, as `torch.sort(x, stable=True)` has them."""
-    return torch.ops.aten.sort.default(x, dim, descending)
+    """Values and indices (i64) along `dim`, as `torch.sort(x, stable=True)` has them.
+
+    NaN counts as larger than any number. A row that is too long is left to `aten.sort`.
+    """
+    if not _is_short(x, dim):
+        return torch.ops.aten.sort.default(x, dim, descending)
+    order = _order(x.transpose(dim, -1), descending).transpose(dim, -1)
+    return x.gather(dim, order), order
+
+
+def sort_integers(
+    x: torch.Tensor, dim: int = -1, descending: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """As `torch.sort`, which keeps equal elements in their order; floating-point `x` is left."""
+    if x.is_floating_point() or not _is_short(x, dim):
+        return NotImplemented
+    return sort_stably(x, dim=dim, descending=descending)
+
+
+def _is_short(x: torch.Tensor, dim: int) -> bool:
+    return x.dim() > 0 and isinstance(x.shape[dim], int) and x.shape[dim] <= _LONGEST
+
+
+def _order(x: torch.Tensor, descending: bool) -> torch.Tensor:
+    """The indices that sort each row, i64, of x's shape."""
+    mine, other = x.unsqueeze(-1), x.unsqueeze(-2)
+    before = other > mine if descending else other < mine
+    equal = other == mine
+    if x.is_floating_point():
+        other_nan, mine_nan = other != other, mine != mine
+        larger, smaller = (other_nan, mine_nan) if descending else (mine_nan, other_nan)
+        before = before | (larger & ~smaller)
+        equal = equal | (other_nan & mine_nan)
+    place = torch.arange(x.shape[-1])
+    rank = (before | (equal & (place < place.unsqueeze(1)))).sum(-1)
+    # The inverse permutation: which element has rank 0, 1, 2, …
+    chosen = rank.unsqueeze(-2) == place.unsqueeze(1)
+    return torch.where(chosen, place, 0).sum(-1)

@@ -151,3 +151,17 @@ def test_rotary_embeddings_lower_to_every_exit():
     for exit_ in ("linalg", "tosa", "stablehlo"):
         assert "complex<" not in unmess.lower(program, to=exit_).text()
     assert unmess.check(program, on="reference", calls=1).ok
+
+
+def test_sorted_integers_on_iree(monkeypatch):
+    """Without the decomposition, IREE computes zeros where indices of a sort are sorted."""
+
+    def undone_order(x):
+        order = torch.argsort(x)
+        return order, torch.argsort(order)
+
+    x = torch.arange(12) % 3
+    report = unmess.check(unmess.capture(undone_order, (x,)), on="iree-cpu", calls=1)
+    assert report.ok, report.error
+    without(monkeypatch, "sort of integers")
+    assert not unmess.check(unmess.capture(undone_order, (x,)), on="iree-cpu", calls=1).ok
