@@ -7,7 +7,7 @@ import copy
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from unmess.core.error import Error, first_line
 from unmess.core.program import Note, Program
 from unmess.core.progress import enter_stage
 from unmess.core.user_source import user_line
+from unmess.further_sizes import Call, further_calls
 
 # Largest difference allowed, relative to the largest magnitude in the eager result. Summation
 # order alone stays below these; a wrong operator does not. What exceeds them is measured against
@@ -46,6 +47,27 @@ class Difference:
     cause: str | None = None
 
 
+@dataclass(frozen=True)
+class SizeCheck:
+    """A comparison at other sizes of the dynamic dimensions than the example's.
+
+    Attributes:
+        sizes: by the names of the size symbols.
+        ok: None where eager does not take these sizes, and nothing was compared.
+        error: what differs, or what eager said, one line.
+    """
+
+    sizes: dict[str, int]
+    ok: bool | None
+    error: str | None = None
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name}={size}" for name, size in self.sizes.items())
+        if self.ok:
+            return f"{sizes}: matches eager"
+        return f"{sizes}: {'not compared, ' if self.ok is None else ''}{self.error}"
+
+
 @dataclass
 class Report:
     """What `check` found.
@@ -53,12 +75,14 @@ class Report:
     Attributes:
         model, runner: names.
         ok: every result matches eager.
-        differences: one per result tensor, and per state tensor after the call.
+        differences: one per result tensor, and per state tensor after the call; those that are
+            too large at further sizes or after several calls, too.
         max_abs_error: the largest absolute difference.
         max_rel_error: the largest difference relative to the largest magnitude of its tensor.
         seconds: `capture`, `import`, `lower`, `compile`, `load`, and the medians of `run` and
             `eager`.
         notes: everything that differs from what was handed in.
+        sizes: the comparisons at further sizes, where dimensions are dynamic.
         entries: the Report of each entry point by name, where there are several.
     """
 
@@ -68,6 +92,7 @@ class Report:
     differences: list[Difference]
     seconds: dict[str, float]
     notes: tuple[Note, ...] = ()
+    sizes: tuple[SizeCheck, ...] = ()
     entries: dict[str, Report] = field(default_factory=dict)
     max_abs_error: float = field(init=False)
     max_rel_error: float = field(init=False)
@@ -86,8 +111,11 @@ class Report:
 def compare(program: Program, executable: Executable | EntryPoint, calls: int = 5) -> Report:
     """Calls both sides on the program's example arguments and compares results and state.
 
+    Where dimensions are dynamic, both are also called, and compared, at two further sizes.
+
     Args:
-        calls: timed calls of each side, after the one that is compared.
+        calls: timed calls of each side, after the one that is compared. The results of the last of
+            them are compared as well: a model may remember its calls.
 
     Raises:
         Error: stage `run`, where either side does not run.
@@ -95,33 +123,84 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
     enter_stage("run")
     eager = _eager(program)
     initial = {name: tensor.clone() for name, tensor in executable.state.items()}
-    expected = eager(*_inputs(program), **_keywords(program))
-    actual = executable(*_inputs(program), **_keywords(program))
-    enter_stage("compare")
-    exact = _Exact(program)
-    differences = _compare_trees(expected, actual, exact.result)
-    differences += _compare_state(program, eager, executable)
-    enter_stage("run")
+    example = Call({}, program.args, program.kwargs)
+    first, differences = _compare_call(program, example, eager, executable)
     seconds = dict(executable.seconds)
-    seconds["run"] = _median(lambda: executable(*_inputs(program), **_keywords(program)), calls)
-    seconds["eager"] = _median(lambda: eager(*_inputs(program), **_keywords(program)), calls)
-    executable.state.update(initial)
+    seconds["run"], actual = _median(executable, example, calls)
+    seconds["eager"], expected = _median(eager, example, calls)
+    if all(difference.ok for difference in differences):
+        repeat = max(calls, 1) + 1
+        if program.signature.of_kind("state"):
+            exact = _Exact(program, example, repeat).result
+            later = _compare_trees(expected, actual, exact)
+        else:
+            # Without state, the program gives what it gave.
+            later = _compare_trees(expected, first, lambda _index: None)
+        differences += [_drifted(difference, repeat) for difference in later if not difference.ok]
+    executable.state.update(_copied(initial))
+    sizes = []
+    for call in further_calls(program):
+        check, found = _compare_sizes(program, call, executable)
+        sizes.append(check)
+        differences += found
+        executable.state.update(_copied(initial))
+    notes = [Note("sizes", str(check)) for check in sizes]
+    if program.signature.dynamic_inputs() and not sizes:
+        notes = [Note("sizes", "compared at those of the example only: the ranges allow no other")]
     return Report(
         model=program.name,
         runner=executable.runner,
         ok=all(difference.ok for difference in differences),
         differences=differences,
         seconds=seconds,
-        notes=program.notes,
+        notes=(*program.notes, *notes),
+        sizes=tuple(sizes),
     )
 
 
-def _inputs(program: Program) -> tuple[Any, ...]:
-    return _copied(program.args)
+def _compare_call(
+    program: Program, call: Call, eager: Callable[..., Any], executable: Executable | EntryPoint
+) -> tuple[Any, list[Difference]]:
+    """Eager's result, and how the other one differs."""
+    expected = eager(*_copied(call.args), **_copied(call.kwargs))
+    actual = executable(*_copied(call.args), **_copied(call.kwargs))
+    enter_stage("compare")
+    differences = _compare_trees(expected, actual, _Exact(program, call).result)
+    differences += _compare_state(program, eager, executable)
+    enter_stage("run")
+    return expected, differences
 
 
-def _keywords(program: Program) -> dict[str, Any]:
-    return _copied(program.kwargs)
+def _compare_sizes(
+    program: Program, call: Call, executable: Executable | EntryPoint
+) -> tuple[SizeCheck, list[Difference]]:
+    """The comparison at other sizes, and what is wrong there."""
+    eager = _eager(program)
+    try:
+        eager(*_copied(call.args), **_copied(call.kwargs))
+    except Error as error:
+        return SizeCheck(call.sizes, None, error.cause), []
+    try:
+        _, found = _compare_call(program, call, _eager(program), executable)
+    except Error as error:
+        found = [Difference("call", False, float("inf"), float("inf"), error.cause)]
+    wrong = [
+        replace(difference, name=f"{difference.name} at {call}")
+        for difference in found
+        if not difference.ok
+    ]
+    if not wrong:
+        return SizeCheck(call.sizes, True), []
+    return SizeCheck(call.sizes, False, wrong[0].cause), wrong
+
+
+def _drifted(difference: Difference, call: int) -> Difference:
+    return replace(
+        difference,
+        name=f"{difference.name} of call {call}",
+        cause=f"{difference.cause}: the first call was right, so the model keeps something between "
+        "calls that is no buffer, such as a Python number, or draws random numbers",
+    )
 
 
 def _copied(tree: Any) -> Any:
@@ -151,20 +230,25 @@ def _eager(program: Program) -> Callable[..., Any]:
     return call
 
 
-def _median(call: Callable[[], Any], calls: int) -> float:
+def _median(function: Callable[..., Any], call: Call, calls: int) -> tuple[float, Any]:
+    """The median duration of calls, in seconds, and the result of the last one."""
     times = []
     for _ in range(max(calls, 1)):
+        args, kwargs = _copied(call.args), _copied(call.kwargs)
         start = time.perf_counter()
-        call()
+        result = function(*args, **kwargs)
         times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return statistics.median(times), result
 
 
 class _Exact:
     """The model's results in float64, computed when a comparison needs them."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, call: Call, repeat: int = 1):
+        """Those of the last of `repeat` calls."""
         self._program = program
+        self._call = call
+        self._repeat = repeat
         self._leaves: list[Any] | None = None
         self._tried = False
 
@@ -183,13 +267,16 @@ class _Exact:
         model = self._program.eager
         if not isinstance(model, torch.nn.Module):
             return None
-        args, kwargs = pytree.tree_map_only(
-            torch.Tensor,
-            lambda tensor: tensor.double() if tensor.is_floating_point() else tensor,
-            (_inputs(self._program), _keywords(self._program)),
-        )
+        model = copy.deepcopy(model).double()
         with torch.no_grad():
-            return pytree.tree_leaves(copy.deepcopy(model).double()(*args, **kwargs))
+            for _ in range(self._repeat):
+                args, kwargs = pytree.tree_map_only(
+                    torch.Tensor,
+                    lambda tensor: tensor.double() if tensor.is_floating_point() else tensor,
+                    (_copied(self._call.args), _copied(self._call.kwargs)),
+                )
+                result = model(*args, **kwargs)
+        return pytree.tree_leaves(result)
 
 
 def _compare_trees(

@@ -129,3 +129,67 @@ def test_a_model_that_fails_in_eager_is_an_error_with_its_line():
         compare(program, Fake(fails_later), calls=1)
     line = fails_later.__code__.co_firstlineno + 2
     assert caught.value.where == f"{__file__}:{line}"
+
+
+def test_a_model_that_counts_its_calls_in_python_is_found_out():
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            return x * self.calls
+
+    found = report(Counter(), lambda x: x * 1, X)
+    assert not found.ok
+    assert found.error.startswith("result of call 2: differs by")
+    assert "keeps something between calls that is no buffer" in found.error
+
+
+DYNAMIC = ({0: torch.export.Dim("rows", min=2, max=9), 1: torch.export.Dim("columns")},)
+
+
+def report_sizes(model, function):
+    program = unmess.capture(model, (torch.randn(3, 4),), dynamic_shapes=DYNAMIC)
+    return compare(program, Fake(function), calls=1)
+
+
+def test_dynamic_dimensions_are_compared_at_two_further_sizes():
+    shapes = []
+    found = report_sizes(lambda x: x * 2, lambda x: shapes.append(tuple(x.shape)) or x * 2)
+    assert found.ok
+    assert [check.sizes for check in found.sizes] == [
+        {"rows": 4, "columns": 5},
+        {"rows": 2, "columns": 1},
+    ]
+    assert shapes[-2:] == [(4, 5), (2, 1)]
+    assert str(found.notes[-1]) == "sizes: rows=2, columns=1: matches eager"
+
+
+def test_what_is_wrong_at_a_further_size_only_is_wrong():
+    found = report_sizes(lambda x: x * 2, lambda x: x * (2 if len(x) == 3 else 3))
+    assert not found.ok
+    assert [check.ok for check in found.sizes] == [False, False]
+    assert found.error.startswith("result at rows=4, columns=5: differs by")
+
+    def refuses(x):
+        if len(x) != 3:
+            raise unmess.Error("run", "no")
+        return x * 2
+
+    assert report_sizes(lambda x: x * 2, refuses).error == "call at rows=4, columns=5: no"
+
+
+def test_sizes_that_eager_refuses_are_nobodys_fault():
+    def fussy(x):
+        if not torch.compiler.is_exporting() and len(x) == 4:
+            raise RuntimeError("never four")
+        return x * 2
+
+    found = report_sizes(fussy, lambda x: x * 2)
+    assert found.ok
+    assert [check.ok for check in found.sizes] == [None, True]
+    assert "not compared, the model fails in eager PyTorch: RuntimeError: never four" in str(
+        found.notes[-2]
+    )
