@@ -48,12 +48,19 @@ def spectrograms(
     if isinstance(positions, int):
         # Whisper's encoder halves the time, and has a position for each step that is left.
         lengths = [2 * positions, _STEPS, 4 * positions]
+    if isinstance(window := first(config, "n_window", kind="audio"), int):
+        lengths.insert(0, 4 * window)
     for steps in lengths:
         for shape in ((batch, bins, steps), (batch, steps, bins)):
             call = {name: torch.randn(shape)}
             if "input_features_mask" in names:
                 yield call | {"input_features_mask": torch.ones(batch, steps, dtype=torch.int64)}
                 yield call | {"input_features_mask": torch.ones(batch, steps, dtype=torch.bool)}
+            if "audio_feature_lengths" in names:
+                yield call | {
+                    "feature_attention_mask": torch.ones(batch, steps, dtype=torch.int64),
+                    "audio_feature_lengths": torch.full((batch,), steps),
+                }
             yield call
             if "audio_mel_mask" in names:
                 yield call | {"audio_mel_mask": torch.zeros(batch, steps, dtype=torch.bool)}

@@ -122,6 +122,7 @@ def _text(model: Any, names: Any) -> dict[str, Any]:
 
 
 def _with_decoder(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict[str, Any]:
+    call = call | _required(names, call)
     if "decoder_input_ids" in names:
         ids = call.get("input_ids")
         if ids is None:
@@ -151,12 +152,35 @@ def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict
         whole["token_type_ids"] = kinds
     if "bbox" in names:
         whole["bbox"] = text.boxes(ids)
+    whole |= _required(names, whole)
     if "position_ids" in names and hasattr(model, "get_rope_index"):
         # Found from the values of the token ids, which is no business of a graph.
         accepted = inspect.signature(model.get_rope_index).parameters
         given = {name: value for name, value in whole.items() if name in accepted}
         whole["position_ids"] = model.get_rope_index(**given)[0]
     return _with_decoder(model, names, whole, batch)
+
+
+def _required(names: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Values for what has to be given, by the endings of names that models share."""
+    batch = next((len(value) for value in given.values() if torch.is_tensor(value)), 1)
+    values: dict[str, Any] = {}
+    for name, one in names.items():
+        kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+        if name in given or name == "self" or one.default is not one.empty or one.kind in kinds:
+            continue
+        if name.endswith("input_ids") or name == "task_inputs":
+            values[name] = text.token_ids(text.SMALL_VOCABULARY, batch)
+        elif name.endswith("pixel_values"):
+            values[name] = torch.randn_like(given["pixel_values"])
+        elif name.endswith("pixel_attention_mask"):
+            images = given["pixel_values"]
+            values[name] = torch.ones(*images.shape[:-3], *images.shape[-2:], dtype=torch.bool)
+        elif name.endswith("mask"):
+            like = given.get("input_values", given.get("input_features"))
+            length = text.LENGTH if like is None else like.shape[-1]
+            values[name] = torch.ones(batch, length, dtype=torch.int64)
+    return values
 
 
 def _count(model: Any, method: str, call: dict[str, Any]) -> int:
@@ -168,9 +192,9 @@ def _count(model: Any, method: str, call: dict[str, Any]) -> int:
     given = {name: value for name, value in call.items() if name in accepted}
     if not given:
         return 0
+    given |= _required(accepted, given)
     with torch.no_grad():
         result = features(**given)
     result = getattr(result, "pooler_output", result)
-    width = model.config.get_text_config().hidden_size
     leaves = torch.utils._pytree.tree_leaves(result)
-    return sum(leaf.numel() for leaf in leaves if torch.is_tensor(leaf)) // width
+    return sum(leaf.numel() // leaf.shape[-1] for leaf in leaves if torch.is_tensor(leaf))

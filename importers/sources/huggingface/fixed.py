@@ -79,14 +79,17 @@ class FixedLayout(torch.nn.Module):
         )
 
     def _call(self, kwargs: dict[str, Any]) -> Any:
-        layout = {
+        if not torch.compiler.is_exporting():
+            return self.model(**kwargs, **self._copied())
+        with _ComputeConstants():
+            return self.model(**kwargs, **self._copied())
+
+    def _copied(self) -> dict[str, Any]:
+        """Models write into their arguments at times."""
+        return {
             name: value.clone() if torch.is_tensor(value) else value
             for name, value in self._layout.items()
         }
-        if not torch.compiler.is_exporting():
-            return self.model(**kwargs, **layout)
-        with _ComputeConstants():
-            return self.model(**kwargs, **layout)
 
 
 class _ComputeConstants(TorchFunctionMode):

@@ -12,6 +12,8 @@ SENTENCES = (
     "The central bank raised interest rates on Monday.",
 )
 BATCH, LENGTH, PADDING = 2, 16, 4
+# Below that of any text model beside the main one.
+SMALL_VOCABULARY = 256
 
 
 def token_ids(vocabulary: int, batch: int = BATCH, length: int = LENGTH) -> torch.Tensor:

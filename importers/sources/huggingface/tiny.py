@@ -10,13 +10,13 @@ from importers.sources.huggingface.adjust import adjust
 from importers.sources.huggingface.example import working_example
 from importers.sources.huggingface.fixed import fix_layout
 from importers.sources.huggingface.tasks import class_name
-from importers.sources.huggingface.tiny_config import LEVELS, tiny_config
+from importers.sources.huggingface.tiny_config import LEVELS, Level, tiny_config
 from importers.sources.random_weights import SEED, enliven, seeded
 from importers.sources.source import Source
 from unmess.core.error import Error, first_line
 
 # What a network from a tiny configuration has at most; one above it would be no example.
-_MOST = 30_000_000
+_MOST = 60_000_000
 
 
 def find_tiny(model_type: str) -> Source:
@@ -30,9 +30,9 @@ def find_tiny(model_type: str) -> Source:
     problems: list[Exception] = []
     try:
         model_class = getattr(transformers, class_name(model_type))
-        for sizes in LEVELS:
+        for level in LEVELS:
             try:
-                return _build(model_type, model_class, sizes)
+                return _build(model_type, model_class, level)
             except ImportError:
                 raise
             except Exception as problem:
@@ -46,8 +46,8 @@ def find_tiny(model_type: str) -> Source:
         ) from problem
 
 
-def _build(model_type: str, model_class: Any, sizes: Any) -> Source:
-    config = tiny_config(model_class.config_class, sizes)
+def _build(model_type: str, model_class: Any, level: Level) -> Source:
+    config = tiny_config(model_class.config_class, level)
     # On the meta device first, which costs nothing, whatever the size.
     with torch.device("meta"):
         size = sum(weight.numel() for weight in model_class(config).parameters())

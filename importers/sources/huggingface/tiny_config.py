@@ -10,6 +10,8 @@ from typing import Any
 from transformers import PreTrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from importers.sources.huggingface.parts import parts
+
 VOCABULARY = 512
 IMAGE = 64
 # Special tokens move above this, out of reach of the ids in examples.
@@ -38,7 +40,10 @@ _DEPTHS = {
     "depth": 2,
     "num_queries": 16,
     "first_k_dense_replace": 1,
+    "num_kv_shared_layers": 0,
 }
+# Enough for every kind of layer of those that repeat a pattern.
+_DEEPER = {name: 4 for name in _DEPTHS if name.endswith("layers")} | {"num_kv_shared_layers": 0}
 _EXPERTS = {
     "num_experts": 4,
     "num_local_experts": 4,
@@ -103,16 +108,37 @@ _WIDE_HEADS = {
     "num_attention_heads": 2,
     "head_dim": 128,
 }
-# How much is made small, the smallest first. Sizes under names of a model's own may not agree with
-# small widths; its own widths agree among themselves.
-LEVELS: tuple[Mapping[str, int], ...] = (
-    {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_IMAGES, **_WIDTHS},
-    {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_IMAGES, **_WIDE_HEADS},
-    {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_WIDTHS},
-    {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_IMAGES},
-    {**_VOCABULARIES, **_DEPTHS},
-    {**_DEPTHS},
-    {},
+
+
+@dataclasses.dataclass(frozen=True)
+class Level:
+    """How much of a configuration is made small.
+
+    Attributes:
+        sizes: by attribute.
+        agree: widths under names of a model's own become the small width too, where they are equal
+            to that of a part by default.
+    """
+
+    sizes: Mapping[str, int]
+    agree: bool = False
+
+
+_TINY = {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_IMAGES, **_WIDTHS}
+# The smallest first. A model's own widths agree among themselves, small ones may not.
+LEVELS: tuple[Level, ...] = (
+    Level(_TINY),
+    Level(_TINY, agree=True),
+    Level({**_TINY, **_DEEPER}, agree=True),
+    Level({**_TINY, "num_hidden_layers": 3}, agree=True),
+    Level({**_TINY, "num_hidden_layers": 6}, agree=True),
+    Level({**_TINY, **_WIDE_HEADS}),
+    Level({**_TINY, **_WIDE_HEADS, **_DEEPER}, agree=True),
+    Level({**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_WIDTHS}, agree=True),
+    Level({**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_IMAGES}),
+    Level({**_VOCABULARIES, **_DEPTHS}),
+    Level({**_DEPTHS}),
+    Level({}),
 )
 # Set where the default is None too: that stands for a size of the full model, or is an error.
 _ALSO_NONE = ("head_dim", "vocab_size", "num_experts_per_tok")
@@ -127,22 +153,50 @@ _AT_MOST_DEFAULT = (
     "num_layers",
     "num_hidden_layers",
 )
+# Widths under names of a model's own, and those of them that are always another part's.
+_WIDTH_NAMES = ("hidden_size", "_dim", "_width", "_size", "channels", "d_model")
+_OTHERS_WIDTHS = (
+    "out_hidden_size",
+    "output_hidden_size",
+    "text_hidden_size",
+    "audio_hidden_size",
+    "vision_hidden_size",
+    "encoder_hidden_size",
+    "decoder_hidden_size",
+    "text_dim",
+)
+# Tokens that hold the place of features. Some models have none by default, and do without.
+_PLACEHOLDERS = ("image_token_id", "image_token_index", "video_token_id", "audio_token_id")
+_LAYER_INDICES = ("vision_feature_layer", "vision_feature_layers")
 # Grouped-query attention keeps two groups, multi-head attention its equal counts.
 _KEY_VALUE_HEADS = ("num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num")
 
 
-def tiny_config(
-    config_class: type[PreTrainedConfig], sizes: Mapping[str, int] = LEVELS[0]
-) -> PreTrainedConfig:
-    """A configuration with the given sizes, and one block in each stage, without a cache.
+def tiny_config(config_class: type[PreTrainedConfig], level: Level = LEVELS[0]) -> PreTrainedConfig:
+    """A configuration with the sizes of a level, and one block in each stage, without a cache.
 
     Attributes that only few models have keep their defaults, so the model may turn out larger than
     meant: look at its size before you build it.
-
-    Args:
-        sizes: by attribute, one of `LEVELS`.
     """
-    return config_class(**_overrides(config_class, sizes))
+    values = _overrides(config_class, level.sizes)
+    if level.agree:
+        _agree(config_class, values, _widths(config_class), level.sizes["hidden_size"])
+    config = config_class(**values)
+    for part in parts(config):
+        _set_sections(part)
+    return config
+
+
+def _set_sections(config: PreTrainedConfig) -> None:
+    """Sections of rotary embeddings for time, height and width, which fit a head exactly."""
+    rotary = getattr(config, "rope_parameters", None)
+    head = getattr(config, "head_dim", None)
+    if head is None and _is_size(getattr(config, "num_attention_heads", None)):
+        head = config.hidden_size // config.num_attention_heads
+    if isinstance(rotary, dict) and "rope_type" in rotary and _is_size(head):
+        pairs = int(head * rotary.get("partial_rotary_factor", 1.0)) // 2
+        side = pairs * 3 // 8
+        rotary["mrope_section"] = [pairs - 2 * side, side, side]
 
 
 def _overrides(
@@ -156,7 +210,7 @@ def _overrides(
         given: what a composite configuration sets in this part of it.
     """
     defaults = {field.name: _default(field) for field in dataclasses.fields(config_class)}
-    defaults.update((name, value) for name, value in (given or {}).items() if name in defaults)
+    defaults.update(given or {})
     aliases = config_class.attribute_map
     values: dict[str, Any] = {}
     for shared, size in sizes.items():
@@ -184,8 +238,22 @@ def _overrides(
             if name in defaults:
                 own = defaults[name] in (None, heads)
                 values[name] = 4 if own else min(defaults[name], 2)
+    _relate(defaults, values)
     for name, default in defaults.items():
-        if name == "depths" and isinstance(default, (list, tuple)):
+        if name in _PLACEHOLDERS and default is None and "vocab_size" in sizes:
+            values[name] = _token(name, -1)
+        elif name == "image_grid_pinpoints" and default and "image_size" in sizes:
+            values[name] = [[sizes["image_size"]] * 2]
+        elif name in _LAYER_INDICES and default is not None and "num_hidden_layers" in sizes:
+            # Layers whose results are used: the last, as often as there were some.
+            values[name] = -1 if _is_size(default) else [-1] * len(default)
+        elif name == "layer_types" and isinstance(default, (list, tuple)):
+            layers = values.get(aliases.get("num_hidden_layers", "num_hidden_layers"))
+            if layers is not None and len(default) > layers:
+                # Every kind once, as far as there is room, in the order of the model.
+                kinds = list(dict.fromkeys(default))[:layers]
+                values[name] = (kinds + list(default))[:layers]
+        elif name == "depths" and isinstance(default, (list, tuple)):
             values[name] = [1] * len(default)
         elif (
             name.endswith(("_token_id", "_token_index"))
@@ -205,6 +273,46 @@ def _overrides(
     if "use_cache" in defaults:
         values["use_cache"] = False
     return values
+
+
+def _relate(defaults: Mapping[str, Any], values: dict[str, Any]) -> None:
+    """Sizes that models derive from each other keep doing so."""
+    rotary, head = defaults.get("qk_rope_head_dim"), defaults.get("head_dim")
+    if "head_dim" in values and rotary is not None and rotary == head:
+        values["head_dim"] = values["qk_rope_head_dim"]
+    # State space models spread a widened state over the heads.
+    if {"expand", "num_heads", "head_dim"} <= defaults.keys() and "hidden_size" in values:
+        values["head_dim"] = values["hidden_size"] * defaults["expand"] // values["num_heads"]
+        if _is_size(defaults.get("n_groups")):
+            values["n_groups"] = 2
+
+
+def _widths(config_class: type[PreTrainedConfig]) -> set[int]:
+    """The widths of a model and its parts, by default."""
+    defaults = {field.name: _default(field) for field in dataclasses.fields(config_class)}
+    found = {defaults.get(config_class.attribute_map.get("hidden_size", "hidden_size"))}
+    for name, spec in config_class.sub_configs_defaults.items():
+        if (part := _part(spec, defaults.get(name))) is not None:
+            found |= _widths(part[0])
+            found |= {value for key, value in part[1].items() if key == "hidden_size"}
+    return {width for width in found if _is_size(width)}
+
+
+def _agree(
+    config_class: type[PreTrainedConfig], values: dict[str, Any], widths: set[int], width: int
+) -> None:
+    """Has the widths of a model's own agree with the small ones."""
+    defaults = {field.name: _default(field) for field in dataclasses.fields(config_class)}
+    for name, default in defaults.items():
+        wide = name.endswith(_WIDTH_NAMES) and _is_size(default)
+        if wide and name not in values and (default in widths or name in _OTHERS_WIDTHS):
+            values[name] = width
+    for name, spec in config_class.sub_configs_defaults.items():
+        if isinstance(values.get(name), dict) and (part := _part(spec, defaults.get(name))):
+            for key, value in part[1].items():
+                if key.endswith(_WIDTH_NAMES) and value in widths:
+                    values[name][key] = width
+            _agree(part[0], values[name], widths, width)
 
 
 def _part(spec: Any, default: Any) -> tuple[type[PreTrainedConfig], dict[str, Any]] | None:

@@ -22,6 +22,14 @@ def pixels(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
     height, width = _size(config)
     if "grid_thw" in names or "image_grid_thw" in names or "image_grid_hw" in names:
         yield _patches_with_grid(config, names, channels)
+        # The same, each patch as a small image.
+        call = _patches_with_grid(config, names, channels)
+        patches = next(iter(call))
+        side = _patch(config)
+        if call[patches].shape[-1] == channels * side**2:
+            images = call[patches].reshape(-1, channels, side, side)
+            yield call | {patches: images}
+            yield call | {patches: images[None]}
     if "spatial_shapes" in names:
         yield _patches_with_shapes(config, channels, batch)
     if "pixel_position_ids" in names or "image_position_ids" in names:
@@ -37,7 +45,7 @@ def pixels(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
         }
     frames = first(config, *_FRAMES, kind="vision")
     image = (channels, height, width)
-    layouts = [(batch, *image), (batch, 1, *image), (batch, 1, 1, *image)]
+    layouts = [(batch, *image), (batch, 1, *image), (batch, 2, *image), (batch, 1, 1, *image)]
     if isinstance(frames, int):
         layouts.insert(0, (batch, min(frames, 16), *image))
     for layout in layouts:
