@@ -1,17 +1,30 @@
-"""Loops of the captured program as the torch dialect's own."""
+"""Loops and branches of the captured program as the torch dialect's own."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import torch
 from torch_mlir import ir
 from torch_mlir.extras import fx_importer
+
+from importers.node_failure import at
 
 # The loop ends by its condition; the torch dialect wants an upper bound all the same.
 _NO_BOUND = torch.iinfo(torch.int64).max
 
 
 class ControlFlowImporter(fx_importer.GraphNodeImporter):
-    """Imports nodes one by one; `while_loop` with values that its body uses but does not change."""
+    """Imports nodes one by one; `while_loop` with values that its body does not change; `cond`."""
+
+    def import_nodes(self, nodes: Iterable[torch.fx.Node], **options) -> None:
+        """Imports nodes in order; raises an Error (`import`) that names the one that fails."""
+        nodes = list(nodes)
+        placeholders = [node for node in nodes if node.op == "placeholder"]
+        super().import_nodes(placeholders, **options)
+        for node in nodes:
+            if node.op != "placeholder":
+                at(node, lambda node=node: super(ControlFlowImporter, self).import_nodes([node]))
 
     def _import_hop_while_loop(self, loc, node, hop):
         """Emits a `torch.prim.Loop` for a `torch.while_loop`.
@@ -60,6 +73,46 @@ class ControlFlowImporter(fx_importer.GraphNodeImporter):
         self._multi_result_nodes.add(node)
         for index, result in enumerate(loop.results):
             self.bind_node_value(node, result, index)
+
+    def _import_hop_cond(self, loc, node, hop):
+        """Emits a `torch.prim.If` for a `torch.cond`, each branch a call of its function."""
+        predicate, *branches, operands = node.args
+        root = node.graph.owning_module
+        value = self._import_argument(loc, predicate)
+        if value.type != self._cc.torch_bool_type:
+            boolean = self._cc.torch_bool_type
+            value = ir.Operation.create(
+                "torch.aten.Bool.Tensor", [boolean], [value], loc=loc
+            ).result
+        values = self._values(loc, operands)
+        types = [self._cc.value_info_to_type(result) for result in node.meta["val"]]
+        choice = ir.Operation.create("torch.prim.If", types, [value], regions=2, loc=loc)
+        for region, branch in zip(choice.regions, branches, strict=True):
+            graph = getattr(root, branch.target)
+            name = self.fx_importer._graph_module_to_func_name[id(graph)]
+            own_types = [self._cc.node_val_to_type(result) for result in _output(graph)]
+            with ir.InsertionPoint(ir.Block.create_at_start(region, [])):
+                call = ir.Operation.create(
+                    "func.call",
+                    own_types,
+                    values,
+                    {"callee": ir.FlatSymbolRefAttr.get(name)},
+                    loc=loc,
+                )
+                # A size that differs between the branches is dynamic in the result.
+                results = [
+                    result if result.type == type_ else self._cast(loc, result, type_)
+                    for result, type_ in zip(call.results, types, strict=True)
+                ]
+                ir.Operation.create("torch.prim.If.yield", [], results, loc=loc)
+        self._multi_result_nodes.add(node)
+        for index, result in enumerate(choice.results):
+            self.bind_node_value(node, result, index)
+
+    def _cast(self, loc: ir.Location, value: ir.Value, type_: ir.Type) -> ir.Value:
+        return ir.Operation.create(
+            "torch.tensor_static_info_cast", [type_], [value], loc=loc
+        ).result
 
     def _true(self, loc: ir.Location):
         attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(1), 1)

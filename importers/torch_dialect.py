@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -17,12 +16,11 @@ from torch_mlir.extras import fx_importer
 from importers.capture.signature import output_specs
 from importers.capture.strategies import capture_hint
 from importers.control_flow import ControlFlowImporter
-from unmess.core.error import Error, first_line
+from unmess.core.error import Error
 from unmess.core.module import WEIGHTS, Module
 from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.signature import Argument, Signature
-from unmess.core.user_source import node_line
 
 # Lifted constants up to this many elements become literals: lowerings look into them (scales,
 # index lists), and a person reading the IR wants to see them.
@@ -54,7 +52,10 @@ def import_program(
     signatures: dict[str, Signature] = {}
     with context, ir.Location.unknown():
         importer = fx_importer.FxImporter(
-            context=context, config_check=False, hooks=_ZeroCopyLiterals(tensors)
+            context=context,
+            config_check=False,
+            hooks=_ZeroCopyLiterals(tensors),
+            graph_node_importer_cls=ControlFlowImporter,
         )
         for name, part in programs.items():
             signatures[name] = _without_literals(part, inline=weights != "external")
@@ -196,7 +197,7 @@ class _EntryFunction:
         self._import_children()
         for node in self._graph.nodes:
             if node.op not in ("placeholder", "output"):
-                _at(node, lambda node=node: nodes.import_nodes([node]))
+                nodes.import_nodes([node])
         with ir.InsertionPoint(block):
             func_d.ReturnOp([nodes.resolve_node_value(node) for node in results])
 
@@ -236,27 +237,3 @@ class _EntryFunction:
     def _import_children(self) -> None:
         """Sub-graphs of higher-order operators become functions of their own."""
         self._importer._import_all_child_modules(self._program.exported.graph_module, self._name)
-
-
-def _at(node: torch.fx.Node, action: Callable[[], None]) -> None:
-    try:
-        action()
-    except Exception as problem:
-        raise Error(
-            "import",
-            f"{_spelled(node.target)} has no form in the torch dialect: {_reason(problem)}",
-            where=node_line(node),
-            hint="write the model without this operator, or with a simpler call of it",
-        ) from problem
-
-
-def _spelled(target: object) -> str:
-    """An operator as PyTorch spells it; a Python function by its name."""
-    return str(target) if isinstance(target, torch._ops.OpOverload) else target.__name__
-
-
-def _reason(problem: Exception) -> str:
-    # The importer prints the whole node where it knows no form for it.
-    if str(problem).startswith("FIX ME"):
-        return "torch-mlir's importer has no case for it"
-    return first_line(problem)

@@ -1,0 +1,58 @@
+"""`torch.cond` and `while_loop`: both ways, nested, with weights, with an operator that fails."""
+
+import pytest
+import torch
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
+
+import unmess
+
+
+class Choice(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        def inner(x):
+            return torch.cond(x[0, 0] > 0, self.b, lambda x: x * 2, (x,))
+
+        first, second = torch.cond(
+            x.sum() > 0, lambda x: (self.a(x), x + 1), lambda x: (inner(x), x - 1), (x,)
+        )
+        return first * second
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_every_branch_of_nested_conditions(runner):
+    model = Choice()
+    positive, negative = torch.ones(2, 4), -torch.ones(2, 4)
+    mixed = negative.index_put((torch.tensor(0), torch.tensor(0)), torch.tensor(1.0))
+    program = unmess.capture(model, (positive,))
+    run = unmess.load(program, on=runner)
+    for x in (positive, negative, mixed):
+        torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-6)
+
+
+def test_condition_in_a_loop():
+    def collatz(n):
+        def step(count, n):
+            return count + 1, torch.cond(n % 2 == 0, lambda n: n // 2, lambda n: 3 * n + 1, (n,))
+
+        return while_loop(lambda _count, n: n > 1, step, (torch.zeros((), dtype=torch.int64), n))
+
+    run = unmess.load(unmess.capture(collatz, (torch.tensor(6),)))
+    for start, steps in ((6, 8), (27, 111), (1, 0)):
+        assert [int(value) for value in run(torch.tensor(start))] == [steps, 1]
+
+
+def test_an_operator_that_fails_inside_a_branch_is_named_with_its_line():
+    def running_sums(x):
+        return scan(lambda total, row: (total + row, total + row), x[0] * 0, x)[1]
+
+    def function(x):
+        return torch.cond(x.sum() > 0, running_sums, lambda x: x * 2, (x,))
+
+    with pytest.raises(unmess.Error, match=r"scan.* has no form in the torch dialect") as e:
+        unmess.lower(unmess.capture(function, (torch.ones(2, 2),)), to="raw")
+    assert e.value.where == f"{__file__}:{function.__code__.co_firstlineno + 1}"
