@@ -38,7 +38,8 @@ def capture(
             such as `torchvision:resnet18`, `hf:bert` or `path/to/file.py:name`.
         args, kwargs: example arguments. A model string brings its own; those given here replace
             them.
-        dynamic_shapes: as `torch.export.export` takes it.
+        dynamic_shapes: as `torch.export.export` takes it, or strings as `--dynamic` takes them:
+            `["input_ids.1=seq:2..128"]`. An example of size 1 along such a dimension is enlarged.
         strategy: `non-strict`, `strict`, `draft`, or `auto` for the first that succeeds.
 
     Returns:
@@ -53,6 +54,8 @@ def capture(
         source = find_source(model)
         name, notes = source.name, tuple(Note("source", text) for text in source.notes)
         if not args and not kwargs:
+            if source.without_example is not None:
+                raise source.without_example
             args, kwargs = source.args, source.kwargs
             dynamic_shapes = dynamic_shapes if dynamic_shapes is not None else source.dynamic_shapes
         model = source.model

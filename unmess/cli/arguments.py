@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from unmess.core.dynamic_axis import SYNTAX, parse_dynamic
 from unmess.core.names import STRATEGIES, check_name
 
 model = click.argument("model")
@@ -13,6 +14,30 @@ strategy = click.option(
     show_default=True,
     metavar="NAME",
     help=f"How to capture: {', '.join(STRATEGIES)}.",
+)
+
+dynamic = click.option(
+    "--dynamic",
+    multiple=True,
+    metavar=SYNTAX,
+    help="Make a dimension dynamic; may be repeated, or hold several with commas between. INPUT is "
+    "a parameter's name or position, * for all tensors; sizes of one NAME are equal, and 32*NAME "
+    "is a multiple.",
+)
+
+
+def check_dynamic(texts: tuple[str, ...]) -> None:
+    """Raises an Error (`usage`) where `--dynamic` is misspelled. Inputs are looked up later."""
+    parse_dynamic(texts)
+
+
+inputs = click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="INPUT",
+    help="An example argument in place of the model's own, once for each: 1x3x224x224xf32 (a "
+    "random tensor), 3, 0.5, true, none, file.npy, or NAME=INPUT for a keyword.",
 )
 
 

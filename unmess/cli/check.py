@@ -10,6 +10,7 @@ from unmess.cli.session import INTERRUPTED, Session, command, show_error
 from unmess.core.error import Error
 from unmess.core.names import RUNNERS, STRATEGIES
 from unmess.core.row import STEPS, Row
+from unmess.isolated import Options, check_isolated
 
 # On a terminal that is too narrow, these go, the first one first.
 _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
@@ -24,6 +25,7 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
     metavar="RUNNER[,RUNNER...]",
     help=f"Where to run; may be repeated. Default: {','.join(RUNNERS)}.",
 )
+@arguments.dynamic
 @arguments.strategy
 @click.option(
     "--timeout",
@@ -36,6 +38,7 @@ def check(
     session: Session,
     models: tuple[str, ...],
     runners: tuple[str, ...],
+    dynamic: tuple[str, ...],
     strategy: str,
     timeout: float | None,
 ) -> int:
@@ -48,14 +51,21 @@ def check(
     """
     runners = tuple(dict.fromkeys(name for names in runners for name in names.split(",")))
     runners = runners or RUNNERS
-    problem = _misused(runners, strategy)
+    problem = _misused(runners, dynamic, strategy)
     if problem is not None:
         return _refuse(session, models, runners, problem)
     rows: list[Row] = []
     interrupted = False
     try:
         with session.progress.showing():
-            _check_all(session, models, runners, strategy, timeout, rows)
+            options = Options(
+                strategy=strategy,
+                dynamic=dynamic,
+                timeout=timeout,
+                verbose=session.verbose,
+                debug=session.debug,
+            )
+            _check_all(session, models, runners, options, rows)
     except KeyboardInterrupt:
         interrupted = True
     if session.json:
@@ -69,7 +79,7 @@ def check(
     return max(row.exit_status for row in rows)
 
 
-def _misused(runners: tuple[str, ...], strategy: str) -> Error | None:
+def _misused(runners: tuple[str, ...], dynamic: tuple[str, ...], strategy: str) -> Error | None:
     """Everything that is wrong with the names, at once; None where they are right."""
     unknown = [name for name in runners if name not in RUNNERS]
     causes, hints = [], []
@@ -79,6 +89,11 @@ def _misused(runners: tuple[str, ...], strategy: str) -> Error | None:
     if strategy not in STRATEGIES:
         causes.append(f"unknown capture strategy {strategy!r}")
         hints.append(f"a strategy is one of {', '.join(STRATEGIES)}")
+    try:
+        arguments.check_dynamic(dynamic)
+    except Error as error:
+        causes.append(error.cause)
+        hints.append(error.hint)
     return Error("usage", "; ".join(causes), hint="; ".join(hints)) if causes else None
 
 
@@ -97,14 +112,10 @@ def _check_all(
     session: Session,
     models: tuple[str, ...],
     runners: tuple[str, ...],
-    strategy: str,
-    timeout: float | None,
+    options: Options,
     rows: list[Row],
 ) -> None:
     """Appends to `rows` each row that is finished."""
-    from unmess.isolated import Options, check_isolated
-
-    options = Options(strategy, timeout, session.verbose, session.debug)
     total = len(models) * len(runners)
     for model in models:
 

@@ -39,6 +39,7 @@ _STDOUT = "-"
     help="external: arguments of the entry function; inline: literals in full; "
     "elide: literals without their data.",
 )
+@arguments.dynamic
 @arguments.strategy
 @click.option("--locations", is_flag=True, help="Print source locations.")
 @command
@@ -48,12 +49,14 @@ def import_(
     to: str,
     output: str | None,
     weights: str,
+    dynamic: tuple[str, ...],
     strategy: str,
     locations: bool,
 ) -> None:
     """Print the IR of MODEL at a stage, or write it to a file."""
     check_stage(to)
     check_name("weights", weights, WEIGHTS)
+    arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     file = None if output in (None, _STDOUT) else Path(output)
     if file is not None:
@@ -62,7 +65,7 @@ def import_(
     with session.working(model):
         import unmess
 
-        program = unmess.capture(model, strategy=strategy)
+        program = unmess.capture(model, dynamic_shapes=dynamic or None, strategy=strategy)
         module = unmess.lower(program, to=to, weights=weights)
     if file is not None:
         module.save(file, locations=locations)

@@ -27,6 +27,7 @@ from unmess.core.names import RUNNERS, check_runner
     metavar="RUNNER",
     help=f"One of {', '.join(RUNNERS)}.",
 )
+@arguments.dynamic
 @arguments.strategy
 @click.option(
     "--repeat",
@@ -39,10 +40,17 @@ from unmess.core.names import RUNNERS, check_runner
 @click.option("-o", "--output", metavar="FILE", help="Write the result there with torch.save.")
 @command
 def run(
-    session: Session, model: str, runner: str, strategy: str, repeat: int, output: str | None
+    session: Session,
+    model: str,
+    runner: str,
+    dynamic: tuple[str, ...],
+    strategy: str,
+    repeat: int,
+    output: str | None,
 ) -> None:
     """Run MODEL on its example inputs and show the result, tensor by tensor."""
     check_runner(runner)
+    arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     if output is not None:
         check_writable(Path(output))
@@ -52,7 +60,7 @@ def run(
         import unmess
         from unmess.core.progress import enter_stage
 
-        program = unmess.capture(model, strategy=strategy)
+        program = unmess.capture(model, dynamic_shapes=dynamic or None, strategy=strategy)
         executable = unmess.load(program, on=runner)
         enter_stage("run")
         result = executable(*program.args, **program.kwargs)

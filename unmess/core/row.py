@@ -27,6 +27,8 @@ class Row:
         peak_rss_mb: peak memory of the process, in 10**6 bytes.
         where, hint, repro: as in `unmess.Error`.
         notes: everything that differs from what was handed in.
+        sizes: the comparisons at further sizes of dynamic dimensions: `sizes` by symbol, `ok`, null
+            where eager does not take them, and `error`.
         detail: the exceptions behind `error` in full, without their tracebacks.
         traceback: theirs, where it was asked for.
     """
@@ -44,6 +46,7 @@ class Row:
     hint: str | None = None
     repro: str | None = None
     notes: list[str] = field(default_factory=list)
+    sizes: list[dict[str, Any]] = field(default_factory=list)
     detail: str | None = None
     traceback: str | None = None
 
@@ -87,6 +90,7 @@ class Row:
             "hint": self.hint,
             "repro": self.repro,
             "notes": self.notes,
+            "sizes": self.sizes,
         }
 
 

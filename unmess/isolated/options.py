@@ -20,6 +20,7 @@ class Options:
 
     Attributes:
         strategy: of the capture.
+        dynamic: what is dynamic, as `--dynamic` takes it.
         timeout: seconds for one runner, counted from the end of the one before it; for the first,
             the start of the process and the capture are included. None: no limit.
         verbose: let libraries print warnings and logs.
@@ -28,6 +29,7 @@ class Options:
     """
 
     strategy: str = "auto"
+    dynamic: tuple[str, ...] = ()
     timeout: float | None = None
     verbose: bool = False
     debug: bool = False

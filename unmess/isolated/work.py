@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unmess.core.failure import as_error, full_cause
 from unmess.core.progress import listening
@@ -20,6 +20,9 @@ from unmess.core.row import Row
 from unmess.isolated.clock import Clock
 from unmess.isolated.options import INPUT, SHARED, Options
 from unmess.quiet import quiet_libraries
+
+if TYPE_CHECKING:
+    from unmess.core.program import Program
 
 
 def main() -> None:
@@ -72,7 +75,7 @@ class _Work:
             try:
                 import unmess
 
-                program = unmess.capture(self._model, strategy=self._options.strategy)
+                program = self._capture()
             except (Exception, SystemExit) as problem:
                 for runner in runners:
                     self._send_failure(runner, problem, [])
@@ -100,6 +103,7 @@ class _Work:
                         seconds=report.seconds,
                         peak_rss_mb=max(capture_peak, _peak_rss_mb()),
                         notes=[str(note) for note in report.notes],
+                        sizes=[asdict(check) for check in report.sizes],
                     )
                 )
 
@@ -108,7 +112,7 @@ class _Work:
         import unmess
         from unmess.core.cache import write_reproducer
 
-        program = unmess.capture(self._model, strategy=self._options.strategy)
+        program = self._capture()
         module = unmess.lower(program, to=INPUT[stage])
         command, text = f"unmess-opt --pipeline {stage} THIS_FILE", module.text(locations=True)
         if module.stage == "linalg" and runner.startswith("iree-"):
@@ -122,6 +126,15 @@ class _Work:
         header = f"// {self._model} on {runner}: {cause}\n// {command}\n"
         path = write_reproducer(f"{header}{text}", f"{program.name}-{runner}-{stage}")
         self.send({"repro": path})
+
+    def _capture(self) -> Program:
+        import unmess
+
+        return unmess.capture(
+            self._model,
+            dynamic_shapes=self._options.dynamic or None,
+            strategy=self._options.strategy,
+        )
 
     def _enter(self, stage: str) -> None:
         self._stage = stage
