@@ -11,6 +11,7 @@ import torch
 from torch._decomp import core_aten_decompositions
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
+from importers.decompositions.attention import attention
 from importers.decompositions.gelu import tanh_gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
@@ -93,6 +94,14 @@ DECOMPOSITIONS = (
         "linalg",
         "linalg has no 3-d convolution with groups (MViT)",
         grouped_3d_convolution,
+    ),
+    Decomposition(
+        "fused attention",
+        "aten::_scaled_dot_product_flash_attention_for_cpu.default",
+        "capture",
+        "PyTorch's decomposition has other strides than the operator: a view of the result, such "
+        "as GPT-2 joins its heads with, fails where a batch of several has a dynamic length",
+        attention,
     ),
     Decomposition(
         "GELU by tanh",

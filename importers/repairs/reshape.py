@@ -65,12 +65,14 @@ def take_apart_symbolic_views(graph: torch.fx.Graph) -> int:
         if node.op == "call_function" and node.target in _VIEWS and _is_symbolic(node):
             with graph.inserting_before(node):
                 result = _take_apart(graph, node)
-            if result is node.args[0] and any(user.op == "output" for user in node.users):
+            # Asked before the node is erased, which clears its arguments.
+            unchanged = result is node.args[0]
+            if unchanged and any(user.op == "output" for user in node.users):
                 # A view as the same shape; the program's results go by the names of their nodes.
                 continue
             node.replace_all_uses_with(result)
             graph.erase_node(node)
-            if result is not node.args[0]:
+            if not unchanged:
                 result.name = node.name
             replaced += 1
     return replaced

@@ -66,3 +66,15 @@ def test_a_result_keeps_its_name_and_its_source_line():
     y = torch.randn(5, 7, 4)
     for ours, theirs in zip(program.exported.module()(y), function(y), strict=True):
         assert torch.equal(ours, theirs)
+
+
+def test_a_view_of_an_input_as_it_is_leaves_the_input_its_name():
+    """GPT-2 begins with `input_ids.view(-1, input_ids.shape[-1])`."""
+    length = torch.export.Dim("length")
+    program = unmess.capture(
+        lambda ids: ids.view(-1, ids.shape[-1]) + 1,
+        (torch.ones(2, 3),),
+        dynamic_shapes=({1: length},),
+    )
+    assert any("symbolic view" in note.text for note in program.notes)
+    assert [leaf.name for leaf in program.signature.inputs] == ["ids"]
