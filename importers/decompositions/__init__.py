@@ -16,7 +16,10 @@ from importers.decompositions.gelu import tanh_gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
+from importers.decompositions.memory import checked_at_capture, empty_in_order
+from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.sorting import sort_integers, sort_stably
+from importers.decompositions.topk import topk_in_order
 from importers.decompositions.user import user_decompositions
 from unmess.core.program import Note
 
@@ -87,6 +90,42 @@ DECOMPOSITIONS = (
         "IREE computes zeros where the indices of one sort are sorted by another, with which "
         "mixtures of experts undo their order",
         sort_integers,
+    ),
+    *(
+        Decomposition(
+            "scatter along an axis from the back",
+            f"aten::{name}.{overload}",
+            "linalg",
+            "torch-mlir's lowering crashes on a negative axis",
+            with_axis_from_the_front(getattr(getattr(torch.ops.aten, name), overload)),
+        )
+        for name, overload in (
+            ("scatter", "src"),
+            ("scatter", "value"),
+            ("scatter_add", "default"),
+            ("scatter_reduce", "two"),
+        )
+    ),
+    Decomposition(
+        "top-k in no order",
+        "aten::topk.default",
+        "linalg",
+        "torch-mlir lowers sorted results only; the order that eager has otherwise is open",
+        topk_in_order,
+    ),
+    Decomposition(
+        "empty tensor with strides",
+        "aten::empty_strided.default",
+        "linalg",
+        "there is no lowering, and values have no strides",
+        empty_in_order,
+    ),
+    Decomposition(
+        "assertion about a type",
+        "aten::_assert_tensor_metadata.default",
+        "linalg",
+        "the capture has checked it; the lowering does again, on types as they are after repairs",
+        checked_at_capture,
     ),
     Decomposition(
         "grouped 3-d convolution",

@@ -88,6 +88,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> None:
     """
     PREPARE.apply(module, name)
     mark_unaliased(module)
+    read_where_used(module)
     protect_arguments(module)
     BUFFERIZE.apply(module, name)
     outline(module)
@@ -110,6 +111,29 @@ def mark_unaliased(module: ir.Module) -> None:
 
     with module.context:
         module.operation.walk(visit)
+
+
+def read_where_used(module: ir.Module) -> None:
+    """Puts the view of a tensor's memory right before each operation that looks through it.
+
+    `tm-tensor-bufferize` makes one view where the tensor is defined. One-shot bufferization takes
+    that for the only read, and reuses the memory before the operations that come later.
+    """
+    views: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name in ("bufferization.to_buffer", "bufferization.to_memref"):
+            views.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context:
+        module.operation.walk(visit)
+        for view in views:
+            for use in list(view.result.uses):
+                reader = use.owner
+                own = view.clone(ip=ir.InsertionPoint(reader))
+                reader.operands[use.operand_number] = own.result
+            view.erase()
 
 
 def protect_arguments(module: ir.Module) -> None:

@@ -147,3 +147,20 @@ def test_inputs_and_weights_are_not_written():
         for ours, theirs in zip(run(x, row), expected, strict=True):
             assert torch.equal(ours, theirs)
     assert not x.any() and not model.weight.any()
+
+
+def test_memory_is_not_reused_before_the_last_scatter_has_read_it():
+    """Scatters read through views, which bufferization does not follow."""
+    indices = torch.tensor([[0, 2], [1, 3], [4, 0]])
+
+    def scatters(x, y):
+        return (
+            x.scatter(1, indices, y),
+            x.scatter(1, indices, 1.5),
+            x.scatter_add(1, indices, y),
+            x.scatter_reduce(1, indices, y, "amax"),
+        )
+
+    program = unmess.capture(scatters, (torch.randn(3, 5), torch.randn(3, 2)))
+    report = unmess.check(program, on="reference", calls=1)
+    assert report.ok, report.error

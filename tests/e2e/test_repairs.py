@@ -50,6 +50,21 @@ def order_of_equal_elements(x):
     return order, place, torch.sort(x, stable=True, descending=True)
 
 
+def best_two(x):
+    # Eager leaves their order open, so what is asked is a set.
+    return torch.zeros_like(x).scatter(1, torch.topk(x, 2, sorted=False).indices, 1.0)
+
+
+def zeros_of_a_layout(x):
+    return torch.empty_strided((3, 2), (1, 3)).zero_() + x
+
+
+def asserted(z):
+    # The pairs that stand for complex numbers are no complex64 any more.
+    torch.ops.aten._assert_tensor_metadata.default(z, dtype=torch.complex64)
+    return z + 1
+
+
 def depthwise_3d(x, weight, bias):
     return F.conv3d(x, weight, bias, padding=(1, 0, 1), stride=(2, 1, 1), groups=6)
 
@@ -94,6 +109,9 @@ CASES = [
         ),
     ),
     Case("stable sort", order_of_equal_elements, (torch.arange(12) % 3,)),
+    Case("top-k in no order", best_two, (random(4, 5),)),
+    Case("empty tensor with strides", zeros_of_a_layout, (random(3, 2),)),
+    Case("assertion about a type", asserted, (random(3, dtype=torch.complex64),), ""),
     Case(
         "grouped 3-d convolution",
         depthwise_3d,
@@ -144,6 +162,26 @@ def test_right_with_it_and_not_without(case, monkeypatch):
 
 def assert_matches(pattern, text):
     assert re.search(pattern, text), text
+
+
+def test_scatter_along_an_axis_from_the_back():
+    """Without the decomposition, the lowering takes the process down."""
+    indices = torch.tensor([[0, 2], [1, 3], [4, 0]])
+
+    def scatters(x, y):
+        return (
+            x.scatter(-1, indices, y),
+            x.scatter(-1, indices, 1.5),
+            x.scatter_add(-1, indices, y),
+            x.scatter_reduce(-1, indices, y, "amax"),
+            x.scatter(-2, indices.T.clamp(max=2), y.T),
+        )
+
+    program = unmess.capture(scatters, (random(3, 5), random(3, 2)))
+    axes = [n.args[1] for n in program.exported.graph.nodes if "scatter" in str(n.target)]
+    assert len(axes) == 5 and min(axes) >= 0
+    report = unmess.check(program, on="reference", calls=1)
+    assert report.ok, report.error
 
 
 def test_rotary_embeddings_lower_to_every_exit():
