@@ -232,7 +232,11 @@ class _Inputs:
                 if isinstance(leaf, torch.Tensor) and leaf.dim() > axis.axis
             ]
             if not found:
-                raise Error("usage", f"{axis.text!r}: no input has an axis {axis.axis}")
+                raise Error(
+                    "usage",
+                    f"{axis.text!r}: no input has an axis {axis.axis}",
+                    hint=f"axes count from 0; the call has {self._shown()}",
+                )
             return found
         names = {_dotted(path): index for index, path in enumerate(self.paths)}
         first, *rest = axis.input.split(".")
@@ -240,15 +244,10 @@ class _Inputs:
             first = [*self.combined][int(first)]
         leaf = names.get(".".join([first, *rest]))
         if leaf is None:
-            tensors = [
-                name
-                for name, index in names.items()
-                if isinstance(self.leaves[index], torch.Tensor)
-            ]
             raise Error(
                 "usage",
                 f"{axis.text!r}: the call has no input {axis.input!r}",
-                hint=f"its tensors are {', '.join(tensors)}",
+                hint=f"it has {self._shown()}",
             )
         self._check_axis(leaf, self.leaves[leaf], axis.axis, axis.text)
         return [leaf]
@@ -256,10 +255,26 @@ class _Inputs:
     def _check_axis(self, leaf: int, value: Any, axis: Any, text: str | None = None) -> None:
         place = f"{self.paths[leaf]} (in {text!r})" if text else self.paths[leaf]
         if not isinstance(value, torch.Tensor):
-            raise Error("usage", f"{place} is a {type(value).__name__}, which has no axes")
+            raise Error(
+                "usage",
+                f"{place} is a {type(value).__name__}, which has no axes",
+                hint=f"the call has {self._shown()}",
+            )
         if not isinstance(axis, int) or not 0 <= axis < value.dim():
             shape = "x".join(map(str, value.shape)) or "a scalar"
-            raise Error("usage", f"{place} has no axis {axis}: its example is {shape}")
+            raise Error(
+                "usage",
+                f"{place} has no axis {axis}: its example is {shape}",
+                hint="axes count from 0",
+            )
+
+    def _shown(self) -> str:
+        """The tensors of the call with their shapes, as `--dynamic` names them."""
+        return ", ".join(
+            f"{_dotted(path)} ({'x'.join(map(str, leaf.shape)) or 'a scalar'})"
+            for path, leaf in zip(self.paths, self.leaves, strict=True)
+            if isinstance(leaf, torch.Tensor)
+        )
 
 
 @dataclass(frozen=True)
