@@ -14,6 +14,7 @@ from importers.capture.dynamic_shapes import Declared, check_dynamic, with_relat
 from importers.capture.methods import is_method_of_module, method_as_module
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
+from importers.capture.torchscript import as_module, example_of, is_torchscript
 from importers.repairs import apply_repairs
 from unmess.core.error import Error
 from unmess.core.program import Program
@@ -48,8 +49,13 @@ def capture(
             args, kwargs = model.example_inputs
         declared = Declared(_as_tuple(args), dict(kwargs or {}))
     elif callable(model):
+        module = model
+        if is_torchscript(model):
+            module = as_module(model)
+            if not args and not kwargs:
+                args = example_of(model) or ()
         exported, attempts, declared = strategies.export(
-            model, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, strategy
+            module, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, strategy
         )
         eager = model
     else:

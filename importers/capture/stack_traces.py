@@ -28,14 +28,14 @@ def whole_stacks(caller: str) -> Iterator[None]:
         start = max(
             (index + 1 for index, frame in enumerate(stack) if frame.filename == caller), default=0
         )
-        frames = [frame for frame in stack[start:] if _is_interesting(frame)]
+        frames = [frame for frame in stack[start:] if is_interesting(frame)]
         return traceback.StackSummary.from_list(frames)
 
     with mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", keep):
         yield
 
 
-def _is_interesting(frame: traceback.FrameSummary) -> bool:
+def is_interesting(frame: traceback.FrameSummary) -> bool:
     """The user's code, and the forward of PyTorch's own layers that it calls."""
     if is_users(frame.filename):
         return True

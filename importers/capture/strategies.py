@@ -12,10 +12,11 @@ import torch
 
 from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
 from importers.capture.stack_traces import whole_stacks
+from importers.capture.torchscript import TorchScript
 from importers.capture.transformers_patches import exportable
 from unmess.core.error import Error, first_line
 from unmess.core.program import Attempt
-from unmess.core.user_source import user_line
+from unmess.core.user_source import is_users, user_line
 
 # How often ranges and relations that the model needs are taken over into what is declared.
 _REFINEMENTS = 4
@@ -53,6 +54,8 @@ class Strict:
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
+        if isinstance(module, TorchScript):
+            raise TypeError("TorchDynamo reads Python bytecode, and TorchScript has none")
         return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=True)
 
 
@@ -130,7 +133,9 @@ def _check_eager(module: torch.nn.Module, declared: Declared) -> None:
 
 def _definition(module: torch.nn.Module) -> str | None:
     code = getattr(module.forward, "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code else None
+    if code is None or not is_users(code.co_filename):
+        return None
+    return f"{code.co_filename}:{code.co_firstlineno}"
 
 
 def export(
@@ -175,6 +180,8 @@ def _first(
         try:
             with exportable(module):
                 exported = candidate()(module, declared.args, declared.kwargs, declared.shapes)
+        except Error:
+            raise  # nothing that another strategy could do about
         except Exception as problem:
             # Other strategies find the same, or make static what is to be dynamic.
             if found := conflict(problem):

@@ -15,8 +15,7 @@ def find(path: str) -> Source:
     """The ExportedProgram in the file at `path`, with the example inputs saved with it.
 
     Raises:
-        Error: stage `source`; the file is missing, is not a saved ExportedProgram, or has no
-            example inputs.
+        Error: stage `source`; the file is missing, or is not a saved ExportedProgram.
     """
     file = Path(path).expanduser()
     if not file.is_file():
@@ -32,10 +31,11 @@ def find(path: str) -> Source:
             f"({torch.__version__})",
         ) from problem
     if exported.example_inputs is None:
-        raise Error(
+        problem = Error(
             "source",
             f"{path} has no example inputs",
-            hint="export it again with example arguments, or pass args to unmess.capture",
+            hint="give them with --input, or as unmess.capture(path, args)",
         )
+        return Source(file.stem, exported, without_example=problem)
     args, kwargs = exported.example_inputs
     return Source(file.stem, exported, tuple(args), dict(kwargs))

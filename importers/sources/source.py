@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from unmess.core.error import Error
+
 
 @dataclass
 class Source:
@@ -17,6 +19,7 @@ class Source:
         args, kwargs: an example call.
         dynamic_shapes: as `torch.export.export` takes it.
         notes: what the user should know, for instance that the weights are random.
+        without_example: raised where the source has no example call and the user gives none.
     """
 
     name: str
@@ -25,3 +28,4 @@ class Source:
     kwargs: dict[str, Any] = field(default_factory=dict)
     dynamic_shapes: Any = None
     notes: tuple[str, ...] = ()
+    without_example: Error | None = None

@@ -42,6 +42,9 @@ def is_users(filename: str) -> bool:
 def user_line(problem: BaseException | None) -> str | None:
     """The innermost user frame of an exception or of what caused it, as `file:line`."""
     while problem is not None:
+        # An exception in code that has no Python frames may say itself where it comes from.
+        if isinstance(where := getattr(problem, "where", None), str):
+            return where
         frames = [
             (frame.filename, frame.lineno) for frame in traceback.extract_tb(problem.__traceback__)
         ]

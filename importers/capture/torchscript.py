@@ -1,0 +1,375 @@
+"""TorchScript modules and functions as ordinary modules, which every strategy can capture.
+
+`torch.export` refuses a `ScriptModule`. `as_module` gives an `nn.Module` with the same weights
+under the same names, whose `forward` evaluates the TorchScript graph operator by operator:
+branches, loops, lists and dicts are executed as Python executes them, so sizes may stay symbolic,
+and operators are recorded with the source line that TorchScript kept for them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+import traceback
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+import torch.fx.proxy
+
+from importers.capture import torchscript_operators as operators
+from importers.capture.stack_traces import is_interesting
+from unmess.core.error import Error
+from unmess.core.user_source import is_users
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)|^(\S+\.py)\((\d+)\): (\S+)', re.M)
+_TRACER = re.compile(r"torch[/\\]jit[/\\]_trace\.py$")
+
+
+def is_torchscript(model: Any) -> bool:
+    """Whether `model` is a scripted or traced module, function or method."""
+    return isinstance(
+        model, (torch.jit.ScriptModule, torch.jit.ScriptFunction, torch._C.ScriptMethod)
+    )
+
+
+def as_module(model: Any) -> TorchScript:
+    """A module that computes what the TorchScript `model` computes, over its own tensors.
+
+    Raises:
+        Error: stage `source`, for a module without a `forward`.
+    """
+    if isinstance(model, torch.jit.ScriptFunction):
+        return TorchScript(None, model.inlined_graph, model.schema)
+    if isinstance(model, torch._C.ScriptMethod):
+        return TorchScript(model.owner, model.inlined_graph, model.schema)
+    if not hasattr(model, "forward"):
+        methods = ", ".join(name for name in model._c._method_names() if name[0] != "_")
+        raise Error(
+            "source",
+            f"the TorchScript module {model.original_name} has no forward"
+            + (f" (it has {methods})" if methods else ""),
+            hint="script or trace a module with a forward, or capture one of its methods",
+        )
+    return TorchScript(model, model.inlined_graph, model.forward.schema)
+
+
+def example_of(model: Any) -> tuple[Any, ...] | None:
+    """The arguments that a module in memory was traced with; None for a scripted one."""
+    if not isinstance(model, torch.jit.ScriptModule):
+        return None
+    inputs = dict(model._c._retrieve_traced_inputs().items()).get("forward")
+    return None if inputs is None else tuple(inputs)
+
+
+class TorchScript(torch.nn.Module):
+    """Evaluates a TorchScript graph over the weights of the module it belongs to."""
+
+    def __init__(
+        self,
+        scripted: torch.jit.ScriptModule | None,
+        graph: torch._C.Graph,
+        schema: torch._C.FunctionSchema,
+    ):
+        super().__init__()
+        if scripted is not None:
+            _take_tensors(self, scripted)
+            self.train(getattr(scripted, "training", False))  # a frozen module has none
+        self._graph = _Graph(graph, has_self=scripted is not None, scripted=scripted)
+        for name, tensor in self._graph.constants.items():
+            self.register_buffer(name, tensor, persistent=False)
+        self.forward = self._make_forward(schema, skip=int(scripted is not None))
+
+    def _make_forward(self, schema: torch._C.FunctionSchema, skip: int):
+        """A `forward` with the parameters of `schema`, which `torch.export` names inputs by."""
+        parameters = [
+            inspect.Parameter(
+                argument.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=argument.default_value
+                if argument.has_default_value()
+                else inspect.Parameter.empty,
+            )
+            for argument in schema.arguments[skip:]
+        ]
+        signature = inspect.Signature(parameters)
+
+        def forward(*args, **kwargs):
+            call = signature.bind(*args, **kwargs)
+            call.apply_defaults()
+            return self._graph.evaluate(self, list(call.arguments.values()))
+
+        forward.__signature__ = signature
+        return forward
+
+
+def _take_tensors(module: torch.nn.Module, scripted: torch.jit.ScriptModule) -> None:
+    """Registers the parameters and buffers of `scripted` in `module`, under the same names."""
+    for path, child in scripted.named_modules():
+        shadow = _descend(module, path)
+        for name, value in child.named_parameters(recurse=False):
+            if not isinstance(value, torch.nn.Parameter):
+                value = torch.nn.Parameter(value.detach(), requires_grad=value.requires_grad)
+            shadow.register_parameter(name, value)
+        for name, value in child.named_buffers(recurse=False):
+            shadow.register_buffer(name, value)
+
+
+def _descend(module: torch.nn.Module, path: str) -> torch.nn.Module:
+    """The submodule at `path`, made of plain modules where it is not there yet."""
+    for name in filter(None, path.split(".")):
+        if name not in module._modules:
+            module.add_module(name, torch.nn.Module())
+        module = module._modules[name]
+    return module
+
+
+class _Object:
+    """A module of the TorchScript graph, or an object of a class that the graph makes.
+
+    Tensors are read from the shadow module, whose tensors `torch.export` replaces while it traces.
+
+    Attributes:
+        written: what the graph has assigned, by path; shared by all objects of one evaluation.
+            `assigned` are the names of all attributes that it assigns somewhere.
+    """
+
+    def __init__(
+        self,
+        scripted: Any,
+        shadow: Any,
+        written: dict[str, Any],
+        assigned: frozenset[str] = frozenset(),
+        path: str = "",
+    ):
+        self._scripted = scripted
+        self._assigned = assigned
+        self._shadow = shadow
+        self._path = path
+        self.written = written
+
+    def get(self, name: str) -> Any:
+        path = self._inner(name)
+        if path in self.written:
+            return self.written[path]
+        if self._shadow is not None:
+            if name in self._shadow._parameters:
+                return self._shadow._parameters[name]
+            if name in self._shadow._buffers:
+                buffer = self._shadow._buffers[name]
+                if name in self._assigned:
+                    # The old tensor keeps its value, wherever it went, when it is replaced.
+                    buffer = self.written[path] = buffer.clone()
+                return buffer
+            value = getattr(self._scripted, name)
+            if isinstance(value, torch.jit.ScriptModule):
+                shadow = self._shadow._modules[name]
+                return _Object(value, shadow, self.written, self._assigned, path)
+            return value
+        raise Error("capture", f"the scripted code reads {name} before it is set")
+
+    def set(self, name: str, value: Any) -> None:
+        path = self._inner(name)
+        if self._shadow is not None and not (
+            name in self._shadow._buffers and isinstance(value, torch.Tensor)
+        ):
+            raise Error(
+                "capture",
+                f"the scripted module writes self.{path}, a {type(value).__name__}",
+                hint="keep state in buffers (register_buffer)",
+            )
+        self.written[path] = value
+
+    def _inner(self, name: str) -> str:
+        return f"{self._path}.{name}" if self._path else name
+
+
+class _Graph:
+    """An inlined TorchScript graph, made ready to be evaluated."""
+
+    def __init__(self, graph: torch._C.Graph, *, has_self: bool, scripted: Any):
+        self._graph = graph
+        self._has_self = has_self
+        self._scripted = scripted
+        # Tensor constants become buffers of the module, so that they are weights like others.
+        self.constants: dict[str, torch.Tensor] = {}
+        self._constant_names: dict[str, str] = {}
+        nodes = list(_nodes(graph))
+        self._assigned = frozenset(n.s("name") for n in nodes if n.kind() == "prim::SetAttr")
+        for node in nodes:
+            if node.kind() == "prim::Constant":
+                value = node.output().toIValue()
+                if isinstance(value, torch.Tensor) and not _is_size(value):
+                    name = f"constant_{len(self.constants)}"
+                    self._constant_names[node.output().debugName()] = name
+                    self.constants[name] = value
+
+    def __deepcopy__(self, memo: dict) -> _Graph:
+        """Nothing here changes; the weights are in the module, which is copied."""
+        return self
+
+    def evaluate(self, module: TorchScript, arguments: list[Any]) -> Any:
+        """What the graph returns for `arguments`, with the weights of `module`."""
+        written: dict[str, Any] = {}
+        given = [_Object(self._scripted, module, written, self._assigned)] if self._has_self else []
+        given += arguments
+        inputs = list(self._graph.inputs())
+        values = {
+            value.debugName(): _converted(argument, value.type())
+            for value, argument in zip(inputs, given, strict=True)
+        }
+        evaluation = _Evaluation(module, self._constant_names, values)
+        with evaluation.source_lines():
+            results = operators.without_size_tensors(evaluation.block(self._graph))
+            # A buffer that is assigned stays the object it is, with new contents.
+            for path, value in written.items():
+                module.get_buffer(path).copy_(value)
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def _is_size(constant: torch.Tensor) -> bool:
+    """Whether it may be what tracing makes of an int that is combined with a size."""
+    return constant.dim() == 0 and constant.dtype == torch.int64
+
+
+def _converted(value: Any, type_: torch._C.Type) -> Any:
+    """An argument as TorchScript takes it: an int for a float parameter becomes a float."""
+    if type_.kind() == "FloatType" and isinstance(value, int):
+        return float(value)
+    if type_.kind() == "ListType" and isinstance(value, (list, tuple)):
+        return list(value)
+    return value
+
+
+def _nodes(block: Any) -> Iterator[torch._C.Node]:
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from _nodes(inner)
+
+
+class _Evaluation:
+    """One call of a graph."""
+
+    def __init__(
+        self, module: torch.nn.Module, constant_names: dict[str, str], values: dict[str, Any]
+    ):
+        self._module = module
+        self._constant_names = constant_names
+        self._values = values
+        self._node: torch._C.Node | None = None
+
+    def block(self, block: Any) -> list[Any]:
+        """Evaluates the nodes of a block; returns its outputs.
+
+        An exception gets the attribute `where`: the user's source line.
+        """
+        for node in block.nodes():
+            self._node = node
+            try:
+                self._evaluate(node)
+            except Exception as problem:
+                if getattr(problem, "where", None) is None:
+                    problem.where = user_frame(node)
+                raise
+        return [self._values[value.debugName()] for value in block.outputs()]
+
+    @contextlib.contextmanager
+    def source_lines(self) -> Iterator[None]:
+        """While it lasts, traced nodes get the source line of the TorchScript node."""
+
+        def keep(_tracer, _stack: traceback.StackSummary) -> traceback.StackSummary:
+            return traceback.StackSummary.from_list(source_frames(self._node))
+
+        with mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", keep):
+            yield
+
+    def _evaluate(self, node: torch._C.Node) -> None:
+        kind = node.kind()
+        if kind == "prim::Constant":
+            results = [self._constant(node)]
+        elif kind == "prim::If":
+            results = self._if(node)
+        elif kind == "prim::Loop":
+            results = self._loop(node)
+        elif kind == "prim::GetAttr":
+            results = [self._operands(node)[0].get(node.s("name"))]
+        elif kind == "prim::SetAttr":
+            owner, value = self._operands(node)
+            owner.set(node.s("name"), value)
+            results = []
+        elif kind == "prim::CreateObject":
+            results = [_Object(None, None, {})]
+        elif kind in ("prim::fork", "prim::Closure"):
+            results = self._subgraph(node)
+        else:
+            results = self._call(node)
+        for value, result in zip(node.outputs(), results, strict=True):
+            self._values[value.debugName()] = result
+
+    def _operands(self, node: torch._C.Node) -> list[Any]:
+        return [self._values[value.debugName()] for value in node.inputs()]
+
+    def _constant(self, node: torch._C.Node) -> Any:
+        name = self._constant_names.get(node.output().debugName())
+        if name is not None:
+            return getattr(self._module, name)
+        value = node.output().toIValue()
+        return operators.SizeTensor(int(value)) if isinstance(value, torch.Tensor) else value
+
+    def _if(self, node: torch._C.Node) -> list[Any]:
+        (condition,) = self._operands(node)
+        then, otherwise = node.blocks()
+        return self.block(then if condition else otherwise)
+
+    def _loop(self, node: torch._C.Node) -> list[Any]:
+        trips, condition, *carried = self._operands(node)
+        (body,) = node.blocks()
+        counter, *names = [value.debugName() for value in body.inputs()]
+        index = 0
+        while index < trips and condition:
+            self._values[counter] = index
+            self._values.update(zip(names, carried, strict=True))
+            condition, *carried = self.block(body)
+            index += 1
+        return carried
+
+    def _subgraph(self, node: torch._C.Node) -> list[Any]:
+        """A forked task is evaluated at once; `aten::wait` hands its result on."""
+        graph = node.g("Subgraph")
+        names = (value.debugName() for value in graph.inputs())
+        values = dict(zip(names, self._operands(node), strict=True))
+        results = _Evaluation(self._module, self._constant_names, values).block(graph)
+        return [results[0] if len(results) == 1 else tuple(results)]
+
+    def _call(self, node: torch._C.Node) -> list[Any]:
+        operands = self._operands(node)
+        result = operators.call(node, operands)
+        count = node.outputsSize()
+        if count == 1:
+            return [result]
+        return list(result) if count else []
+
+
+def source_frames(node: torch._C.Node) -> list[traceback.FrameSummary]:
+    """The Python frames that TorchScript kept for a node, outermost first."""
+    frames = []
+    for file, line, traced_file, traced_line, function in _FRAME.findall(node.sourceRange()):
+        if _TRACER.search(traced_file):
+            break  # beyond it lies the call of torch.jit.trace
+        frame = traceback.FrameSummary(
+            file or traced_file, int(line or traced_line), function or "forward"
+        )
+        if is_interesting(frame):
+            frames.append(frame)
+    return frames[::-1]
+
+
+def user_frame(node: torch._C.Node) -> str | None:
+    """The innermost line of the user's code for a node, as `file:line`."""
+    for frame in reversed(source_frames(node)):
+        if is_users(frame.filename):
+            return f"{frame.filename}:{frame.lineno}"
+    return None

@@ -1,0 +1,217 @@
+"""Decoders with their key-value cache as tensors: prefill and decode, two programs of one model.
+
+The cache is a plain dict of tensors that goes in and comes out:
+
+- `length`, int64 scalar: how many positions are filled;
+- `padding`, int64 of (batch): how many positions at the start of each row are padding;
+- `keys`, `values`: for each layer a tensor of (batch, heads, max_length, head size).
+
+Its size is fixed, as that of transformers' `StaticCache` is. A step writes one position, where a
+cache that grows (`DynamicCache`) is a new and longer tensor at every step; `decode` has no dynamic
+size at all, and `prefill` one, the number of tokens. Layers with a sliding window keep all
+positions too: the window is in the mask.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import types
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers.cache_utils import (
+    Cache,
+    DynamicCache,
+    DynamicLayer,
+    DynamicSlidingWindowLayer,
+    StaticLayer,
+)
+
+from importers.sources.huggingface.text import token_ids, vocabulary_of
+from importers.sources.random_weights import seeded
+from importers.sources.source import Source
+from unmess.core.error import Error, first_line
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+# Tokens of the example prompt.
+_PROMPT = 8
+
+
+def generation_entries(
+    model: PreTrainedModel, *, batch: int = 1, max_length: int = 256
+) -> dict[str, Source]:
+    """What to capture for `prefill` and `decode`, each called with `(input_ids, cache)`.
+
+    `prefill` takes (batch, tokens), 2 tokens or more, from an empty cache or after what is in it;
+    `decode` takes (batch, 1). Both return the logits of the last token, (batch, vocabulary), and
+    the new cache. The example cache of `prefill` is the empty one.
+
+    Args:
+        batch: number of texts at once.
+        max_length: positions in the cache, prompt and generated tokens together.
+
+    Raises:
+        Error: stage `usage` for sizes that the model does not take, `source` for a model that is
+            no decoder or whose cache holds something else than keys and values.
+    """
+    _check_sizes(model, batch, max_length)
+    forward = _with_cache(model)
+    with seeded(), torch.no_grad():
+        prompt = token_ids(vocabulary_of(model), batch, _PROMPT)
+        empty = empty_cache(model, batch, max_length)
+        _, filled = forward(prompt, empty)
+        token = token_ids(vocabulary_of(model), batch, 1)
+    name = type(model).__name__
+    tokens = torch.export.Dim("tokens", min=2, max=max_length)
+    return {
+        "prefill": Source(
+            name, forward, (prompt, empty), dynamic_shapes=({1: tokens}, _static(empty))
+        ),
+        "decode": Source(name, forward, (token, filled)),
+    }
+
+
+def empty_cache(model: PreTrainedModel, batch: int, max_length: int) -> dict[str, Any]:
+    """A cache without tokens, of zeros in the dtypes that the model's own cache has.
+
+    Raises:
+        Error: stage `source`; the model has no cache of keys and values.
+    """
+    shapes = [
+        tuple((part.shape[1], part.shape[3], part.dtype) for part in (layer.keys, layer.values))
+        for layer in _dynamic_layers(model)
+    ]
+
+    def zeros(heads: int, size: int, dtype: torch.dtype) -> torch.Tensor:
+        return torch.zeros(batch, heads, max_length, size, dtype=dtype)
+
+    return {
+        "length": torch.zeros((), dtype=torch.int64),
+        "padding": torch.zeros(batch, dtype=torch.int64),
+        "keys": [zeros(*keys) for keys, _ in shapes],
+        "values": [zeros(*values) for _, values in shapes],
+    }
+
+
+def _check_sizes(model: PreTrainedModel, batch: int, max_length: int) -> None:
+    limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if batch < 1:
+        raise Error("usage", f"batch is {batch}", hint="at least 1")
+    if max_length <= _PROMPT or (limit is not None and max_length > limit):
+        upper = "" if limit is None else f" and at most {limit}, the model's own limit"
+        raise Error("usage", f"max_length is {max_length}", hint=f"at least {_PROMPT + 1}{upper}")
+
+
+def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
+    """The layers of the model's own cache after a call with two tokens."""
+    name = type(model).__name__
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise Error(
+            "source",
+            f"{name} is an encoder-decoder: its cache depends on the encoder too",
+            hint="generation is for decoders, such as hf:llama or hf:gpt2",
+        )
+    cache = DynamicCache(config=model.config)
+    try:
+        with torch.no_grad():
+            result = model(
+                input_ids=token_ids(vocabulary_of(model), 1, 2),
+                past_key_values=cache,
+                use_cache=True,
+            )
+    except Exception as problem:
+        raise Error(
+            "source",
+            f"{name} does not run with a key-value cache: {first_line(problem)}",
+            hint="generation is for decoders, such as hf:llama or hf:gpt2",
+        ) from problem
+    if getattr(result, "logits", None) is None:
+        raise Error(
+            "source",
+            f"{name} returns no logits",
+            hint="take the class with the language-model head (AutoModelForCausalLM)",
+        )
+    for index, layer in enumerate(cache.layers):
+        plain = type(layer) in (DynamicLayer, DynamicSlidingWindowLayer)
+        if not (plain and layer.is_initialized and layer.keys.dim() == 4):
+            raise Error(
+                "source",
+                f"{name} keeps something else than keys and values in layer {index} "
+                f"({type(layer).__name__})",
+                hint="generation takes models whose every layer is attention with its own cache",
+            )
+    if not cache.layers:
+        raise Error("source", f"{name} did not use the cache", hint="take a decoder")
+    return cache.layers
+
+
+def _with_cache(model: PreTrainedModel) -> torch.nn.Module:
+    """The model with the tensors and their names as they are, and another `forward`."""
+    module = copy.copy(model)
+    module.forward = types.MethodType(_forward, module)
+    return module
+
+
+def _forward(
+    self: PreTrainedModel, input_ids: torch.Tensor, cache: dict[str, Any]
+) -> tuple[torch.Tensor, dict[str, Any]]:
+    batch, count = input_ids.shape
+    capacity = cache["keys"][0].shape[2]
+    first = cache["length"].item()
+    # Checks in the program too: a write outside the cache must not happen.
+    torch._check(first >= 0)
+    torch._check(first + count <= capacity)
+    layers = [
+        _Layer(keys, values, cache["length"], first)
+        for keys, values in zip(cache["keys"], cache["values"], strict=True)
+    ]
+    padding = cache["padding"][:, None]
+    options: dict[str, Any] = {"attention_mask": torch.arange(capacity)[None] >= padding}
+    accepted = inspect.signature(type(self).forward).parameters
+    if "position_ids" in accepted:
+        positions = torch.arange(count)[None] + cache["length"] - padding
+        options["position_ids"] = positions.clamp(min=0)
+    if "logits_to_keep" in accepted:
+        options["logits_to_keep"] = 1
+    result = type(self).forward(
+        self,
+        input_ids=input_ids,
+        past_key_values=Cache(layers=layers),
+        use_cache=True,
+        return_dict=True,
+        **options,
+    )
+    return result.logits[:, -1], {
+        "length": cache["length"] + count,
+        "padding": cache["padding"].clone(),
+        "keys": [layer.keys for layer in layers],
+        "values": [layer.values for layer in layers],
+    }
+
+
+class _Layer(StaticLayer):
+    """A layer of a static cache that is replaced where transformers' own is written in place."""
+
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: torch.Tensor, first: int):
+        super().__init__(max_cache_len=keys.shape[2])
+        self.keys, self.values = keys, values
+        self.cumulative_length = length
+        self._first = first
+        self.is_initialized = True
+
+    def update(self, key_states, value_states, *args, **kwargs):
+        """Writes the new states after the `first` positions, and returns the whole tensors."""
+        count = key_states.shape[2]
+        place = {"dim": 2, "start": self._first, "end": self._first + count}
+        self.keys = self.keys.slice_scatter(key_states, **place)
+        self.values = self.values.slice_scatter(value_states, **place)
+        self.cumulative_length = self.cumulative_length + count
+        return self.keys, self.values
+
+
+def _static(tree: Any) -> Any:
+    """`dynamic_shapes` of arguments without a dynamic size."""
+    return torch.utils._pytree.tree_map(lambda _: None, tree)

@@ -1,0 +1,151 @@
+"""`file.pt`, `file.pth`: a TorchScript module saved by `torch.jit.save`.
+
+A file of a traced module holds the shapes and dtypes that it was traced with, and the example
+inputs are random tensors like them. A scripted module's file holds none: the user gives them. Files
+that are not TorchScript (a state dict, a pickled module) are told apart without unpickling objects
+of any class, since unpickling runs code.
+"""
+
+from __future__ import annotations
+
+import collections
+import io
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.serialization import get_unsafe_globals_in_checkpoint
+from torch.utils import _pytree as pytree
+
+from importers.sources.example_inputs import TensorLike, random_tensors
+from importers.sources.source import Source
+from importers.sources.suggest import did_you_mean
+from unmess.core.error import Error, first_line
+
+_SUFFIXES = (".pt", ".pth")
+
+
+def find(path: str) -> Source:
+    """The TorchScript module in the file at `path`.
+
+    Raises:
+        Error: stage `source`; the file is missing, is not TorchScript, is damaged or newer than
+            this PyTorch, or lacks the code of a module.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        folder = file.parent.iterdir() if file.parent.is_dir() else []
+        there = [str(entry) for entry in folder if entry.suffix in _SUFFIXES]
+        raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
+    if not zipfile.is_zipfile(file) or not _has(file, "constants.pkl"):
+        raise _not_torchscript(path, file)
+    try:
+        module = torch.jit.load(file, map_location="cpu")
+    except Exception as problem:
+        raise _unloadable(path, problem) from problem
+    notes = []
+    if getattr(module, "training", False):
+        module.eval()
+        notes.append("saved in training mode, set to evaluation mode")
+    example = _traced_inputs(file)
+    if example is None:
+        problem = _no_example(path, module)
+        return Source(file.stem, module, notes=tuple(notes), without_example=problem)
+    notes.append("example inputs are random, with the shapes and dtypes of the traced ones")
+    return Source(file.stem, module, random_tensors(tuple(example)), notes=tuple(notes))
+
+
+def _has(file: Path, record: str) -> bool:
+    """Whether the archive has a record of that name, below the folder that all records are in."""
+    with zipfile.ZipFile(file) as archive:
+        return any(name.partition("/")[2] == record for name in archive.namelist())
+
+
+def _not_torchscript(path: str, file: Path) -> Error:
+    try:
+        classes = get_unsafe_globals_in_checkpoint(file)
+        content = None if classes else torch.load(file, map_location="meta", weights_only=True)
+    except Exception:
+        return Error(
+            "source",
+            f"{path} is not a PyTorch file, or is damaged",
+            hint="write it again with torch.jit.save, or as .pt2 with torch.export.save",
+        )
+    if classes:
+        return Error(
+            "source",
+            f"{path} is a pickled Python object (of {', '.join(sorted(classes)[:3])}), which could "
+            "run any code when it is read",
+            hint="load it in a factory in a Python file (file.py:name) if you trust it",
+        )
+    tensors = len([leaf for leaf in pytree.tree_leaves(content) if isinstance(leaf, torch.Tensor)])
+    return Error(
+        "source",
+        f"{path} holds {tensors} tensors and no model (a state dict)",
+        hint="build the model in a factory in a Python file (file.py:name) that loads them with "
+        "load_state_dict",
+    )
+
+
+def _unloadable(path: str, problem: Exception) -> Error:
+    text = str(problem)
+    if "maximum supported version" in text:
+        cause = f"{path} was written by a newer PyTorch than this one ({torch.__version__})"
+        hint = "write it with this PyTorch, or an older one"
+    elif "Unknown type name" in text or "Unknown builtin" in text or "object has no" in text:
+        missing = text.split("'")[1] if "'" in text else first_line(problem)
+        cause = f"{path} lacks the code of {missing}"
+        if "Unknown builtin" in text:
+            cause = f"{path} calls an operator that is not there: {first_line(problem)}"
+        hint = "write it again with torch.jit.save; an operator's library must be imported first"
+    else:
+        cause = f"{path} is damaged: {first_line(problem)}"
+        hint = "write it again with torch.jit.save"
+    return Error("source", cause, hint=hint)
+
+
+def _no_example(path: str, module: torch.jit.ScriptModule) -> Error:
+    schema = module.forward.schema if hasattr(module, "forward") else None
+    arguments = [] if schema is None else list(schema.arguments[1:])
+    takes = ", ".join(f"{argument.name}: {argument.type.annotation_str}" for argument in arguments)
+    example = " ".join("--input 1x3x224x224xf32" for _ in arguments[:1])
+    return Error(
+        "source",
+        f"{path} holds no example inputs; its forward takes ({takes})",
+        hint=f"give each, for instance {example}, or unmess.capture({path!r}, args)",
+    )
+
+
+def _traced_inputs(file: Path) -> list[Any] | None:
+    """What a module was traced with: a `TensorLike` for each tensor; None where it is not known."""
+    if not _has(file, "traced_inputs.pkl"):
+        return None
+    with zipfile.ZipFile(file) as archive:
+        name = next(n for n in archive.namelist() if n.endswith("/traced_inputs.pkl"))
+        try:
+            inputs = _Shapes(io.BytesIO(archive.read(name))).load()
+        except (pickle.UnpicklingError, ValueError, EOFError):
+            return None
+    return inputs.get("forward")
+
+
+class _Shapes(pickle.Unpickler):
+    """Reads tensors as their shapes and dtypes; refuses everything else that is not plain data."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
+            return lambda dtype, _offset, shape, *_: TensorLike(tuple(shape), dtype)
+        if (module, name) == ("torch.jit._pickle", "restore_type_tag"):
+            return lambda value, _tag: value
+        if (module, name) == ("collections", "OrderedDict"):
+            return collections.OrderedDict
+        storage = getattr(torch, name, None) if module == "torch" else None
+        if isinstance(storage, type) and hasattr(storage, "dtype"):
+            return storage
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+    def persistent_load(self, key: tuple) -> torch.dtype:
+        _, storage, *_ = key
+        return storage.dtype
