@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch.serialization import get_unsafe_globals_in_checkpoint
+from torch.storage import _dtype_to_storage_type_map
 from torch.utils import _pytree as pytree
 
 from importers.sources.example_inputs import TensorLike, random_tensors
@@ -24,6 +25,8 @@ from importers.sources.source import Source
 from importers.sources.suggest import did_you_mean
 from unmess.core.error import Error, first_line
 
+# `FloatStorage` and so on, as pickles of tensors name them.
+_STORAGE_DTYPES = {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}
 _SUFFIXES = (".pt", ".pth")
 
 
@@ -141,11 +144,10 @@ class _Shapes(pickle.Unpickler):
             return lambda value, _tag: value
         if (module, name) == ("collections", "OrderedDict"):
             return collections.OrderedDict
-        storage = getattr(torch, name, None) if module == "torch" else None
-        if isinstance(storage, type) and hasattr(storage, "dtype"):
-            return storage
+        if module == "torch" and name in _STORAGE_DTYPES:
+            return _STORAGE_DTYPES[name]
         raise pickle.UnpicklingError(f"{module}.{name}")
 
     def persistent_load(self, key: tuple) -> torch.dtype:
-        _, storage, *_ = key
-        return storage.dtype
+        _, dtype, *_ = key
+        return dtype

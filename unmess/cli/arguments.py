@@ -24,6 +24,14 @@ dynamic = click.option(
     "a parameter's name or position, * for all tensors; sizes of one NAME are equal, and 32*NAME "
     "is a multiple.",
 )
+inputs = click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="INPUT",
+    help="An example argument in place of the model's own, once for each: 1x3x224x224xf32 (a "
+    "random tensor), 3, 0.5, true, none, file.npy, or NAME=INPUT for a keyword.",
+)
 
 
 def check_dynamic(texts: tuple[str, ...]) -> None:

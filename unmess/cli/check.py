@@ -25,6 +25,7 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
     metavar="RUNNER[,RUNNER...]",
     help=f"Where to run; may be repeated. Default: {','.join(RUNNERS)}.",
 )
+@arguments.inputs
 @arguments.dynamic
 @arguments.strategy
 @click.option(
@@ -38,6 +39,7 @@ def check(
     session: Session,
     models: tuple[str, ...],
     runners: tuple[str, ...],
+    inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
     timeout: float | None,
@@ -60,6 +62,7 @@ def check(
         with session.progress.showing():
             options = Options(
                 strategy=strategy,
+                inputs=inputs,
                 dynamic=dynamic,
                 timeout=timeout,
                 verbose=session.verbose,

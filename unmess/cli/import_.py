@@ -39,6 +39,7 @@ _STDOUT = "-"
     help="external: arguments of the entry function; inline: literals in full; "
     "elide: literals without their data.",
 )
+@arguments.inputs
 @arguments.dynamic
 @arguments.strategy
 @click.option("--locations", is_flag=True, help="Print source locations.")
@@ -49,6 +50,7 @@ def import_(
     to: str,
     output: str | None,
     weights: str,
+    inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
     locations: bool,
@@ -64,8 +66,12 @@ def import_(
     start = time.perf_counter()
     with session.working(model):
         import unmess
+        from importers.sources.example_inputs import parse_inputs
 
-        program = unmess.capture(model, dynamic_shapes=dynamic or None, strategy=strategy)
+        args, kwargs = parse_inputs(inputs)
+        program = unmess.capture(
+            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
+        )
         module = unmess.lower(program, to=to, weights=weights)
     if file is not None:
         module.save(file, locations=locations)

@@ -27,6 +27,7 @@ from unmess.core.names import RUNNERS, check_runner
     metavar="RUNNER",
     help=f"One of {', '.join(RUNNERS)}.",
 )
+@arguments.inputs
 @arguments.dynamic
 @arguments.strategy
 @click.option(
@@ -43,6 +44,7 @@ def run(
     session: Session,
     model: str,
     runner: str,
+    inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
     repeat: int,
@@ -58,9 +60,13 @@ def run(
         import torch
 
         import unmess
+        from importers.sources.example_inputs import parse_inputs
         from unmess.core.progress import enter_stage
 
-        program = unmess.capture(model, dynamic_shapes=dynamic or None, strategy=strategy)
+        args, kwargs = parse_inputs(inputs)
+        program = unmess.capture(
+            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
+        )
         executable = unmess.load(program, on=runner)
         enter_stage("run")
         result = executable(*program.args, **program.kwargs)

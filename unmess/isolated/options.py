@@ -20,6 +20,7 @@ class Options:
 
     Attributes:
         strategy: of the capture.
+        inputs: example arguments in place of the model's own, as `--input` takes them.
         dynamic: what is dynamic, as `--dynamic` takes it.
         timeout: seconds for one runner, counted from the end of the one before it; for the first,
             the start of the process and the capture are included. None: no limit.
@@ -29,6 +30,7 @@ class Options:
     """
 
     strategy: str = "auto"
+    inputs: tuple[str, ...] = ()
     dynamic: tuple[str, ...] = ()
     timeout: float | None = None
     verbose: bool = False

@@ -129,9 +129,13 @@ class _Work:
 
     def _capture(self) -> Program:
         import unmess
+        from importers.sources.example_inputs import parse_inputs
 
+        args, kwargs = parse_inputs(self._options.inputs)
         return unmess.capture(
             self._model,
+            args,
+            kwargs,
             dynamic_shapes=self._options.dynamic or None,
             strategy=self._options.strategy,
         )
