@@ -1,0 +1,151 @@
+"""One import, many sizes: dynamic programs on both runners beside eager PyTorch."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch.utils import _pytree as pytree
+
+import unmess
+from importers.sources import find_source
+
+RUNNERS = ("reference", "iree-cpu")
+
+
+@pytest.fixture(scope="module")
+def program():
+    """A program by the arguments of `unmess.capture`, captured once for all runners."""
+    programs = {}
+
+    def get(name, make):
+        if name not in programs:
+            programs[name] = make()
+        return programs[name]
+
+    return get
+
+
+def assert_matches(model, run, *args, **kwargs):
+    with torch.no_grad():
+        expected = model(*args, **kwargs)
+    torch.testing.assert_close(
+        pytree.tree_leaves(run(*args, **kwargs)),
+        pytree.tree_leaves(expected),
+        atol=2e-5,
+        rtol=1e-4,
+    )
+
+
+def resnet():
+    source = find_source("torchvision:resnet18")
+    image = torch.randn(1, 3, 64, 64)
+    return unmess.capture(source.model, (image,), dynamic_shapes=["x.0=batch:1..8"])
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_resnet_at_several_batch_sizes(program, runner):
+    found = program("resnet", resnet)
+    run = unmess.load(found, on=runner)
+    for batch in (1, 3, 8):
+        assert_matches(found.eager, run, torch.randn(batch, 3, 64, 64))
+    with pytest.raises(unmess.Error, match=r"x.shape\[0\] is 9, expected 1 to 8"):
+        run(torch.randn(9, 3, 64, 64))
+
+
+def text(batch, length):
+    ids = torch.randint(64, 440, (batch, length))
+    mask = torch.ones_like(ids)
+    mask[1:, length // 2 :] = 0
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+@pytest.mark.parametrize("model", ["bert", "llama"])
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_transformer_at_several_batch_sizes_and_lengths(program, model, runner):
+    declared = ["*.0=batch", "*.1=length"]
+    found = program(model, lambda: unmess.capture(f"hf:{model}", dynamic_shapes=declared))
+    run = unmess.load(found, on=runner)
+    for batch, length in ((1, 5), (3, 7), (2, 16), (4, 33), (2, 1)):
+        assert_matches(found.eager, run, **text(batch, length))
+    call = text(2, 6) | {"attention_mask": torch.ones(2, 7, dtype=torch.int64)}
+    with pytest.raises(unmess.Error, match="they must be equal") as caught:
+        run(**call)
+    assert caught.value.stage == "run"
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = torch.nn.MultiheadAttention(16, 4, batch_first=True)
+
+    def forward(self, x):
+        return self.attention(x, x, x, need_weights=True)
+
+
+def attention():
+    torch.manual_seed(0)
+    shapes = ["x.0=batch", "x.1=length"]
+    return unmess.capture(Attention().eval(), (torch.randn(2, 5, 16),), dynamic_shapes=shapes)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_attention_with_two_dynamic_dimensions(program, runner):
+    """llvm/torch-mlir issue 4743: NaN or 1e30 without the repair of symbolic views."""
+    report = unmess.check(program("attention", attention), on=runner, calls=1)
+    assert report.ok, report.error
+    assert [check.sizes for check in report.sizes] == [
+        {"batch": 3, "length": 6},
+        {"batch": 1, "length": 2},
+    ]
+    assert all(check.ok for check in report.sizes)
+
+
+def patches(image):
+    """Pixels of 4x4 patches side by side, as vision transformers take them."""
+    batch, channels, height, width = image.shape
+    rows, columns = height // 4, width // 4
+    tiles = image.reshape(batch, channels, rows, 4, columns, 4).permute(0, 2, 4, 1, 3, 5)
+    return tiles.reshape(batch, rows * columns, channels * 16), tiles.flatten(0, 2)
+
+
+def windows(image):
+    return torch.nn.functional.pixel_unshuffle(image, 2), torch.nn.functional.pixel_shuffle(
+        image.repeat(1, 4, 1, 1), 2
+    )
+
+
+@pytest.mark.parametrize("function", [patches, windows])
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_sizes_that_are_multiples(program, function, runner):
+    shapes = ["image.0=batch,image.2=4*rows,image.3=4*columns"]
+    make = torch.randn(2, 3, 8, 12)
+    found = program(function, lambda: unmess.capture(function, (make,), dynamic_shapes=shapes))
+    run = unmess.load(found, on=runner)
+    for shape in ((1, 3, 16, 8), (3, 3, 12, 20)):
+        assert_matches(function, run, torch.randn(shape))
+    with pytest.raises(unmess.Error, match=r"image.shape\[2\] is 10, expected 4\*rows"):
+        run(torch.randn(2, 3, 10, 12))
+
+
+def test_dynamic_sizes_are_question_marks_in_linalg(program):
+    module = unmess.lower(program("attention", attention), to="linalg")
+    entry = next(line for line in str(module).splitlines() if "func.func @main" in line)
+    assert "%x: tensor<?x?x16xf32>" in entry
+    assert "-> (tensor<?x?x16xf32>, tensor<?x?x?xf32>)" in entry
+
+
+def test_command_line(tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text("import torch\ndef model():\n    return torch.nn.ReLU(), (torch.ones(1, 3),)\n")
+    command = [sys.executable, "-m", "unmess", "check", f"{file}:model", "--on", "reference"]
+    command += ["--dynamic", "input.0=rows:1..8,input.1=columns", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (row,) = json.loads(done.stdout)
+    assert done.returncode == 0 and row["ok"]
+    assert [check["sizes"] for check in row["sizes"]] == [
+        {"rows": 3, "columns": 4},
+        {"rows": 1, "columns": 2},
+    ]
+    assert any("enlarged" in note for note in row["notes"])
