@@ -4,9 +4,11 @@
 - A folder is a model as `save_pretrained` writes it: `config.json`, weights, and the tokenizer or
   processor where there is one.
 - A name with a slash that is no folder is looked up on the hub (and in its cache).
+- Any of them with `#generate` behind it is a decoder with its key-value cache, as two entry points,
+  `prefill` and `decode`.
 
-Decoders are called without a key-value cache. Every model gets its inputs by keyword, and returns
-its own `ModelOutput`.
+Other decoders are called without a key-value cache. Every model gets its inputs by keyword, and
+returns its own `ModelOutput`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,13 @@ def find(name: str) -> Source:
     """
     from importers.sources.huggingface.pretrained import find_pretrained
 
+    base, mark, form = name.partition("#")
+    if mark and not Path(name).expanduser().exists():
+        if form != "generate":
+            raise Error("source", f"unknown form #{form}", hint=f"hf:{base}#generate is one")
+        from importers.sources.huggingface.generation import with_cache
+
+        return with_cache(find(base))
     types = model_types()
     if name in types:
         from importers.sources.huggingface.tiny import find_tiny

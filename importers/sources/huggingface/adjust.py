@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+# The note on a decoder that is called without its cache.
+WITHOUT_CACHE = "use_cache is off: no key-value cache in the result"
+
 
 def adjust(model: Any) -> tuple[str, ...]:
     """Puts a model in its exportable form; notes on how it differs from what transformers gives."""
@@ -12,7 +15,7 @@ def adjust(model: Any) -> tuple[str, ...]:
     # The configuration of an encoder has `use_cache` too, without effect.
     decodes = getattr(config, "is_decoder", True) or config.is_encoder_decoder
     if hasattr(config, "use_cache") and decodes:
-        notes.append("use_cache is off: no key-value cache in the result")
+        notes.append(WITHOUT_CACHE)
     if "grouped_mm" in model.get_experts_implementation().values():
         # The default sorts tokens by expert, which costs a tiny example more than it saves.
         model.set_experts_implementation("batched_mm")

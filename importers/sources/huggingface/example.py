@@ -51,6 +51,9 @@ def examples(model: Any) -> Iterator[Callable[[], dict[str, Any]]]:
     senses = list(_senses(model, names))
     if not senses:
         yield partial(_text, model, names)
+        for count in _codebooks(model.config):
+            yield partial(_text, model, names, (text.BATCH, text.LENGTH, count))
+            yield partial(_text, model, names, (text.BATCH * count, text.LENGTH))
         return
     tokens = "input_ids" in names
     # With places to fill in its text, one example is enough to get right.
@@ -109,10 +112,31 @@ def _renamed(name: str, call: dict[str, Any]) -> dict[str, Any]:
     return {name if key == usual else key: value for key, value in call.items()}
 
 
-def _text(model: Any, names: Any) -> dict[str, Any]:
+def _codebooks(config: Any) -> Iterator[int]:
+    """How many tokens a step has, where sound is written in several codes at once."""
+    for name in ("num_codebooks", "num_channels"):
+        count = first(config, name)
+        if isinstance(count, int) and count > 1:
+            yield count
+            yield count + 1  # text goes with them
+
+
+def _text(model: Any, names: Any, shape: tuple[int, ...] | None = None) -> dict[str, Any]:
+    """A call with text.
+
+    Args:
+        shape: of the ids; of those of the decoder, where there is one.
+    """
     call: dict[str, Any] = {}
     ids = text.token_ids(text.vocabulary_of(model))
     mask = text.padding_mask(ids)
+    if shape is not None:
+        vocabulary = first(model.config, "codebook_size", default=text.SMALL_VOCABULARY)
+        codes = text.token_ids(min(vocabulary, text.SMALL_VOCABULARY), *shape)
+        if "decoder_input_ids" in names:
+            return {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": codes}
+        ids = codes
+        mask = torch.ones(text.BATCH, text.LENGTH, dtype=torch.int64)
     for name, value in (("input_ids", ids), ("attention_mask", mask)):
         if name in names:
             call[name] = value

@@ -16,9 +16,14 @@ BATCH, LENGTH, PADDING = 2, 16, 4
 SMALL_VOCABULARY = 256
 
 
-def token_ids(vocabulary: int, batch: int = BATCH, length: int = LENGTH) -> torch.Tensor:
-    """Random ids, int64 of (batch, length). Ids at either end of a vocabulary are often special."""
-    return torch.randint(vocabulary // 8, max(vocabulary * 7 // 8, 1), (batch, length))
+def token_ids(
+    vocabulary: int, batch: int = BATCH, length: int = LENGTH, *codes: int
+) -> torch.Tensor:
+    """Random ids, int64 of (batch, length, *codes).
+
+    Ids at either end of a vocabulary are often special.
+    """
+    return torch.randint(vocabulary // 8, max(vocabulary * 7 // 8, 1), (batch, length, *codes))
 
 
 def padding_mask(ids: torch.Tensor) -> torch.Tensor:

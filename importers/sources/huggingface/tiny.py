@@ -16,7 +16,7 @@ from importers.sources.source import Source
 from unmess.core.error import Error, first_line
 
 # What a network from a tiny configuration has at most; one above it would be no example.
-_MOST = 60_000_000
+_MOST = 100_000_000
 
 
 def find_tiny(model_type: str) -> Source:

@@ -63,6 +63,8 @@ _IMAGES = {
     "image_size": IMAGE,
     "patch_size": 8,
     "mm_tokens_per_image": 16,
+    # of a spectrogram
+    "max_length": 128,
 }
 _WIDTHS = {
     "hidden_size": 64,
@@ -146,6 +148,7 @@ _ALSO_NONE = ("head_dim", "vocab_size", "num_experts_per_tok")
 _AT_MOST_DEFAULT = (
     "patch_size",
     "image_size",
+    "max_length",
     "window_size",
     "rotary_dim",
     "num_experts_per_tok",
@@ -184,6 +187,8 @@ def tiny_config(config_class: type[PreTrainedConfig], level: Level = LEVELS[0]) 
     config = config_class(**values)
     for part in parts(config):
         _set_sections(part)
+        if level.agree and getattr(part, "layer_types", ()) is None:
+            part.layer_types = ["full_attention"] * part.num_hidden_layers
     return config
 
 
@@ -218,8 +223,8 @@ def _overrides(
         # Stages come with lists of a size for each.
         if name not in defaults or name == "num_stages":
             continue
-        # There it counts pixels, of which a patch has several.
-        if name == "window_size" and "spatial_merge_size" in defaults:
+        # There it counts pixels, of which a patch has several, or is divided further.
+        if name == "window_size" and {"spatial_merge_size", "downsample_rate"} & defaults.keys():
             continue
         default = defaults[name]
         if _is_size(default):
@@ -307,6 +312,10 @@ def _agree(
         wide = name.endswith(_WIDTH_NAMES) and _is_size(default)
         if wide and name not in values and (default in widths or name in _OTHERS_WIDTHS):
             values[name] = width
+        elif default is None and name in _EXPERTS:
+            values[name] = _EXPERTS[name]
+        elif default is None and name in ("pad_token_id", "mask_token_id"):
+            values[name] = _token(name, -1)
     for name, spec in config_class.sub_configs_defaults.items():
         if isinstance(values.get(name), dict) and (part := _part(spec, defaults.get(name))):
             for key, value in part[1].items():
