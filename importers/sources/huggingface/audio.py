@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import torch
@@ -36,13 +37,18 @@ def waveforms(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
     bins = first(config, *_BINS, kind="audio", default=80)
     yield {"input_values": torch.randn(batch, steps, bins)}
     yield {"input_values": torch.randn(batch, channels, _SAMPLES * 4)}
+    width = first(config, "hidden_size", default=64)
+    call = {"input_values": torch.randn(batch, _STEPS, width)}
+    if "decoder_input_values" in names:
+        call["decoder_input_values"] = torch.randn(batch, _STEPS, width)
+    yield call
 
 
 def spectrograms(
     config: Any, names: Any, batch: int, name: str = "input_features"
 ) -> Iterator[dict[str, Any]]:
     """Ways to give a model sound as frequency bins over time, under `name`."""
-    bins = first(config, *_BINS, kind="audio", default=80)
+    widths = [first(config, bins, kind="audio") for bins in _BINS]
     positions = first(config, "max_source_positions", kind="audio")
     lengths = [_STEPS]
     if isinstance(positions, int):
@@ -50,7 +56,7 @@ def spectrograms(
         lengths = [2 * positions, _STEPS, 4 * positions]
     if isinstance(window := first(config, "n_window", kind="audio"), int):
         lengths.insert(0, 4 * window)
-    for steps in lengths:
+    for steps, bins in product(lengths, dict.fromkeys(filter(None, (*widths, 80)))):
         for shape in ((batch, bins, steps), (batch, steps, bins)):
             call = {name: torch.randn(shape)}
             if "input_features_mask" in names:

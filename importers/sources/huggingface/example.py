@@ -96,13 +96,15 @@ def _senses(model: Any, names: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _combined(model: Any, names: Any, senses: Any, batch: int) -> Iterator[dict[str, Any]]:
-    """All ways to give the first sense, each with the first way to give the others."""
+    """All ways to give the first sense, with the first way to give the others, and alone."""
     (name, maker), *others = senses
     rest: dict[str, Any] = {}
     for other, other_maker in others:
         rest |= _renamed(other, next(other_maker(model.config, names, batch)))
     for call in maker(model.config, names, batch):
         yield _renamed(name, call) | rest
+        if rest:
+            yield _renamed(name, call)
 
 
 def _renamed(name: str, call: dict[str, Any]) -> dict[str, Any]:
@@ -166,6 +168,12 @@ def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict
             places = torch.full((batch, count // batch), token)
             ids = torch.cat([ids[:, :4], places, ids[:, 4:]], dim=1)
             kinds = torch.cat([kinds[:, :4], torch.full_like(places, kind), kinds[:, 4:]], dim=1)
+    if "image_embeds_position_mask" in names:
+        count = first(model.config, "latent_query_num", default=64)
+        places = torch.zeros(batch, count, dtype=torch.int64)
+        ids = torch.cat([ids[:, :4], places, ids[:, 4:]], dim=1)
+        kinds = torch.cat([kinds[:, :4], torch.ones_like(places), kinds[:, 4:]], dim=1)
+        call = call | {"image_embeds_position_mask": kinds}
     mask = torch.ones_like(ids) if bool(kinds.any()) else text.padding_mask(ids)
     whole = {"input_ids": ids, **call}
     if "attention_mask" in names:
@@ -209,7 +217,9 @@ def _required(names: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 def _count(model: Any, method: str, call: dict[str, Any]) -> int:
     """How many features a model makes of images or sound; 0 where it says nothing about it."""
-    features = getattr(model, method, None)
+    # The outermost part that has it; a decoder's encoder may be the one that sees.
+    owners = (part for part in model.modules() if hasattr(part, method))
+    features = getattr(next(owners, None), method, None)
     if features is None:
         return 0
     accepted = inspect.signature(features).parameters
@@ -219,6 +229,9 @@ def _count(model: Any, method: str, call: dict[str, Any]) -> int:
     given |= _required(accepted, given)
     with torch.no_grad():
         result = features(**given)
-    result = getattr(result, "pooler_output", result)
+    for name in ("pooler_output", "last_hidden_state"):
+        if getattr(result, name, None) is not None:
+            result = getattr(result, name)
+            break
     leaves = torch.utils._pytree.tree_leaves(result)
     return sum(leaf.numel() // leaf.shape[-1] for leaf in leaves if torch.is_tensor(leaf))

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from importers.sources.huggingface.parts import first
+
 SENTENCES = (
     "A man is playing a guitar on a street corner.",
     "Somebody makes music outdoors.",
@@ -44,7 +46,8 @@ def vocabulary_of(model: Any) -> int:
     try:
         return model.get_input_embeddings().num_embeddings
     except (AttributeError, NotImplementedError):
-        return model.config.get_text_config().vocab_size
+        names = ("vocab_size", "input_vocab_size", "audio_vocab_size")
+        return first(model.config, *names, default=SMALL_VOCABULARY)
 
 
 def decoder_start(model: Any) -> int:

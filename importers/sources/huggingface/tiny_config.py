@@ -38,6 +38,7 @@ _DEPTHS = {
     "decoder_layers": 2,
     "n_layers": 2,
     "depth": 2,
+    "num_self_attends_per_block": 2,
     "num_queries": 16,
     "first_k_dense_replace": 1,
     "num_kv_shared_layers": 0,
@@ -167,9 +168,11 @@ _OTHERS_WIDTHS = (
     "encoder_hidden_size",
     "decoder_hidden_size",
     "text_dim",
+    "output_dim",
 )
 # Tokens that hold the place of features. Some models have none by default, and do without.
 _PLACEHOLDERS = ("image_token_id", "image_token_index", "video_token_id", "audio_token_id")
+_HANDED_OUT = {"out_indices", "out_features", "_out_indices", "_out_features"}
 _LAYER_INDICES = ("vision_feature_layer", "vision_feature_layers")
 # Grouped-query attention keeps two groups, multi-head attention its equal counts.
 _KEY_VALUE_HEADS = ("num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num")
@@ -189,15 +192,21 @@ def tiny_config(config_class: type[PreTrainedConfig], level: Level = LEVELS[0]) 
         _set_sections(part)
         if level.agree and getattr(part, "layer_types", ()) is None:
             part.layer_types = ["full_attention"] * part.num_hidden_layers
+        if level.agree and getattr(part, "mlp_layer_types", ()) is None:
+            part.mlp_layer_types = ["dense", "sparse"] * part.num_hidden_layers
     return config
 
 
 def _set_sections(config: PreTrainedConfig) -> None:
     """Sections of rotary embeddings for time, height and width, which fit a head exactly."""
     rotary = getattr(config, "rope_parameters", None)
-    head = getattr(config, "head_dim", None)
-    if head is None and _is_size(getattr(config, "num_attention_heads", None)):
-        head = config.hidden_size // config.num_attention_heads
+    # As it is kept: one that may differ by layer is no attribute.
+    known = vars(config)
+    head, width, heads = (
+        known.get(name) for name in ("head_dim", "hidden_size", "num_attention_heads")
+    )
+    if head is None and _is_size(width) and _is_size(heads):
+        head = width // heads
     if isinstance(rotary, dict) and "rope_type" in rotary and _is_size(head):
         pairs = int(head * rotary.get("partial_rotary_factor", 1.0)) // 2
         side = pairs * 3 // 8
@@ -227,7 +236,14 @@ def _overrides(
         if name == "window_size" and {"spatial_merge_size", "downsample_rate"} & defaults.keys():
             continue
         default = defaults[name]
-        if _is_size(default):
+        # Stages and layers that a part hands out are counted from its own depth; the first width
+        # of stages is divided among as many heads.
+        if shared in _DEPTHS and _HANDED_OUT & defaults.keys() & (given or {}).keys():
+            continue
+        if name == "embed_dim" and "depths" in defaults:
+            continue
+        # Zero stands for none.
+        if _is_size(default) and default:
             values.setdefault(name, min(size, default) if shared in _AT_MOST_DEFAULT else size)
         elif default is None and shared in _ALSO_NONE:
             values.setdefault(name, size)
@@ -247,7 +263,13 @@ def _overrides(
     for name, default in defaults.items():
         if name in _PLACEHOLDERS and default is None and "vocab_size" in sizes:
             values[name] = _token(name, -1)
-        elif name == "image_grid_pinpoints" and default and "image_size" in sizes:
+        elif name == "intermediate_layers_indices" and default and "num_hidden_layers" in sizes:
+            values[name] = [0] * len(default)
+        elif name == "cross_attention_layers" and default and "num_hidden_layers" in sizes:
+            values[name] = [1]
+        elif name == "vocabulary_map" and default is None:
+            values[name] = {"<image>": _token("image_token_id", -1)}
+        elif name == "image_grid_pinpoints" and "image_size" in sizes:
             values[name] = [[sizes["image_size"]] * 2]
         elif name in _LAYER_INDICES and default is not None and "num_hidden_layers" in sizes:
             # Layers whose results are used: the last, as often as there were some.
@@ -314,13 +336,21 @@ def _agree(
             values[name] = width
         elif default is None and name in _EXPERTS:
             values[name] = _EXPERTS[name]
-        elif default is None and name in ("pad_token_id", "mask_token_id"):
+        elif default is None and name == "mask_token_id":
             values[name] = _token(name, -1)
+        elif default is None and name == "pad_token_id":
+            values[name] = 0
+        elif default is None and name == "sliding_window":
+            values[name] = _WIDTHS[name]
     for name, spec in config_class.sub_configs_defaults.items():
         if isinstance(values.get(name), dict) and (part := _part(spec, defaults.get(name))):
             for key, value in part[1].items():
                 if key.endswith(_WIDTH_NAMES) and value in widths:
                     values[name][key] = width
+            _agree(part[0], values[name], widths, width)
+        elif spec.optional and name not in values and (part := _part(spec, None)):
+            # Published models have what is optional.
+            values[name] = {**part[1], **_overrides(part[0], _TINY, part[1])}
             _agree(part[0], values[name], widths, width)
 
 

@@ -48,6 +48,9 @@ def pixels(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
     layouts = [(batch, *image), (batch, 1, *image), (batch, 2, *image), (batch, 1, 1, *image)]
     if isinstance(frames, int):
         layouts.insert(0, (batch, min(frames, 16), *image))
+    size = _patch(config)
+    rows = (height // size) * (width // size)
+    layouts.append((batch, rows, channels * size**2))
     for layout in layouts:
         call = {"pixel_values": torch.randn(layout)}
         if "image_sizes" in names:
@@ -87,7 +90,8 @@ def _patch(config: Any) -> int:
 
 def _patches_with_grid(config: Any, names: Any, channels: int) -> dict[str, Any]:
     """One image as a list of patches, with the shape of the grid they come from."""
-    frames = first(config, "temporal_patch_size", kind="vision", default=1)
+    names_of_frames = ("temporal_patch_size", "patch_size_t", "patch_temporal")
+    frames = first(config, *names_of_frames, kind="vision", default=1)
     patches = torch.randn(_GRID * _GRID, channels * frames * _patch(config) ** 2)
     grid = torch.tensor([[1, _GRID, _GRID]])
     call: dict[str, Any] = {}
