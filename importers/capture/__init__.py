@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,9 +16,10 @@ from importers.capture.methods import is_method_of_module, method_as_module
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
 from importers.capture.torchscript import as_module, example_of, is_torchscript
+from importers.detection import PADDING, fixed_size
 from importers.repairs import apply_repairs
 from unmess.core.error import Error
-from unmess.core.program import Program
+from unmess.core.program import Note, Program
 
 
 def capture(
@@ -35,6 +37,7 @@ def capture(
         Error: stage `usage` or `capture`.
     """
     start = time.perf_counter()
+    restore = None
     if is_method_of_module(model):
         model = method_as_module(model)
     if isinstance(model, torch.export.ExportedProgram):
@@ -54,9 +57,10 @@ def capture(
             module = as_module(model)
             if not args and not kwargs:
                 args = example_of(model) or ()
-        exported, attempts, declared = strategies.export(
-            module, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, strategy
-        )
+        with fixed_size(module) as restore:
+            exported, attempts, declared = strategies.export(
+                module, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, strategy
+            )
         eager = model
     else:
         raise Error(
@@ -71,6 +75,7 @@ def capture(
     signature, relations = with_relations(
         read_signature(exported, eager, weights), original, declared.axes
     )
+    signature = replace(signature, restore=restore)
     fixed = check_dynamic(signature, declared)
     program = Program(
         name=name or _name(model),
@@ -85,6 +90,7 @@ def capture(
     )
     program.notes = (
         *capture_notes(model, program),
+        *((Note("bounded", PADDING),) if restore else ()),
         *declared.notes,
         *relations,
         *fixed,

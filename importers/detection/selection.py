@@ -1,7 +1,7 @@
 """The largest of many values, in an amount of work that does not grow with its square.
 
-The sort that torch-mlir's `tm_tensor` and IREE have is a bubble sort: the 600,000 scores of one
-level of RetinaNet would take hours. Here only what is selected is sorted.
+The sort that torch-mlir's `tm_tensor` and IREE have compares each value with each: the 600,000
+scores of one level of RetinaNet would take hours. Here only what is selected is sorted.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ def top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The `count` largest of each row, in descending order; equal ones in the order of their index.
 
     Args:
-        values: f32 `[..., n]`, n at least `count`, without NaN.
+        values: f32 `[..., n]`, n at least `count`, finite.
 
     Returns:
         Values f32 and indices i64, both `[..., count]`.
     """
     if values.shape[-1] <= max(_SMALL, count):
-        order = descending(values)[..., :count]
+        order = _descending(values)[..., :count]
         return values.gather(-1, order), order
     chosen = _positions(_largest(values, count), count)
     picked = values.gather(-1, chosen)
-    order = descending(picked)
+    order = _descending(picked)
     return picked.gather(-1, order), chosen.gather(-1, order)
 
 
-def descending(values: torch.Tensor) -> torch.Tensor:
+def _descending(values: torch.Tensor) -> torch.Tensor:
     """Indices i64 `[..., n]` that put each row in descending order; equal values keep theirs."""
     mine, other = values.unsqueeze(-1), values.unsqueeze(-2)
     place = torch.arange(values.shape[-1])

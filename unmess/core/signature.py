@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,6 +110,8 @@ class Signature:
     IR's results in order. `outputs` are the leaves of `out_spec`: an index into `results`, or a
     `Constant`. `parameter_names` are the positional parameters of the model's `forward`, where
     known, so that a call may name what the capture passed by position, and the other way round.
+    `restore` makes the model's own result of that of `out_spec`, where the capture needed another
+    form.
     """
 
     in_spec: pytree.TreeSpec
@@ -119,6 +121,7 @@ class Signature:
     out_spec: pytree.TreeSpec
     outputs: tuple[int | Constant, ...]
     parameter_names: tuple[str, ...] | None = None
+    restore: Callable[[Any], Any] | None = None
     guards: tuple[SizeExpression, ...] = ()
 
     def of_kind(self, kind: str) -> list[Argument]:
@@ -233,7 +236,8 @@ class Signature:
         leaves = [
             leaf.value if isinstance(leaf, Constant) else results[leaf] for leaf in self.outputs
         ]
-        return pytree.tree_unflatten(leaves, self.out_spec)
+        result = pytree.tree_unflatten(leaves, self.out_spec)
+        return result if self.restore is None else self.restore(result)
 
     def _arrange(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The call in the form that was captured: same positional count, same keyword order."""

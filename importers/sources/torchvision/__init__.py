@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import warnings
 from pathlib import Path
@@ -13,6 +12,8 @@ import torch
 from importers.sources.random_weights import SEED, enliven, seeded
 from importers.sources.source import Source
 from importers.sources.suggest import did_you_mean
+from importers.sources.torchvision import detection
+from importers.sources.torchvision.weights import cached, file_of, folder, load_file
 from unmess.core.error import Error, first_line
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 # Frames of an example clip: what the published weights of MViT and Swin3D were trained on, and
 # enough for the temporal pooling of the others.
 _FRAMES = 16
-# Segmentation and detection networks take any size; this one keeps an example cheap.
+# Segmentation networks take any size; this one keeps an example cheap.
 _ANY_SIZE = 224
 # The optical flow networks want multiples of 8 of at least 128.
 _FLOW_SIZE = (128, 128)
@@ -46,93 +47,76 @@ def task(name: str) -> str:
     return parts[0] if len(parts) > 1 else "classification"
 
 
-def find(name: str) -> Source:
-    """The model called `name`, in evaluation mode, with one example.
+def find(text: str) -> Source:
+    """The model called `NAME`, in evaluation mode, with one example; or `NAME@FILE`.
 
-    The weights are published ones where their file is in torch.hub's cache folder
-    (`TORCH_HOME/hub/checkpoints`), else random ones from a fixed seed; a note says which.
+    The weights are those of the file (a state dict), else published ones where their file is in
+    torch.hub's cache folder (`TORCH_HOME/hub/checkpoints`), else random ones from a fixed seed; a
+    note says which.
 
     Raises:
-        Error: stage `source`, for an unknown name or a damaged weight file.
+        Error: stage `source`, for an unknown name, a file that does not fit or a damaged one.
     """
-    from torchvision import models
-
+    name, _, path = text.partition("@")
     if name not in names():
         listed = "`unmess models` lists them"
         raise Error(
             "source", f"torchvision has no model {name!r}", hint=did_you_mean(name, names(), listed)
         )
-    weights = _cached(name)
+    weights = None if path else cached(name)
+    is_random = weights is None and not path
+    with seeded(), warnings.catch_warnings():
+        # GoogLeNet and Inception announce a change of their default initialisation.
+        warnings.filterwarnings("ignore", category=FutureWarning, module="torchvision")
+        model = _build(name, weights, own=not is_random)
+        args = _example(name, weights)
+        if is_random:
+            changed = _enliven(name, model, args)
+    if is_random:
+        note = f"random weights (seed {SEED}; {changed}): no published ones in {folder()}"
+    elif path:
+        load_file(model, name, Path(path))
+        note = f"weights from {path}"
+    else:
+        note = f"weights {weights} from {file_of(weights)}"
+    return Source(name, model, args, notes=(note,))
+
+
+def _build(name: str, weights: Weights | None, *, own: bool) -> torch.nn.Module:
+    """With `own`, the weights that the model will have are not random ones."""
+    from torchvision import models
+
     options: dict[str, Any] = {"weights": weights}
     parameters = inspect.signature(models.get_model_builder(name)).parameters
     if "weights_backbone" in parameters:
         options["weights_backbone"] = None  # the default downloads them
-    with seeded(), warnings.catch_warnings():
-        # GoogLeNet and Inception announce a change of their default initialisation.
-        warnings.filterwarnings("ignore", category=FutureWarning, module="torchvision")
-        try:
-            model = models.get_model(name, **options).eval()
-        except Exception as problem:
-            raise Error(
-                "source",
-                f"torchvision does not build {name}: {first_line(problem)}",
-                hint=None if weights is None else f"delete {_file(weights)}",
-            ) from problem
-        args = _example(name, weights)
-        if weights is None:
-            # Detection networks take lists of images, and freeze their batch norms.
-            batch = [torch.randn(2, *arg.shape[1:]) for arg in args if torch.is_tensor(arg)]
-            changed = enliven(model, *batch)
-    if weights is None:
-        note = f"random weights (seed {SEED}; {changed}): no published ones in {_folder()}"
-    else:
-        note = f"weights {weights} from {_file(weights)}"
-    return Source(name, model, args, notes=(note,))
+    if task(name) == "detection" and not own:
+        options |= detection.options(name)
+    try:
+        return models.get_model(name, **options).eval()
+    except Exception as problem:
+        raise Error(
+            "source",
+            f"torchvision does not build {name}: {first_line(problem)}",
+            hint=None if weights is None else f"delete {file_of(weights)}",
+        ) from problem
 
 
-def _folder() -> Path:
-    return Path(torch.hub.get_dir()) / "checkpoints"
-
-
-def _file(weights: Weights) -> Path:
-    return _folder() / Path(weights.url).name
-
-
-def _cached(name: str) -> Weights | None:
-    """The default weights if they are in the cache folder, else the first others that are.
-
-    Raises:
-        Error: stage `source`, where the file is not the one that torchvision published. (When it
-            loads a file from the cache, torchvision does not look.)
-    """
-    from torchvision import models
-
-    choices = models.get_model_weights(name)
-    if not len(choices):
-        return None
-    for weights in dict.fromkeys((choices.DEFAULT, *choices)):
-        file = _file(weights)
-        if not file.is_file():
-            continue
-        # The published names end in the first digits of the file's SHA-256.
-        expected = file.stem.rpartition("-")[2]
-        with file.open("rb") as data:
-            actual = hashlib.file_digest(data, "sha256").hexdigest()
-        if not actual.startswith(expected):
-            raise Error(
-                "source",
-                f"{file} is damaged: its SHA-256 starts with {actual[:8]}, not {expected}",
-                hint="delete it, and download it again or go on with random weights",
-            )
-        return weights
-    return None
+def _enliven(name: str, model: torch.nn.Module, args: tuple[Any, ...]) -> str:
+    if task(name) == "detection":
+        batch = detection.images(name, 2)
+        changed = enliven(model, batch)
+        with detection.spreading(model), torch.no_grad():
+            model(batch)
+        return f"{changed}, class scores spread over the image"
+    return enliven(model, *(torch.randn(2, *arg.shape[1:]) for arg in args))
 
 
 def _example(name: str, weights: Weights | None) -> tuple[Any, ...]:
     """Arguments for one example, with the spread of normalised images."""
     match task(name):
         case "detection":
-            return ([torch.rand(3, _ANY_SIZE, _ANY_SIZE)],)
+            return (detection.images(name, 1),)
         case "segmentation":
             return (torch.randn(1, 3, _ANY_SIZE, _ANY_SIZE),)
         case "optical_flow":
