@@ -14,6 +14,7 @@ _PUBLIC = {
     "Programs": "unmess.core.programs",
     "Report": "unmess.compare",
     "capture": "unmess.api",
+    "capture_generation": "unmess.api",
     "check": "unmess.api",
     "combine": "unmess.api",
     "load": "unmess.api",

@@ -10,6 +10,7 @@ import torch
 import importers.capture
 import importers.combine
 from importers.sources import find_source
+from importers.sources.source import Source
 from importers.torch_dialect import import_program
 from pipelines import runners
 from pipelines.executable import Executable
@@ -30,7 +31,7 @@ def capture(
     kwargs: dict[str, Any] | None = None,
     dynamic_shapes: Any = None,
     strategy: str = "auto",
-) -> Program:
+) -> Program | Programs:
     """Captures a model.
 
     Args:
@@ -43,7 +44,8 @@ def capture(
         strategy: `non-strict`, `strict`, `draft`, or `auto` for the first that succeeds.
 
     Returns:
-        The Program, which borrows the model's tensors.
+        The Program, which borrows the model's tensors; Programs for a model string that stands for
+        several entry points, such as `hf:llama#generate`.
 
     Raises:
         Error: stage `usage`, `source` or `capture`.
@@ -52,6 +54,14 @@ def capture(
     if isinstance(model, str):
         enter_stage("source")
         source = find_source(model)
+        if source.entries:
+            if args or kwargs or dynamic_shapes is not None:
+                raise Error(
+                    "usage",
+                    f"{model} has several entry points, with arguments of their own",
+                    hint="capture the model's methods one by one, and unmess.combine them",
+                )
+            return _capture_entries(source, strategy)
         name, notes = source.name, tuple(Note("source", text) for text in source.notes)
         if not args and not kwargs:
             if source.without_example is not None:
@@ -65,6 +75,56 @@ def capture(
     )
     program.notes = (*notes, *program.notes)
     return program
+
+
+def capture_generation(
+    model: str | torch.nn.Module,
+    batch: int = 1,
+    max_length: int | None = None,
+    strategy: str = "auto",
+) -> Programs:
+    """Captures a decoder of transformers with its key-value cache, as `prefill` and `decode`.
+
+    Both are called with `(input_ids, cache)` and return `(logits, cache)`: the logits of the last
+    token, (batch, vocabulary), and the cache, a dict of tensors whose sizes never change. `prefill`
+    takes 2 to `max_length` tokens, `decode` one. The cache to begin with is `prefill`'s example:
+    `programs["prefill"].args[1]`. How much of each text's start is padding is said in it, by
+    `cache["padding"]`, int64 of (batch).
+
+    Args:
+        model: a model with a language-model head, or a model string such as `hf:llama`.
+        batch: number of texts at once.
+        max_length: positions in the cache, prompt and generated tokens together; by default 256,
+            or the model's own limit where that is lower.
+        strategy: as for `capture`.
+
+    Raises:
+        Error: stage `usage`, `source` or `capture`.
+    """
+    enter_stage("source")
+    source = find_source(model) if isinstance(model, str) else Source(type(model).__name__, model)
+    # It imports transformers.
+    from importers.sources.huggingface.generation import with_cache
+
+    return _capture_entries(with_cache(source, batch, max_length), strategy)
+
+
+def _capture_entries(source: Source, strategy: str) -> Programs:
+    enter_stage("capture")
+    programs = {
+        entry: importers.capture.capture(
+            part.model,
+            part.args,
+            part.kwargs,
+            dynamic_shapes=part.dynamic_shapes,
+            strategy=strategy,
+            name=source.name,
+        )
+        for entry, part in source.entries.items()
+    }
+    combined = combine(programs, source.name)
+    combined.source_notes = tuple(Note("source", text) for text in source.notes)
+    return combined
 
 
 def combine(programs: Mapping[str, Program], name: str | None = None) -> Programs:

@@ -20,6 +20,8 @@ class Source:
         dynamic_shapes: as `torch.export.export` takes it.
         notes: what the user should know, for instance that the weights are random.
         without_example: raised where the source has no example call and the user gives none.
+        entries: what to capture for each entry point, where there are several; they share `model`'s
+            weights, and there is no call of `model` itself.
     """
 
     name: str
@@ -29,3 +31,4 @@ class Source:
     dynamic_shapes: Any = None
     notes: tuple[str, ...] = ()
     without_example: Error | None = None
+    entries: dict[str, Source] = field(default_factory=dict)

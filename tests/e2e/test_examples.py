@@ -25,7 +25,9 @@ def differences(output):
     return [float(text) for text in found]
 
 
-@pytest.mark.parametrize("name", ["nnmodule", "torchvision_network", "transformer"])
+@pytest.mark.parametrize(
+    "name", ["nnmodule", "torchvision_network", "transformer", "training_step"]
+)
 def test_example(name):
     assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) < 40
     output = run(name)
@@ -33,6 +35,16 @@ def test_example(name):
     assert max(differences(output)) < 1e-4
     assert "func.func @main" in output or "linalg.conv_2d_nchw_fchw" in output
     assert max(map(len, output.splitlines())) < 3000, "the IR holds no weights"
+
+
+def test_generate():
+    output = run("generate")
+    assert output.count("// func.func @prefill(") == output.count("// func.func @decode(") == 1
+    verdicts = [line.split() for line in output.splitlines() if " ms " in line][1:]
+    assert [(runner, verdict) for runner, _, _, verdict in verdicts] == [
+        ("reference", "same"),
+        ("iree-cpu", "same"),
+    ]
 
 
 def test_nnmodule_shows_three_stages():

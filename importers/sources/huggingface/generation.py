@@ -17,9 +17,11 @@ from __future__ import annotations
 import copy
 import inspect
 import types
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import torch
+from transformers import PreTrainedModel
 from transformers.cache_utils import (
     Cache,
     DynamicCache,
@@ -28,20 +30,27 @@ from transformers.cache_utils import (
     StaticLayer,
 )
 
+from importers.sources.huggingface.adjust import WITHOUT_CACHE
 from importers.sources.huggingface.text import token_ids, vocabulary_of
 from importers.sources.random_weights import seeded
 from importers.sources.source import Source
 from unmess.core.error import Error, first_line
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+# Tokens of the example prompt, and positions where no number is asked for.
+_PROMPT, _POSITIONS = 8, 256
 
-# Tokens of the example prompt.
-_PROMPT = 8
+
+def with_cache(source: Source, batch: int = 1, max_length: int | None = None) -> Source:
+    """A decoder as two entry points. See `generation_entries`."""
+    entries = generation_entries(source.model, batch, max_length)
+    positions = entries["prefill"].args[1]["keys"][0].shape[2]
+    note = f"with a key-value cache of {positions} positions, batch {batch}"
+    notes = (*(text for text in source.notes if text != WITHOUT_CACHE), note)
+    return replace(source, args=(), kwargs={}, notes=notes, entries=entries)
 
 
 def generation_entries(
-    model: PreTrainedModel, *, batch: int = 1, max_length: int = 256
+    model: Any, batch: int = 1, max_length: int | None = None
 ) -> dict[str, Source]:
     """What to capture for `prefill` and `decode`, each called with `(input_ids, cache)`.
 
@@ -51,13 +60,20 @@ def generation_entries(
 
     Args:
         batch: number of texts at once.
-        max_length: positions in the cache, prompt and generated tokens together.
+        max_length: positions in the cache, prompt and generated tokens together; by default 256,
+            or the model's own limit where that is lower.
 
     Raises:
         Error: stage `usage` for sizes that the model does not take, `source` for a model that is
             no decoder or whose cache holds something else than keys and values.
     """
-    _check_sizes(model, batch, max_length)
+    if not isinstance(model, PreTrainedModel):
+        raise Error(
+            "source",
+            f"a {type(model).__name__} is not a model of transformers",
+            hint="generation is for decoders, such as hf:llama or hf:gpt2",
+        )
+    max_length = _length(model, batch, max_length)
     forward = _with_cache(model)
     with seeded(), torch.no_grad():
         prompt = token_ids(vocabulary_of(model), batch, _PROMPT)
@@ -65,6 +81,7 @@ def generation_entries(
         _, filled = forward(prompt, empty)
         token = token_ids(vocabulary_of(model), batch, 1)
     name = type(model).__name__
+    # One token is a matter of `decode`.
     tokens = torch.export.Dim("tokens", min=2, max=max_length)
     return {
         "prefill": Source(
@@ -96,13 +113,17 @@ def empty_cache(model: PreTrainedModel, batch: int, max_length: int) -> dict[str
     }
 
 
-def _check_sizes(model: PreTrainedModel, batch: int, max_length: int) -> None:
+def _length(model: PreTrainedModel, batch: int, max_length: int | None) -> int:
+    """The number of positions, after checking that the model takes as many."""
     limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if max_length is None:
+        max_length = min(limit or _POSITIONS, _POSITIONS)
     if batch < 1:
         raise Error("usage", f"batch is {batch}", hint="at least 1")
     if max_length <= _PROMPT or (limit is not None and max_length > limit):
         upper = "" if limit is None else f" and at most {limit}, the model's own limit"
         raise Error("usage", f"max_length is {max_length}", hint=f"at least {_PROMPT + 1}{upper}")
+    return max_length
 
 
 def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
@@ -114,10 +135,16 @@ def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
             f"{name} is an encoder-decoder: its cache depends on the encoder too",
             hint="generation is for decoders, such as hf:llama or hf:gpt2",
         )
+    if not model.can_generate():
+        raise Error(
+            "source",
+            f"{name} does not generate text",
+            hint="take a decoder with its language-model head (AutoModelForCausalLM)",
+        )
     cache = DynamicCache(config=model.config)
     try:
         with torch.no_grad():
-            result = model(
+            model(
                 input_ids=token_ids(vocabulary_of(model), 1, 2),
                 past_key_values=cache,
                 use_cache=True,
@@ -128,12 +155,6 @@ def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
             f"{name} does not run with a key-value cache: {first_line(problem)}",
             hint="generation is for decoders, such as hf:llama or hf:gpt2",
         ) from problem
-    if getattr(result, "logits", None) is None:
-        raise Error(
-            "source",
-            f"{name} returns no logits",
-            hint="take the class with the language-model head (AutoModelForCausalLM)",
-        )
     for index, layer in enumerate(cache.layers):
         plain = type(layer) in (DynamicLayer, DynamicSlidingWindowLayer)
         if not (plain and layer.is_initialized and layer.keys.dim() == 4):
@@ -158,7 +179,7 @@ def _with_cache(model: PreTrainedModel) -> torch.nn.Module:
 def _forward(
     self: PreTrainedModel, input_ids: torch.Tensor, cache: dict[str, Any]
 ) -> tuple[torch.Tensor, dict[str, Any]]:
-    batch, count = input_ids.shape
+    count = input_ids.shape[1]
     capacity = cache["keys"][0].shape[2]
     first = cache["length"].item()
     # Checks in the program too: a write outside the cache must not happen.
