@@ -17,6 +17,7 @@ from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
 from importers.decompositions.memory import checked_at_capture, empty_in_order
+from importers.decompositions.power import integer_power
 from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
@@ -141,6 +142,13 @@ DECOMPOSITIONS = (
         "PyTorch's decomposition has other strides than the operator: a view of the result, such "
         "as GPT-2 joins its heads with, fails where a batch of several has a dynamic length",
         attention,
+    ),
+    Decomposition(
+        "power of integers",
+        "aten::pow.Tensor_Scalar",
+        "linalg",
+        "torch-mlir lowers powers of floating-point numbers only",
+        integer_power,
     ),
     Decomposition(
         "GELU by tanh",

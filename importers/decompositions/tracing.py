@@ -10,6 +10,7 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import detect_fake_mode
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_functionalize
 from torch.export.exported_program import (
     _override_composite_implicit_decomp,
     _split_decomp_table_to_cia_and_python_decomp,
@@ -43,8 +44,18 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
 
 def trace(function: Callable[..., Any], values: Sequence[Any], table: Mapping) -> torch.fx.Graph:
     """The functional graph of `function` on fake tensors or symbolic numbers, inside `tracing`."""
-    functional = torch.func.functionalize(function, remove="mutations")
+    if any(_is_symbolic(value) for value in values):
+        # The other way asks C++ for sizes, and so makes constants of them.
+        functional = dispatch_functionalize(function, FunctionalTensorMode())
+    else:
+        functional = torch.func.functionalize(function, remove="mutations")
     return make_fx(functional, decomposition_table=dict(table))(*values).graph
+
+
+def _is_symbolic(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return any(isinstance(size, torch.SymInt) for size in value.shape)
+    return isinstance(value, torch.types.py_sym_types)
 
 
 def inline(

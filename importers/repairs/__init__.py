@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import torch
 
 from importers.repairs.complex_pairs import split_complex_numbers
+from importers.repairs.indices import convert_indices
 from importers.repairs.layout import drop_layout_only_as_strided
 from importers.repairs.reshape import take_apart_symbolic_views
 from importers.repairs.signature import with_fitting_signature
+from importers.repairs.unsigned import compute_unsigned_in_signed
 from unmess.core.program import Note
 
 
@@ -41,6 +43,18 @@ REPAIRS = (
         "the torch dialect has no strides; PyTorch uses as_strided to normalise those of size-1 "
         "dimensions",
         drop_layout_only_as_strided,
+    ),
+    Repair(
+        "unsigned integers in signed ones",
+        "torch-mlir's lowerings take unsigned integers for signed ones (sums, division, "
+        "comparison), do not take them, or crash",
+        compute_unsigned_in_signed,
+    ),
+    Repair(
+        "index lists of i64",
+        "torch-mlir does not lower an index that is a mask, nor a list of indices of several "
+        "integer types",
+        convert_indices,
     ),
     Repair(
         "symbolic view",

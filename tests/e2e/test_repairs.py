@@ -96,6 +96,51 @@ def complex_arguments(z, x):
     return z * x + 1j, z.exp().conj() / z, z[1:].abs(), torch.chunk(z, 2)
 
 
+def integer_powers(x):
+    return x**0, x**1, x**2, x**5
+
+
+def selected(x):
+    return x[x > 0]
+
+
+def masks(x, v):
+    first, second, third = x.clone(), x.clone(), x.clone()
+    first[x > 0] = 0
+    second[x[:, 0] > 0] = v
+    third[:, torch.tensor([2, 0], dtype=torch.int32)] = v[:2]
+    return x[x > 0], x[:, v > 0], first, second, third
+
+
+def several_dimensions_of_a_mask(x, v):
+    chosen = torch.tensor([[True, False, True, True], [False, True, False, False]])
+    y = x.clone()
+    y[chosen] = v
+    return y, x[chosen], x.unsqueeze(0)[:, chosen]
+
+
+def unsigned_arithmetic(a, b):
+    return a + b, a - b, a * b, a // b, a % b, a >> 1, a << 1, ~a, -a, a**2, a / b, a + 1.5
+
+
+def unsigned_order(a, b):
+    return a < b, a >= b, a.max(), torch.minimum(a, b), a.clamp(5, 200), a.sort(), a.argmax()
+
+
+def unsigned_sums(a, b):
+    return a.sum(), a.cumsum(0), a.sum(dtype=torch.uint8), a.float() * b, a.to(torch.int8), a.prod()
+
+
+def large_unsigned(a):
+    return a == a[0], a.long(), (a.long() + 1).to(torch.uint32), a.double()
+
+
+U8 = (
+    torch.tensor([250, 3, 255], dtype=torch.uint8),
+    torch.tensor([10, 7, 2], dtype=torch.uint8),
+)
+U32 = torch.tensor([4_000_000_000, 3, 4_294_967_295], dtype=torch.uint32)
+
 CASES = [
     Case("histogram", route, (random(10, 4),)),
     Case("histogram", histogram_of_the_datas_own_range, (random(20),)),
@@ -117,6 +162,10 @@ CASES = [
         depthwise_3d,
         (random(1, 6, 4, 5, 5), random(6, 1, 3, 3, 3), random(6)),
     ),
+    Case("power of integers", integer_powers, (torch.tensor([2, -3]),), "non-floating"),
+    Case("index lists of i64", selected, (random(8),), ""),
+    Case("unsigned integers in signed ones", unsigned_arithmetic, U8, ""),
+    Case("unsigned integers in signed ones", unsigned_sums, U8, ""),
     Case("GELU by tanh", tanh_gelu, (torch.linspace(-3, 2, 50),), "differs"),
     Case("complex numbers as pairs", mix_tokens, (random(2, 6, 8),)),
     Case("complex numbers as pairs", filter_in_frequency, (random(2, 8),)),
@@ -181,6 +230,22 @@ def test_scatter_along_an_axis_from_the_back():
     axes = [n.args[1] for n in program.exported.graph.nodes if "scatter" in str(n.target)]
     assert len(axes) == 5 and min(axes) >= 0
     report = unmess.check(program, on="reference", calls=1)
+    assert report.ok, report.error
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (masks, (random(2, 4), random(4))),
+        (several_dimensions_of_a_mask, (random(2, 4), random(4))),
+        (unsigned_order, U8),
+        (large_unsigned, (U32,)),
+    ],
+    ids=lambda case: case[0].__name__,
+)
+def test_right_with_repairs(case):
+    """Without them the process crashes or hangs, so that none is taken away here."""
+    report = unmess.check(unmess.capture(*case), on="reference", calls=1)
     assert report.ok, report.error
 
 

@@ -1,0 +1,139 @@
+"""Lists of index tensors in the one form that torch-mlir lowers."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch._guards import detect_fake_mode
+
+from importers.decompositions import decomposition_table
+from importers.decompositions.tracing import origin_of, tracing
+from importers.repairs.retrace import replace_call
+
+aten = torch.ops.aten
+
+_READS = frozenset({aten.index.Tensor, aten._unsafe_index.Tensor})
+_WRITES = frozenset({aten.index_put.default})
+_CONVERT = torch.ops.prims.convert_element_type.default
+_MASKS = (torch.bool, torch.uint8)
+
+
+def convert_indices(graph: torch.fx.Graph) -> int:
+    """Makes every index tensor i64 of positions; returns how many lists of indices it changed.
+
+    Writes wherever a mask is true become a choice for each element.
+    """
+    nodes = [node for node in graph.nodes if _wants_conversion(node)]
+    if not nodes:
+        return 0
+    with tracing(graph, decomposition_table()) as table:
+        for node in nodes:
+            if _fills_mask(node):
+                replace_call(node, _choose, table)
+            else:
+                _Conversion(graph, node).run()
+    return len(nodes)
+
+
+def _wants_conversion(node: torch.fx.Node) -> bool:
+    if node.op != "call_function" or node.target not in _READS | _WRITES:
+        return False
+    return any(_dtype(index) != torch.int64 for index in node.args[1] if index is not None)
+
+
+def _fills_mask(node: torch.fx.Node) -> bool:
+    """Whether the node writes wherever a mask of the leading dimensions is true."""
+    if node.target not in _WRITES or any(node.args[3:]) or len(node.args[1]) != 1:
+        return False
+    (mask,), value = node.args[1], node.args[2]
+    return _dtype(mask) in _MASKS and 0 not in value.meta["val"].shape
+
+
+def _choose(
+    x: torch.Tensor, indices: list[torch.Tensor], value: torch.Tensor, accumulate: bool = False
+) -> torch.Tensor:
+    """`x` with `value` (one, or one for each place) wherever the mask is true."""
+    (mask,) = indices
+    mask = mask.to(torch.bool)
+    rest = x.dim() - mask.dim()
+    if value.dim() > rest:
+        # The n-th place takes the n-th value.
+        place = mask.reshape(-1).to(torch.int64).cumsum(0) - 1
+        last = value.shape[0] - 1
+        chosen = value.index_select(0, place.clamp(0, last))
+        value = chosen.reshape(*mask.shape, *value.shape[1:])
+    return torch.where(mask.reshape(*mask.shape, *[1] * rest), value, x)
+
+
+class _Conversion:
+    """Of the indices of one node. Dimensions that a mask covers together become one."""
+
+    def __init__(self, graph: torch.fx.Graph, node: torch.fx.Node):
+        self._graph = graph
+        self._node = node
+        self._operand = node.args[0]
+        self._flattened = False
+
+    def run(self) -> None:
+        node = self._node
+        with self._graph.inserting_before(node):
+            indices = [
+                None if index is None else self._converted(dim, index)
+                for dim, index in enumerate(node.args[1])
+            ]
+        node.args = (self._operand, indices, *node.args[2:])
+        if node.target in _WRITES:
+            self._unflatten()
+
+    def _converted(self, dim: int, index: torch.fx.Node) -> torch.fx.Node:
+        dtype, shape = _dtype(index), list(index.meta["val"].shape)
+        if dtype == torch.int64:
+            return index
+        if dtype not in _MASKS:
+            return self._insert(_CONVERT, (index, torch.int64), shape, torch.int64)
+        if len(shape) > 1:
+            index = self._merge(dim, index)
+        fake_mode = detect_fake_mode(index.meta["val"])
+        count = fake_mode.shape_env.create_unbacked_symint()
+        positions = self._insert(aten.nonzero.default, (index,), [count, 1], torch.int64)
+        return self._insert(aten.select.int, (positions, 1, 0), [count], torch.int64)
+
+    def _merge(self, dim: int, mask: torch.fx.Node) -> torch.fx.Node:
+        """Flattens a mask, and the dimensions of the operand that it covers, from `dim` on."""
+        sizes = list(mask.meta["val"].shape)
+        operand = self._operand.meta["val"]
+        shape = list(operand.shape)
+        last = dim + len(sizes) - 1
+        self._flattened = True
+        shape[dim : last + 1] = [math.prod(sizes)]
+        self._operand = self._insert(
+            aten.flatten.using_ints, (self._operand, dim, last), shape, operand.dtype
+        )
+        return self._insert(
+            aten.flatten.using_ints, (mask, 0, -1), [math.prod(sizes)], _dtype(mask)
+        )
+
+    def _unflatten(self) -> None:
+        """Gives what a write returns the shape that its operand had."""
+        node = self._node
+        users = list(node.users)
+        result, value = node, node.meta["val"]
+        node.meta = {**origin_of(node), "val": self._operand.meta["val"]}
+        if self._flattened:
+            with self._graph.inserting_after(node):
+                shape = list(value.shape)
+                result = self._insert(aten.view.default, (node, shape), shape, value.dtype)
+        for user in users:
+            user.replace_input_with(node, result)
+
+    def _insert(self, target, arguments: tuple, shape: list, dtype: torch.dtype) -> torch.fx.Node:
+        node = self._graph.call_function(target, arguments)
+        node.meta = origin_of(self._node)
+        with detect_fake_mode(arguments[0].meta["val"]):
+            node.meta["val"] = torch.empty(shape, dtype=dtype)
+        return node
+
+
+def _dtype(index: torch.fx.Node) -> torch.dtype:
+    return index.meta["val"].dtype

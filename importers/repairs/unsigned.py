@@ -1,0 +1,80 @@
+"""Arithmetic on unsigned integers, in wider signed ones.
+
+Past the torch dialect integers have no sign of their own, and several lowerings take unsigned ones
+for signed, or do not take them at all. Here every operator that computes with them does so in a
+signed type that holds all their values; its result is wrapped to the unsigned type again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from importers.decompositions import decomposition_table
+from importers.decompositions.tracing import tracing
+from importers.repairs.retrace import replace_call
+
+aten = torch.ops.aten
+
+_WIDER = {torch.uint8: torch.int32, torch.uint16: torch.int32, torch.uint32: torch.int64}
+
+# These move elements or convert them, which is done right.
+_AS_THEY_ARE = frozenset(
+    {
+        *(aten.view, aten._unsafe_view, aten.expand, aten.permute, aten.transpose, aten.t),
+        *(aten.unsqueeze, aten.squeeze, aten.select, aten.slice, aten.clone, aten.detach),
+        *(aten.alias, aten.index_select, aten.gather, aten.index, aten.split, aten.unbind),
+        *(aten.split_with_sizes, aten.repeat, aten.cat, aten._to_copy, aten.flip),
+        torch.ops.prims.convert_element_type,
+    }
+)
+
+
+def compute_unsigned_in_signed(graph: torch.fx.Graph) -> int:
+    """Rewrites the operators that compute with unsigned integers; returns how many there were."""
+    nodes = [node for node in graph.nodes if _computes_unsigned(node)]
+    if not nodes:
+        return 0
+    with tracing(graph, decomposition_table()) as table:
+        for node in nodes:
+            replace_call(node, _widened(node), table)
+    return len(nodes)
+
+
+def _computes_unsigned(node: torch.fx.Node) -> bool:
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    if node.target.overloadpacket in _AS_THEY_ARE:
+        return False
+    values = [node.meta.get("val"), [operand.meta.get("val") for operand in node.all_input_nodes]]
+    return any(
+        isinstance(value, torch.Tensor) and value.dtype in _WIDER
+        for value in pytree.tree_leaves(values)
+    )
+
+
+def _widened(node: torch.fx.Node):
+    target, expected = node.target, node.meta["val"]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = pytree.tree_map(_wide, (args, kwargs))
+        result = target(*args, **kwargs)
+        return pytree.tree_map(_narrow, result, expected)
+
+    return call
+
+
+def _wide(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.to(_WIDER[value.dtype]) if value.dtype in _WIDER else value
+    return _WIDER.get(value, value) if isinstance(value, torch.dtype) else value
+
+
+def _narrow(value: Any, like: Any) -> Any:
+    if not isinstance(value, torch.Tensor) or value.dtype == like.dtype:
+        return value
+    if like.dtype in _WIDER and not value.is_floating_point():
+        value = value & torch.iinfo(like.dtype).max
+    return value.to(like.dtype)
