@@ -8,24 +8,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from importers.sources.huggingface.adjust import adjust
-from importers.sources.huggingface.example import parameters, working_example
+from importers.sources.huggingface.fixed import fix_layout
 from importers.sources.huggingface.hub import ask_hub, is_there
-from importers.sources.huggingface.text import SENTENCES, decoder_start, shifted
+from importers.sources.huggingface.processed import processed_example
 from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
 from unmess.core.error import Error, first_line
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel
-
-_VOCABULARIES = (
-    "tokenizer.json",
-    "tokenizer.model",
-    "vocab.txt",
-    "vocab.json",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-)
+    from transformers import PreTrainedConfig
 
 
 def find_pretrained(path: str, name: str) -> Source:
@@ -51,12 +42,18 @@ def find_pretrained(path: str, name: str) -> Source:
         model_class = _model_class(config)
         with seeded(), _no_progress_bar():
             model, loaded = model_class.from_pretrained(
-                path, config=config, local_files_only=local, output_loading_info=True
+                path,
+                config=config,
+                local_files_only=local,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,  # reported below, all of them in one line
             )
             model.eval()
-            tokenizer = _tokenizer(path, local)
-            kwargs = _example(model, tokenizer)
+            _check_shapes(path, loaded["mismatched_keys"])
+            kwargs, random = processed_example(path, local, model)
             notes = adjust(model)
+    except Error:
+        raise
     except Exception as problem:
         damaged = "the folder is damaged" if folder else "the download is not complete"
         raise Error(
@@ -64,15 +61,28 @@ def find_pretrained(path: str, name: str) -> Source:
             f"transformers does not load {path}: {first_line(problem)}",
             hint=f"{damaged}, or the model needs code of its own; --debug shows the traceback",
         ) from problem
-    notes = [f"{type(model).__name__} from {path}", *notes]
+    notes = [f"{type(model).__name__} from {path}", *notes, *random]
     if loaded["missing_keys"]:
         missing = ", ".join(sorted(loaded["missing_keys"]))
         notes.append(f"random weights (seed {SEED}), not in the files: {missing}")
     if loaded["unexpected_keys"]:
         notes.append(f"not used from the files: {', '.join(sorted(loaded['unexpected_keys']))}")
-    if tokenizer is None and "input_ids" in kwargs:
-        notes.append("the example's token ids are random: there is no tokenizer")
-    return Source(name, model, (), kwargs, notes=tuple(notes))
+    model, kwargs, fixed = fix_layout(model, kwargs)
+    return Source(name, model, (), kwargs, notes=(*notes, *fixed))
+
+
+def _check_shapes(path: str, mismatched: Any) -> None:
+    """Raises an Error where weights have other shapes than the configuration says."""
+    if not mismatched:
+        return
+    name, found, expected = min(mismatched)
+    more = f", and {len(mismatched) - 1} more" if len(mismatched) > 1 else ""
+    raise Error(
+        "source",
+        f"the weights in {path} do not fit its config.json: {name} is {list(found)} in the file, "
+        f"{list(expected)} by the configuration{more}",
+        hint="config.json and the weights must be of one model",
+    )
 
 
 @contextlib.contextmanager
@@ -97,32 +107,3 @@ def _model_class(config: PreTrainedConfig) -> Any:
         if named is not None:
             return named
     return transformers.AutoModel
-
-
-def _tokenizer(path: str, local: bool) -> Any:
-    """The tokenizer beside the model; None where there is none."""
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=local)
-    except (OSError, ValueError, KeyError):
-        # The ways in which transformers says that it finds none.
-        return None
-    # Another is to give one with an empty vocabulary, whose every token is unknown.
-    if not any(is_there(path, name) for name in _VOCABULARIES):
-        return None
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer
-
-
-def _example(model: PreTrainedModel, tokenizer: Any) -> dict[str, Any]:
-    """A call with sentences where there is a tokenizer for them, else with random inputs."""
-    accepted = parameters(model)
-    if tokenizer is None or model.main_input_name != "input_ids":
-        return working_example(model)
-    encoded = tokenizer(list(SENTENCES), padding=True, return_tensors="pt")
-    kwargs = {name: value for name, value in encoded.items() if name in accepted}
-    if "decoder_input_ids" in accepted:
-        kwargs["decoder_input_ids"] = shifted(kwargs["input_ids"], decoder_start(model))
-    return kwargs

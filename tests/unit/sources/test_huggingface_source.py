@@ -4,7 +4,17 @@ import json
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel, BertTokenizer
+from transformers import (
+    BertConfig,
+    BertModel,
+    BertTokenizer,
+    ViTConfig,
+    ViTForImageClassification,
+    ViTImageProcessor,
+    Wav2Vec2Config,
+    Wav2Vec2FeatureExtractor,
+    Wav2Vec2Model,
+)
 
 from importers.sources import find_source
 from unmess.core.error import Error
@@ -150,6 +160,51 @@ def test_folder_with_damaged_weights(folder):
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:100])
     assert fails(folder).hint.startswith("the folder is damaged")
+
+
+def test_folder_with_weights_of_another_shape(folder):
+    _configure(folder, hidden_size=32)
+    error = fails(folder)
+    assert error.cause.startswith(f"the weights in {folder} do not fit its config.json: ")
+    assert "LayerNorm.bias is [16] in the file, [32] by the configuration, and " in error.cause
+
+
+def test_folder_with_image_processor(tmp_path):
+    config = ViTConfig(
+        image_size=32,
+        patch_size=8,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    ViTForImageClassification(config).save_pretrained(tmp_path)
+    without = find_source(f"hf:{tmp_path}")
+    assert "the example's image is random: there is no processor" in without.notes
+    ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(tmp_path)
+    source = find_source(f"hf:{tmp_path}")
+    assert type(source.model) is ViTForImageClassification
+    images = source.kwargs["pixel_values"]
+    assert images.shape == (1, 3, 32, 32)
+    assert images.min() >= -1 and images.max() <= 1, "normalised by the processor"
+    assert source.notes == (f"ViTForImageClassification from {tmp_path}",)
+
+
+def test_folder_with_feature_extractor(tmp_path):
+    config = Wav2Vec2Config(
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        conv_dim=(16, 16),
+        conv_stride=(5, 2),
+        conv_kernel=(10, 3),
+        num_feat_extract_layers=2,
+    )
+    Wav2Vec2Model(config).save_pretrained(tmp_path)
+    Wav2Vec2FeatureExtractor().save_pretrained(tmp_path)
+    source = find_source(f"hf:{tmp_path}")
+    assert source.kwargs["input_values"].shape == (1, 16000)
 
 
 @pytest.mark.parametrize("config", ["", "[", "{}", '{"model_type": "no such type"}'])

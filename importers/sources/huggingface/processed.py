@@ -1,0 +1,107 @@
+"""Example inputs made by what lies beside a model: its tokenizer and its processor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from importers.sources.huggingface.example import parameters, working_example
+from importers.sources.huggingface.hub import is_there
+from importers.sources.huggingface.text import SENTENCES, decoder_start, shifted
+
+_VOCABULARIES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "vocab.txt",
+    "vocab.json",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)
+_PROCESSORS = ("processor_config.json", "preprocessor_config.json")
+# Height and width of a picture, before the processor brings it to the model's size.
+_PICTURE = (48, 64)
+
+
+def processed_example(path: str, local: bool, model: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Keyword arguments of a call, and notes on what of them is random.
+
+    Sentences go through the tokenizer, random pictures and noise through the processor, where they
+    are there; what is not is random, of the shapes that the configuration says.
+    """
+    tokenizer = _tokenizer(path, local)
+    if model.main_input_name == "input_ids" and "pixel_values" not in parameters(model):
+        if tokenizer is None:
+            note = "the example's token ids are random: there is no tokenizer"
+            return working_example(model), (note,)
+        encoded = tokenizer(list(SENTENCES), padding=True, return_tensors="pt")
+        return _completed(model, encoded), ()
+    processor = _processor(path, local)
+    if processor is None:
+        kind = "image" if "pixel_values" in parameters(model) else "sound"
+        return working_example(model), (f"the example's {kind} is random: there is no processor",)
+    return _completed(model, _through(processor, tokenizer)), ()
+
+
+def _completed(model: Any, encoded: Any) -> dict[str, Any]:
+    """What of the encoded inputs the model takes, with the decoder's where it has one."""
+    accepted = parameters(model)
+    kwargs = {name: value for name, value in encoded.items() if name in accepted}
+    if "decoder_input_ids" in accepted:
+        start = decoder_start(model)
+        if "input_ids" in kwargs:
+            kwargs["decoder_input_ids"] = shifted(kwargs["input_ids"], start)
+        else:
+            batch = len(next(iter(kwargs.values())))
+            kwargs["decoder_input_ids"] = torch.full((batch, 1), start)
+    return kwargs
+
+
+def _through(processor: Any, tokenizer: Any) -> Any:
+    """A picture, or a second of noise, and with it a sentence where the processor takes text."""
+    options: dict[str, Any] = {"return_tensors": "pt"}
+    if tokenizer is not None and hasattr(processor, "tokenizer"):
+        # The processor replaces it by as many as the picture or the sound takes.
+        tokens = (getattr(processor, name, None) for name in ("image_token", "audio_token"))
+        token = next((token for token in tokens if isinstance(token, str)), "")
+        options |= {"text": [f"{token} {SENTENCES[0]}".strip()], "padding": True}
+    hearing = getattr(processor, "feature_extractor", processor)
+    if rate := getattr(hearing, "sampling_rate", None):
+        sound = np.random.default_rng(0).standard_normal(rate).astype(np.float32)
+        return processor(sound, sampling_rate=rate, **options)
+    from PIL import Image
+
+    pixels = np.random.default_rng(0).integers(0, 256, (*_PICTURE, 3), dtype=np.uint8)
+    return processor(images=[Image.fromarray(pixels)], **options)
+
+
+def _processor(path: str, local: bool) -> Any:
+    """The processor beside the model; None where there is none."""
+    from transformers import AutoFeatureExtractor, AutoImageProcessor, AutoProcessor
+
+    if not any(is_there(path, name) for name in _PROCESSORS):
+        return None
+    # One without its tokenizer is still an image processor or a feature extractor.
+    for kind in (AutoProcessor, AutoImageProcessor, AutoFeatureExtractor):
+        try:
+            return kind.from_pretrained(path, local_files_only=local)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None
+
+
+def _tokenizer(path: str, local: bool) -> Any:
+    """The tokenizer beside the model; None where there is none."""
+    from transformers import AutoTokenizer
+
+    # Without one, transformers may give one whose vocabulary is empty, and every token unknown.
+    if not any(is_there(path, name) for name in _VOCABULARIES):
+        return None
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=local)
+    except (OSError, ValueError, KeyError):
+        return None
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
