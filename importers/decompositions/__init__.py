@@ -11,6 +11,7 @@ import torch
 from torch._decomp import core_aten_decompositions
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
+from importers.decompositions.antialias import resize
 from importers.decompositions.attention import attention
 from importers.decompositions.gelu import tanh_gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
@@ -134,6 +135,16 @@ DECOMPOSITIONS = (
         "linalg",
         "linalg has no 3-d convolution with groups (MViT)",
         grouped_3d_convolution,
+    ),
+    *(
+        Decomposition(
+            "resizing with antialiasing",
+            f"aten::_upsample_{kernel}2d_aa.default",
+            "torch",
+            "the torch dialect has no antialiasing; SigLIP 2 resizes its position embeddings so",
+            resize(kernel),
+        )
+        for kernel in ("bilinear", "bicubic")
     ),
     Decomposition(
         "fused attention",

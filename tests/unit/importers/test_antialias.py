@@ -1,0 +1,26 @@
+"""Resizing with antialiasing, beside PyTorch's kernel."""
+
+import pytest
+import torch
+
+from importers.decompositions.antialias import resize
+
+
+@pytest.mark.parametrize("kernel", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("size", [(3, 4), (5, 9), (16, 16), (13, 24)])
+def test_as_pytorch(kernel, size):
+    x = torch.randn(2, 3, 10, 12, dtype=torch.float64)
+    operator = getattr(torch.ops.aten, f"_upsample_{kernel}2d_aa").default
+    expected = operator(x, size, False)
+    torch.testing.assert_close(resize(kernel)(x, size, False), expected)
+
+
+def test_scales_of_the_call_are_used():
+    x = torch.randn(1, 1, 8, 8, dtype=torch.float64)
+    expected = torch.ops.aten._upsample_bilinear2d_aa.default(x, (3, 3), False, 0.45, 0.45)
+    actual = resize("bilinear")(x, (3, 3), False, 0.45, 0.45)
+    torch.testing.assert_close(actual, expected)
+
+
+def test_aligned_corners_are_left_as_they_are():
+    assert resize("bilinear")(torch.ones(1, 1, 4, 4), (2, 2), True) is NotImplemented
