@@ -217,8 +217,15 @@ def _eager(program: Program) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            with torch.no_grad():
-                return model(*args, **kwargs)
+            try:
+                with torch.no_grad():
+                    return model(*args, **kwargs)
+            except RuntimeError as problem:
+                # The model asks for gradients itself.
+                if "does not require grad" not in str(problem):
+                    raise
+                with torch.enable_grad():
+                    return model(*args, **kwargs)
         except Exception as problem:
             raise Error(
                 "run",

@@ -12,6 +12,7 @@ import torch
 from importers.capture import strategies
 from importers.capture.decompositions import decompose
 from importers.capture.dynamic_shapes import Declared, check_dynamic, with_relations
+from importers.capture.make_fx import MakeFx, WithGradients
 from importers.capture.methods import is_method_of_module, method_as_module
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
@@ -19,7 +20,7 @@ from importers.capture.torchscript import as_module, example_of, is_torchscript
 from importers.detection import PADDING, fixed_size
 from importers.repairs import apply_repairs
 from unmess.core.error import Error
-from unmess.core.program import Note, Program
+from unmess.core.program import Attempt, Note, Program
 
 
 def capture(
@@ -83,7 +84,7 @@ def capture(
         signature=signature,
         weights=weights,
         tied=tied,
-        eager=eager,
+        eager=_with_gradients(eager, attempts, declared),
         args=declared.args,
         kwargs=declared.kwargs,
         attempts=attempts,
@@ -99,6 +100,14 @@ def capture(
     )
     program.seconds["capture"] = time.perf_counter() - start
     return program
+
+
+def _with_gradients(
+    eager: Callable[..., Any], attempts: tuple[Attempt, ...], declared: Declared
+) -> Callable[..., Any]:
+    if attempts and attempts[-1].strategy == MakeFx.name:
+        return WithGradients(eager, declared.args, declared.kwargs)
+    return eager
 
 
 def _as_tuple(args: Any) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from importers.capture.make_fx import MakeFx
 from importers.capture.strategies import Draft
 from unmess.core.error import first_line
 from unmess.core.program import Note, Program
@@ -22,7 +23,9 @@ def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
     if program.strategy == Draft.name:
         notes.append(Note("fallback", "draft export assumes guards that hold on the example only"))
     training = _training_layers(model)
-    if training:
+    if program.strategy == MakeFx.name:
+        notes.append(Note("gradients", "captured by make_fx, with what autograd computes"))
+    elif training:
         notes.append(
             Note(
                 "training", f"captured in training mode ({', '.join(training)}): call eval() first"

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 import torch
 
 from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
+from importers.capture.make_fx import MakeFx, optimizers
 from importers.capture.stack_traces import whole_stacks
 from importers.capture.torchscript import TorchScript
 from importers.capture.transformers_patches import exportable
@@ -70,7 +71,7 @@ class Draft:
             return torch.export.draft_export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
 
 
-STRATEGIES: tuple[type[Strategy], ...] = (NonStrict, Strict, Draft)
+STRATEGIES: tuple[type[Strategy], ...] = (NonStrict, Strict, Draft, MakeFx)
 
 
 class _Function(torch.nn.Module):
@@ -112,12 +113,9 @@ def _check_call(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
 
 def _check_eager(module: torch.nn.Module, declared: Declared) -> None:
     """Raises an Error (`source`) where the model does not run on its example call at all."""
-    try:
-        with torch.no_grad():
-            # On copies: neither the model's state nor the arguments may change.
-            model, args, kwargs = copy.deepcopy((module, declared.args, declared.kwargs))
-            model(*args, **kwargs)
-    except Exception as problem:
+    problem = _eager_problem(module, declared, torch.no_grad)
+    # A function that asks for gradients runs only where they are on.
+    if problem is not None and _eager_problem(module, declared, torch.enable_grad) is not None:
         raise Error(
             "source",
             f"the model fails on its example arguments, in eager too: {first_line(problem)}",
@@ -129,6 +127,19 @@ def _check_eager(module: torch.nn.Module, declared: Declared) -> None:
                 ]
             ),
         ) from problem
+
+
+def _eager_problem(
+    module: torch.nn.Module, declared: Declared, mode: Callable[[], Any]
+) -> Exception | None:
+    try:
+        with mode():
+            # On copies: neither the model's state nor the arguments may change.
+            model, args, kwargs = copy.deepcopy((module, declared.args, declared.kwargs))
+            model(*args, **kwargs)
+    except Exception as problem:
+        return problem
+    return None
 
 
 def _definition(module: torch.nn.Module) -> str | None:
@@ -175,7 +186,7 @@ def _first(
     module: torch.nn.Module, declared: Declared, strategy: str
 ) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...]]:
     attempts: list[Attempt] = []
-    for candidate in _chosen(strategy):
+    for candidate in _chosen(strategy, module):
         start = time.perf_counter()
         try:
             with exportable(module):
@@ -201,9 +212,10 @@ def _first(
     ) from problem
 
 
-def _chosen(strategy: str) -> Sequence[type[Strategy]]:
+def _chosen(strategy: str, module: torch.nn.Module) -> Sequence[type[Strategy]]:
     if strategy == "auto":
-        return STRATEGIES
+        # What torch.export makes of a training step is not one.
+        return (MakeFx,) if optimizers(module) else STRATEGIES
     for candidate in STRATEGIES:
         if candidate.name == strategy:
             return (candidate,)

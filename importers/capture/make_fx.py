@@ -1,0 +1,312 @@
+"""Capture at the level of the dispatcher, with `make_fx`: gradients are operators like others.
+
+`torch.export` looks at a model before autograd does, so it refuses a function that asks for
+gradients. `make_fx` records what autograd makes of it. The recorded graph takes the state (weights,
+buffers, an optimizer's moments) and the call's leaves, and is then exported like any model, so that
+the rest of unmess sees an ordinary ExportedProgram.
+
+A module may hold `torch.optim` optimizers as attributes and call `backward()` and `step()` in its
+`forward`: its parameters and the optimizers' moments are then buffers that the program writes.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+from torch._decomp.decompositions import native_batch_norm_decomposition
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils import _pytree as pytree
+
+from unmess.core.error import Error
+
+# `native_batch_norm` does not say that it writes the running statistics; what it consists of does.
+_DECOMPOSITIONS = {
+    torch.ops.aten.native_batch_norm.default: native_batch_norm_decomposition,
+}
+# Their moments start at zero, and with moments of zero the first step is what it is without any.
+_START_AT_ZERO = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop)
+
+
+class MakeFx:
+    """`make_fx` over state and inputs, then `torch.export` of the graph it recorded."""
+
+    name = "make_fx"
+
+    def __call__(self, module, args, kwargs, dynamic_shapes):
+        """See `Strategy`."""
+        module = with_moments(module, args, kwargs)
+        start = named_state(module)
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        tensors = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+        requires_grad = [leaves[index].requires_grad for index in tensors]
+        found: dict[str, Any] = {}
+
+        def run(state: list[torch.Tensor], given: list[torch.Tensor]) -> list[Any]:
+            own = [
+                t.detach().clone().requires_grad_(s.requires_grad)
+                for t, s in zip(state, start.values(), strict=True)
+            ]
+            versions = [tensor._version for tensor in own]
+            filled = list(leaves)
+            for index, tensor, wanted in zip(tensors, given, requires_grad, strict=True):
+                filled[index] = tensor.detach().requires_grad_() if wanted else tensor
+            call_args, call_kwargs = pytree.tree_unflatten(filled, spec)
+            with torch.enable_grad(), replaced(module, dict(zip(start, own, strict=True))) as now:
+                result = module(*call_args, **call_kwargs)
+                after = now()
+            found["written"] = {
+                name
+                for name, tensor, version in zip(start, own, versions, strict=True)
+                if after[name] is not tensor or tensor._version != version
+            }
+            outputs, found["spec"] = pytree.tree_flatten(result)
+            found["outputs"] = outputs
+            results = [t for t in outputs if isinstance(t, torch.Tensor)]
+            return [t.detach() for t in (*results, *(after[name] for name in start))]
+
+        with _as_if_compiled():
+            traced = make_fx(
+                run,
+                tracing_mode="symbolic" if dynamic_shapes else "fake",
+                decomposition_table=_DECOMPOSITIONS,
+                _allow_non_fake_inputs=True,
+            )(list(start.values()), [leaves[index].detach() for index in tensors])
+        _drop_profiling(traced)
+        found["written"] |= _written_by_operators(traced, list(start))
+        step = _Traced(module, traced, start, tensors, found)
+        return torch.export.export(step, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+
+
+class _Traced(torch.nn.Module):
+    """The recorded graph as a module with the original's state and the original's call."""
+
+    def __init__(self, module, graph: torch.fx.GraphModule, state, tensors: list[int], found):
+        super().__init__()
+        written = found["written"]
+        parameters = dict(module.named_parameters(remove_duplicate=False))
+        for name, tensor in state.items():
+            owner = self
+            *path, last = name.split(".")
+            for part in path:
+                if part not in owner._modules:
+                    owner.add_module(part, torch.nn.Module())
+                owner = owner._modules[part]
+            if name in parameters and name not in written:
+                owner.register_parameter(last, parameters[name])
+            else:
+                owner.register_buffer(last, tensor.detach())
+        self.captured = graph
+
+        def forward(*args, **kwargs):
+            leaves = pytree.tree_leaves((args, kwargs))
+            now = dict(self.named_parameters()) | dict(self.named_buffers(remove_duplicate=False))
+            results = iter(
+                self.captured([now[name] for name in state], [leaves[i] for i in tensors])
+            )
+            outputs = [
+                next(results) if isinstance(leaf, torch.Tensor) else leaf
+                for leaf in found["outputs"]
+            ]
+            for name, value in zip(state, results, strict=True):
+                if name in written:
+                    now[name].copy_(value)
+            return pytree.tree_unflatten(outputs, found["spec"])
+
+        forward.__signature__ = inspect.signature(module.forward)
+        self.forward = forward
+
+
+def optimizers(module: torch.nn.Module) -> dict[str, torch.optim.Optimizer]:
+    """The optimizers among the attributes of a module, by name."""
+    return {k: v for k, v in vars(module).items() if isinstance(v, torch.optim.Optimizer)}
+
+
+def named_state(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Everything that a call may read and write: parameters, buffers, moments; tied ones once.
+
+    The moment `exp_avg` of the parameter `fc.weight` in the optimizer `self.optimizer` is called
+    `optimizer.exp_avg.fc.weight`.
+    """
+    state = dict(module.named_parameters()) | dict(module.named_buffers())
+    for attribute, optimizer in optimizers(module).items():
+        for name, moments in _moments(module, optimizer).items():
+            for key, value in moments.items():
+                if isinstance(value, torch.Tensor):
+                    state[f"{attribute}.{key}.{name}"] = value
+    return state
+
+
+def _moments(
+    module: torch.nn.Module, optimizer: torch.optim.Optimizer
+) -> dict[str, dict[str, Any]]:
+    names = {id(parameter): name for name, parameter in module.named_parameters()}
+    moments = {}
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if id(parameter) not in names:
+                raise Error(
+                    "capture",
+                    f"the optimizer {type(optimizer).__name__} updates a tensor that is not a "
+                    "parameter of the module that holds it",
+                    hint="let the module hold the network that the optimizer trains, too",
+                )
+            moments[names[id(parameter)]] = optimizer.state.get(parameter, {})
+    return moments
+
+
+def with_moments(module: torch.nn.Module, args: tuple, kwargs: dict) -> torch.nn.Module:
+    """The module itself, or a copy that shares its tensors and has the moments of its optimizers.
+
+    An optimizer makes its moments in its first step. Here a copy of everything makes that step, and
+    what it has made starts at zero.
+
+    Raises:
+        Error: stage `capture`, for an optimizer whose moments do not start at zero.
+    """
+    fresh = {
+        attribute: optimizer
+        for attribute, optimizer in optimizers(module).items()
+        if not optimizer.state
+    }
+    if not fresh:
+        return module
+    trial, args, kwargs = copy.deepcopy((module, args, kwargs))
+    with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+        trial(*args, **kwargs)
+    prepared = copy.copy(module)
+    for attribute, optimizer in fresh.items():
+        made = _moments(trial, optimizers(trial)[attribute])
+        if any(made.values()) and not _starts_at_zero(optimizer):
+            raise Error(
+                "capture",
+                f"the moments of {type(optimizer).__name__} are not known before its first step",
+                hint="run one step before the capture",
+            )
+        mine = copy.copy(optimizer)
+        mine.state = collections.defaultdict(dict)
+        parameters = dict(module.named_parameters())
+        for name, moments in made.items():
+            mine.state[parameters[name]] = pytree.tree_map_only(
+                torch.Tensor, torch.zeros_like, dict(moments)
+            )
+        vars(prepared)[attribute] = mine
+    return prepared
+
+
+def _starts_at_zero(optimizer: torch.optim.Optimizer) -> bool:
+    dampened = any(group.get("dampening") for group in optimizer.param_groups)
+    return type(optimizer) in _START_AT_ZERO and not dampened
+
+
+@contextlib.contextmanager
+def replaced(
+    module: torch.nn.Module, tensors: dict[str, torch.Tensor]
+) -> Iterator[Callable[[], dict[str, torch.Tensor]]]:
+    """While it lasts, the state called so in `named_state` is `tensors`; yields what reads it."""
+    old = named_state(module)
+    new = {id(old[name]): tensor for name, tensor in tensors.items()}
+    with contextlib.ExitStack() as undo:
+        for child in module.modules():
+            for tensors_of in (child._parameters, child._buffers):
+                undo.callback(tensors_of.update, dict(tensors_of))
+                tensors_of.update({k: new.get(id(v), v) for k, v in tensors_of.items()})
+        for optimizer in optimizers(module).values():
+            state = optimizer.state
+            undo.callback(setattr, optimizer, "state", state)
+            optimizer.state = collections.defaultdict(
+                dict,
+                {
+                    new[id(parameter)]: {k: new.get(id(v), v) for k, v in moments.items()}
+                    for parameter, moments in state.items()
+                },
+            )
+            for group in optimizer.param_groups:
+                undo.callback(group.__setitem__, "params", group["params"])
+                group["params"] = [new[id(parameter)] for parameter in group["params"]]
+        yield functools.partial(named_state, module)
+
+
+@contextlib.contextmanager
+def _as_if_compiled() -> Iterator[None]:
+    """When compiled, optimizers compute with step counts as tensors, without `item()`."""
+    with mock.patch.object(torch.compiler, "_is_compiling_flag", True):
+        yield
+
+
+def _drop_profiling(traced: torch.fx.GraphModule) -> None:
+    """Optimizers mark their steps for the profiler."""
+    for node in reversed(traced.graph.nodes):
+        if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace == "profiler":
+            traced.graph.erase_node(node)
+    traced.recompile()
+
+
+def _written_by_operators(traced: torch.fx.GraphModule, names: list[str]) -> set[str]:
+    """The state that operators write as an argument: a batch norm's running statistics."""
+    (results,) = next(node for node in traced.graph.nodes if node.op == "output").args
+    written = set()
+    for name, node in zip(names, results[len(results) - len(names) :], strict=True):
+        while node.target is torch.ops.aten.detach.default:
+            node = node.args[0]
+        if any(_writes(user, node) for user in node.users):
+            written.add(name)
+    return written
+
+
+def _writes(user: torch.fx.Node, node: torch.fx.Node) -> bool:
+    if not isinstance(user.target, torch._ops.OpOverload):
+        return False
+    given = zip(user.target._schema.arguments, user.args, strict=False)
+    return any(
+        value is node and argument.alias_info is not None and argument.alias_info.is_write
+        for argument, value in given
+    )
+
+
+class WithGradients(torch.nn.Module):
+    """The model in eager, with gradients on whatever the caller's mode is.
+
+    Its buffers are the model's whole state under the names that the captured program has for it.
+    """
+
+    def __init__(self, model: Callable[..., Any], args: tuple, kwargs: dict):
+        super().__init__()
+        # Not a submodule: the names of its tensors would change.
+        self.__dict__["model"] = model
+        leaves = pytree.tree_leaves((args, kwargs))
+        self._requires_grad = [getattr(leaf, "requires_grad", False) for leaf in leaves]
+
+    def forward(self, *args, **kwargs):
+        """The model's own result, detached."""
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        for index, wanted in enumerate(self._requires_grad):
+            if wanted:
+                leaves[index] = leaves[index].detach().requires_grad_()
+        args, kwargs = pytree.tree_unflatten(leaves, spec)
+        with torch.enable_grad():
+            result = self.model(*args, **kwargs)
+        return pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, result)
+
+    def named_buffers(self, *_args, **_kwargs):
+        """See `named_state`."""
+        if isinstance(self.model, torch.nn.Module):
+            yield from named_state(self.model).items()
+
+    def _apply(self, function, recurse=True):
+        """Conversions (`double()`) reach the model and the moments of its optimizers."""
+        if isinstance(self.model, torch.nn.Module):
+            self.model._apply(function, recurse)
+            for optimizer in optimizers(self.model).values():
+                for parameter, moments in optimizer.state.items():
+                    optimizer.state[parameter] = pytree.tree_map_only(
+                        torch.Tensor, function, moments
+                    )
+        return self
