@@ -13,6 +13,7 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from importers.decompositions.antialias import resize
 from importers.decompositions.attention import attention
+from importers.decompositions.clamp import clamp, clamp_max, clamp_min
 from importers.decompositions.gelu import tanh_gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
@@ -23,6 +24,8 @@ from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
 from importers.decompositions.user import user_decompositions
+from importers.detection.deform_conv2d import deform_conv2d
+from importers.detection.roi_align import roi_align
 from unmess.core.program import Note
 
 
@@ -130,11 +133,36 @@ DECOMPOSITIONS = (
         checked_at_capture,
     ),
     Decomposition(
+        "region of interest align",
+        "torchvision::roi_align.default",
+        "torch",
+        "an operator of torchvision's own",
+        roi_align,
+    ),
+    Decomposition(
+        "deformable convolution",
+        "torchvision::deform_conv2d.default",
+        "torch",
+        "an operator of torchvision's own",
+        deform_conv2d,
+    ),
+    Decomposition(
         "grouped 3-d convolution",
         "aten::convolution.default",
         "linalg",
         "linalg has no 3-d convolution with groups (MViT)",
         grouped_3d_convolution,
+    ),
+    *(
+        Decomposition(
+            "limit of another type",
+            f"aten::{function.__name__}.default",
+            "linalg",
+            "torch-mlir's lowering compares integers as floating point; PatchTST and other models "
+            "of time series keep counts above 1.0",
+            function,
+        )
+        for function in (clamp, clamp_min, clamp_max)
     ),
     *(
         Decomposition(

@@ -1,0 +1,26 @@
+"""Limits of another type than the tensor's, as PyTorch promotes them."""
+
+import pytest
+import torch
+
+from importers.decompositions.clamp import clamp, clamp_max, clamp_min
+
+
+@pytest.mark.parametrize(
+    "function, operator, limits",
+    [
+        (clamp, torch.ops.aten.clamp.default, (0.5, 2)),
+        (clamp, torch.ops.aten.clamp.default, (None, 1.5)),
+        (clamp_min, torch.ops.aten.clamp_min.default, (1.5,)),
+        (clamp_max, torch.ops.aten.clamp_max.default, (1.5,)),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8])
+def test_integers_become_floating_point(function, operator, limits, dtype):
+    x = torch.tensor([0, 1, 2, 3], dtype=dtype)
+    torch.testing.assert_close(function(x, *limits), operator(x, *limits))
+
+
+def test_the_rest_is_left_as_it_is():
+    assert clamp(torch.arange(4), 1, 2) is NotImplemented
+    assert clamp_min(torch.ones(2), 0.5) is NotImplemented
