@@ -41,9 +41,9 @@ class ReferenceExecutable(Executable):
             for entry in module.entries:
                 function = entry_function(lowered, entry)
                 function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
-        lower_to_llvm(lowered, module.name, self._assertions)
+        level = lower_to_llvm(lowered, module.name, self._assertions)
         try:
-            self._engine = ExecutionEngine(lowered, opt_level=3)
+            self._engine = ExecutionEngine(lowered, opt_level=level)
             self._assertions.register(self._engine)
             self._functions = {entry: self._engine.lookup(entry) for entry in module.entries}
         except RuntimeError as problem:

@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.assertions import Assertions
+from pipelines.reference.effort import optimization_level
 from pipelines.reference.outlining import outline
 
 _HINT = "the linalg form is fine, the reference runner cannot take it further: try --on iree-cpu"
@@ -76,17 +77,21 @@ LLVM = Pipeline(
 )
 
 
-def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> None:
+def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> int:
     """Lowers linalg-on-tensors to the LLVM dialect, in place.
 
     Args:
         name: of the model, for reproducers.
         assertions: takes the module's run-time checks.
 
+    Returns:
+        The level at which it is worth to be optimized by LLVM.
+
     Raises:
         Error: stage `compile`.
     """
     PREPARE.apply(module, name)
+    level = optimization_level(module)
     mark_unaliased(module)
     read_where_used(module)
     protect_arguments(module)
@@ -95,6 +100,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> None:
     assertions.number(module)
     LLVM.apply(module, name)
     assertions.rewrite_aborts(module)
+    return level
 
 
 def mark_unaliased(module: ir.Module) -> None:

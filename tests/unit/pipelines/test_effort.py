@@ -1,0 +1,56 @@
+"""Small programs are not optimized, large and dynamic ones are."""
+
+import pytest
+from torch_mlir import ir
+
+from pipelines.reference.effort import optimization_level
+
+MATMUL = """
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func @main(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>, %c: tensor<{m}x{n}xf32>)
+    -> tensor<{m}x{n}xf32> {{
+  %0 = linalg.generic {{indexing_maps = [#a, #b, #c],
+                        iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>) outs(%c : tensor<{m}x{n}xf32>) {{
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %1, %z : f32
+    linalg.yield %2 : f32
+  }} -> tensor<{m}x{n}xf32>
+  return %0 : tensor<{m}x{n}xf32>
+}}
+"""
+# The window's offset is in a sum of loops, its length in an operand of its own.
+POOL = """
+#in = affine_map<(o, w) -> (o + w)>
+#window = affine_map<(o, w) -> (w)>
+#out = affine_map<(o, w) -> (o)>
+func.func @main(%x: tensor<{n}xf32>, %w: tensor<3xf32>, %y: tensor<{m}xf32>) -> tensor<{m}xf32> {{
+  %0 = linalg.generic {{indexing_maps = [#in, #window, #out],
+                        iterator_types = ["parallel", "reduction"]}}
+      ins(%x, %w : tensor<{n}xf32>, tensor<3xf32>) outs(%y : tensor<{m}xf32>) {{
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %1 = arith.addf %a, %c : f32
+    linalg.yield %1 : f32
+  }} -> tensor<{m}xf32>
+  return %0 : tensor<{m}xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        (MATMUL.format(m=64, n=64, k=64), 0),
+        # No operand is large, but the loops are.
+        (MATMUL.format(m=512, n=512, k=512), 3),
+        (MATMUL.format(m="?", n=4, k=4), 3),
+        (POOL.format(n=1002, m=1000), 0),
+        (POOL.format(n=10_000_002, m=10_000_000), 3),
+    ],
+)
+def test_level(text, level):
+    with ir.Context():
+        assert optimization_level(ir.Module.parse(text)) == level
