@@ -26,6 +26,8 @@ from importers.decompositions.topk import topk_in_order
 from importers.decompositions.user import user_decompositions
 from importers.detection.deform_conv2d import deform_conv2d
 from importers.detection.roi_align import roi_align
+from importers.detection.deform_conv2d import deform_conv2d
+from importers.detection.roi_align import roi_align
 from unmess.core.program import Note
 
 
@@ -131,6 +133,20 @@ DECOMPOSITIONS = (
         "linalg",
         "the capture has checked it; the lowering does again, on types as they are after repairs",
         checked_at_capture,
+    ),
+    Decomposition(
+        "region of interest align",
+        "torchvision::roi_align.default",
+        "torch",
+        "an operator of torchvision's own",
+        roi_align,
+    ),
+    Decomposition(
+        "deformable convolution",
+        "torchvision::deform_conv2d.default",
+        "torch",
+        "an operator of torchvision's own",
+        deform_conv2d,
     ),
     Decomposition(
         "region of interest align",
