@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from pipelines import custom_operators
 from pipelines.pipeline import Pipeline
 from pipelines.stages import PATHS
 from unmess.core.error import Error
@@ -23,7 +24,12 @@ def lower(module: Module, to: str) -> Module:
     start = time.perf_counter()
     for stage, pipeline in _path(module.stage, to).items():
         enter_stage(stage)
-        pipeline.apply(module.ir, module.name)
+        if stage == "torch":
+            with custom_operators.set_aside(module.ir):
+                pipeline.apply(module.ir, module.name)
+        else:
+            custom_operators.refuse(module.ir, stage)
+            pipeline.apply(module.ir, module.name)
         module.stage = stage
     module.seconds["lower"] = module.seconds.get("lower", 0.0) + time.perf_counter() - start
     return module

@@ -9,6 +9,8 @@ import importlib
 _PUBLIC = {
     "Error": "unmess.core.error",
     "Executable": "pipelines.executable",
+    "MlirConfig": "unmess.transformers_exporter",
+    "MlirExporter": "unmess.transformers_exporter",
     "Module": "unmess.core.module",
     "Program": "unmess.core.program",
     "Programs": "unmess.core.programs",
@@ -17,6 +19,7 @@ _PUBLIC = {
     "capture_generation": "unmess.api",
     "check": "unmess.api",
     "combine": "unmess.api",
+    "decomposition": "importers.decompositions.user",
     "load": "unmess.api",
     "lower": "unmess.api",
 }

@@ -22,46 +22,62 @@ class Repair:
 
     Attributes:
         name: for notes.
+        mends: the operators or constructs that it is for.
+        stage: where a program with them stops, or becomes wrong.
         reason: what stops without it.
         apply: changes the graph in place and returns how often it matched.
+        upstream: address of the issue, where there is one.
     """
 
     name: str
+    mends: str
+    stage: str
     reason: str
     apply: Callable[[torch.fx.Graph], int]
+    upstream: str | None = None
 
 
 REPAIRS = (
     Repair(
         "complex numbers as pairs",
+        "complex tensors, aten::_fft_c2c, _fft_r2c, _fft_c2r",
+        "linalg",
         "torch-mlir takes few operators on complex tensors, to linalg only, and no Fourier "
         "transforms but for two forms; in real arithmetic they lower to every exit",
         split_complex_numbers,
     ),
     Repair(
         "layout-only as_strided",
+        "aten::as_strided",
+        "import",
         "the torch dialect has no strides; PyTorch uses as_strided to normalise those of size-1 "
         "dimensions",
         drop_layout_only_as_strided,
     ),
     Repair(
         "unsigned integers in signed ones",
+        "operators on uint8, uint16, uint32",
+        "linalg",
         "torch-mlir's lowerings take unsigned integers for signed ones (sums, division, "
         "comparison), do not take them, or crash",
         compute_unsigned_in_signed,
     ),
     Repair(
         "index lists of i64",
+        "aten::index, aten::index_put",
+        "linalg",
         "torch-mlir does not lower an index that is a mask, nor a list of indices of several "
         "integer types",
         convert_indices,
     ),
     Repair(
         "symbolic view",
+        "aten::view with several dynamic sizes",
+        "run",
         "torch-mlir's lowering of aten.view takes one of several dynamic sizes for 1 and reads "
-        "wrong memory (llvm/torch-mlir issue 4743); flatten and unflatten say which sizes go "
-        "together",
+        "wrong memory; flatten and unflatten say which sizes go together",
         take_apart_symbolic_views,
+        "https://github.com/llvm/torch-mlir/issues/4743",
     ),
 )
 

@@ -1,0 +1,126 @@
+"""Operators that torch-mlir has never heard of: they keep their names, and do not reach an exit."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from torch_mlir import ir
+
+from unmess.core.error import Error
+from unmess.core.user_source import location_line
+
+_OPERATOR = "torch.operator"
+# PyTorch's own: what the torch dialect has no operation for of these is for the passes to tell.
+_KNOWN = ("torch.aten.", "torch.prims.", "torch.quantized_decomposed.")
+
+
+@contextlib.contextmanager
+def set_aside(module: ir.Module) -> Iterator[None]:
+    """While it lasts, calls of custom operators are calls of functions without a body.
+
+    The passes to the backend contract refuse operators that they do not know, but no calls.
+    """
+    declared: dict[str, str] = {}
+    with module.context:
+        for operation in custom_operators(module):
+            _call_in_place_of(operation, module, declared)
+    try:
+        yield
+    finally:
+        with module.context:
+            _put_back(module, declared)
+
+
+def custom_operators(module: ir.Module) -> list[ir.Operation]:
+    """The calls of operators outside PyTorch's own libraries."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == _OPERATOR and not _name(operation).startswith(_KNOWN):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def refuse(module: ir.Module, stage: str) -> None:
+    """Raises an Error under `stage` that names the custom operators, where there are any."""
+    found = custom_operators(module)
+    if not found:
+        return
+    names = list(dict.fromkeys(_spelled(operation) for operation in found))
+    lines = [line for operation in found if (line := location_line(operation.location))]
+    raise Error(
+        stage,
+        f"no lowering for {', '.join(names)}: a custom operator without a decomposition",
+        where=lines[0] if lines else None,
+        hint="write one: @unmess.decomposition(torch.ops."
+        f"{names[0]}) over a function of the operator's arguments",
+    )
+
+
+def _spelled(operation: ir.Operation) -> str:
+    """`mylib.foo.default`, as under `torch.ops`."""
+    name = _name(operation).removeprefix("torch.")
+    return name if name.count(".") > 1 else f"{name}.default"
+
+
+def _name(operation: ir.Operation) -> str:
+    return ir.StringAttr(operation.attributes["name"]).value
+
+
+def _call_in_place_of(operation: ir.Operation, module: ir.Module, declared: dict[str, str]) -> None:
+    """One declaration for each call, since types differ from call to call."""
+    symbol = f"unmess.custom_operator.{len(declared)}"
+    declared[symbol] = _name(operation)
+    types = ir.FunctionType.get(
+        [operand.type for operand in operation.operands],
+        [result.type for result in operation.results],
+    )
+    with operation.location:
+        ir.Operation.create(
+            "func.func",
+            regions=1,
+            attributes={
+                "sym_name": ir.StringAttr.get(symbol),
+                "function_type": ir.TypeAttr.get(types),
+                "sym_visibility": ir.StringAttr.get("private"),
+            },
+            ip=ir.InsertionPoint(module.body),
+        )
+        _replace(operation, "func.call", {"callee": ir.FlatSymbolRefAttr.get(symbol)})
+
+
+def _put_back(module: ir.Module, declared: dict[str, str]) -> None:
+    calls: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "func.call":
+            calls.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for call in calls:
+        symbol = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+        if symbol in declared:
+            with call.location:
+                _replace(call, _OPERATOR, {"name": ir.StringAttr.get(declared[symbol])})
+    for function in list(module.body.operations):
+        symbol = function.operation.attributes
+        if "sym_name" in symbol and ir.StringAttr(symbol["sym_name"]).value in declared:
+            function.operation.erase()
+
+
+def _replace(operation: ir.Operation, name: str, attributes: dict[str, ir.Attribute]) -> None:
+    new = ir.Operation.create(
+        name,
+        [result.type for result in operation.results],
+        list(operation.operands),
+        attributes,
+        ip=ir.InsertionPoint(operation),
+    )
+    for old, result in zip(operation.results, new.results, strict=True):
+        old.replace_all_uses_with(result)
+    operation.erase()
