@@ -1,0 +1,184 @@
+"""MLIR as an export format of transformers, by the library's own calls.
+
+Importing this module registers the format `mlir` with `transformers.exporters`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from transformers.exporters import DynamoConfig, DynamoExporter, ModelRunner, register_backend
+from transformers.exporters.metadata import ExportMetadata
+
+from pipelines.executable import Executable
+from unmess import api
+from unmess.core.error import Error, first_line
+from unmess.core.module import Module
+from unmess.core.names import check_runner, check_stage
+from unmess.core.program import Program
+
+FORMAT = "mlir"
+# Files inside the saved ExportedProgram.
+_STAGE, _NAME = "unmess_stage", "unmess_name"
+
+
+@dataclass
+class MlirConfig(DynamoConfig):
+    """How to export to MLIR.
+
+    Args:
+        stage: of the IR: `raw`, `torch`, `linalg`, `tosa` or `stablehlo`.
+
+    The other options are those of `DynamoConfig`: `dynamic`, `dynamic_shapes`, …
+    """
+
+    export_format: str = FORMAT
+
+    stage: str = "linalg"
+
+    def __post_init__(self) -> None:
+        check_stage(self.stage)
+
+
+@dataclass(frozen=True)
+class MlirProgram:
+    """One exported graph, as captured and as IR. Both borrow the model's tensors.
+
+    Attributes:
+        name: of the model's class.
+        exported: as transformers traced it.
+        stage: of `module`.
+    """
+
+    name: str
+    exported: torch.export.ExportedProgram
+    stage: str
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """For `unmess.check`, `unmess.combine` and other stages."""
+        program = api.capture(self.exported)
+        program.name = self.name
+        return program
+
+    @functools.cached_property
+    def module(self) -> Module:
+        """The IR, one function with the weights as arguments by name."""
+        return api.lower(self.program, self.stage)
+
+
+class MlirExporter(DynamoExporter):
+    """Exports a model of transformers to MLIR.
+
+    The graph is traced by `DynamoExporter`, with its patches of models and its caches as pytrees,
+    and lowered by unmess. Saved, it is the IR and beside it the traced program, which holds the
+    weights: `model.mlir` and `model.pt2`.
+    """
+
+    export_format = FORMAT
+    config_class = MlirConfig
+    program_suffix = ".mlir"
+
+    tested_versions: ClassVar[dict[str, str]] = {"torch": "2.13.0"}
+
+    def export_program(
+        self, model: Any, sample_inputs: MutableMapping[str, Any], config: MlirConfig
+    ) -> tuple[MlirProgram, ExportMetadata]:
+        """Traces and lowers one graph, as `HfExporter.export_program` says.
+
+        Raises:
+            Error: the stage that failed.
+        """
+        exported, metadata = super().export_program(model, sample_inputs, config)
+        program = MlirProgram(type(model).__name__, exported, config.stage)
+        # Here, so that what does not lower is an error of the export.
+        _ = program.module
+        return program, metadata
+
+    @classmethod
+    def save_program(cls, program: MlirProgram, path: str | Path) -> None:
+        """Writes the IR to `path` and the traced program with the weights beside it."""
+        program.module.save(path)
+        texts = {_STAGE: program.stage, _NAME: program.name}
+        torch.export.save(program.exported, _weights_file(path), extra_files=texts)
+
+    @classmethod
+    def load_program(cls, path: str | Path) -> MlirProgram:
+        """Reads back what `save_program` wrote; the IR is made again where it is asked for.
+
+        Raises:
+            Error: stage `source`; PyTorch does not read the file.
+        """
+        texts = {_STAGE: "", _NAME: ""}
+        try:
+            exported = torch.export.load(_weights_file(path), extra_files=texts)
+        except Exception as problem:
+            raise Error(
+                "source",
+                f"PyTorch does not read {_weights_file(path)}: {first_line(problem)}",
+                hint="save the export again, with this version of PyTorch",
+            ) from problem
+        return MlirProgram(texts[_NAME], exported, texts[_STAGE])
+
+    @classmethod
+    def program_files(cls, filename: str) -> list[str]:
+        """The IR, and the traced program beside it."""
+        return [filename, _weights_file(filename)]
+
+
+class MlirModelRunner(ModelRunner):
+    """Runs an exported graph on a runner of unmess."""
+
+    def __init__(self, executable: Executable, metadata: ExportMetadata):
+        super().__init__(metadata)
+        self.executable = executable
+
+    @property
+    def device(self) -> torch.device:
+        """Tensors go in and come out on the CPU."""
+        return torch.device("cpu")
+
+    @classmethod
+    def from_program(
+        cls,
+        program: MlirProgram,
+        metadata: ExportMetadata,
+        device: Any = None,
+        on: str = "reference",
+    ) -> MlirModelRunner:
+        """Compiles and loads a graph.
+
+        Args:
+            on: `reference` or `iree-cpu`; `exported.to(on="iree-cpu")`.
+
+        Raises:
+            Error: stage `usage`, or the stage that failed.
+        """
+        check_runner(on)
+        if device is not None and torch.device(device).type != "cpu":
+            raise Error("usage", f"there is no runner on {device}", hint="leave the device out")
+        # Lowered further, a module at an earlier stage would not be what was exported any more.
+        source = program.module if program.stage == "linalg" else program.program
+        return cls(api.load(source, on), metadata)
+
+    def __call__(
+        self, share_inputs: bool = True, share_outputs: bool = False, **kwargs: Any
+    ) -> Any:
+        """Runs the graph on the traced forward's keyword arguments.
+
+        Inputs are read where they are, and results are the caller's own: the two flags, which are
+        the library's, change nothing.
+        """
+        return self.executable(**{**self.metadata.in_constants, **kwargs})
+
+
+def _weights_file(path: str | Path) -> str:
+    return str(Path(path).with_suffix(".pt2"))
+
+
+register_backend(MlirExporter, MlirModelRunner)
