@@ -51,7 +51,7 @@ REPAIRS = (
         "aten::as_strided",
         "import",
         "the torch dialect has no strides; PyTorch uses as_strided to normalise those of size-1 "
-        "dimensions",
+        "dimensions, and in group norms to reshape",
         drop_layout_only_as_strided,
     ),
     Repair(

@@ -21,6 +21,15 @@ def test_layout_only_as_strided(monkeypatch):
         unmess.lower(unmess.capture(pooled, (x,)))
 
 
+def test_as_strided_that_reshapes_becomes_a_view():
+    # One channel in each group, as in the first convolution of wav2vec 2.0.
+    model = torch.nn.GroupNorm(4, 4).eval()
+    program = unmess.capture(model, (torch.randn(2, 4, 6),))
+    assert [str(note) for note in program.notes] == ["repair: layout-only as_strided (2 times)"]
+    assert "as_strided" not in str(program.exported.graph)
+    assert unmess.lower(program).stage == "linalg"
+
+
 def test_as_strided_that_moves_elements_is_kept():
     def transposed(x):
         return x.as_strided((2, 2), (1, 2)) + 0
