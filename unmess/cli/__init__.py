@@ -13,6 +13,8 @@ from unmess.cli.check import check
 from unmess.cli.doctor import doctor
 from unmess.cli.import_ import import_
 from unmess.cli.models import models
+from unmess.cli.ops import ops
+from unmess.cli.repairs import repairs
 from unmess.cli.run import run
 
 # What the versions of which decide what lowers and what runs.
@@ -86,5 +88,5 @@ def cli() -> None:
     """
 
 
-for _command in (import_, run, check, models, doctor):
+for _command in (import_, run, check, models, doctor, ops, repairs):
     cli.add_command(_command)

@@ -10,7 +10,6 @@ import click
 from unmess.cli.session import Session, command
 
 
-
 @click.command()
 @command
 def repairs(session: Session) -> None:

@@ -1,0 +1,84 @@
+"""`unmess ops`: every operator of a model that does not lower, at once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from unmess.cli import arguments
+from unmess.cli.session import Session, command
+from unmess.core.names import check_stage
+
+if TYPE_CHECKING:
+    from unmess.probe.operators import Finding
+
+_STAGE_FAILED = 3
+
+
+@click.command()
+@arguments.model
+@click.option(
+    "--to", default="linalg", show_default=True, metavar="EXIT", help="torch, linalg, tosa, …"
+)
+@arguments.strategy
+@command
+def ops(session: Session, model: str, to: str, strategy: str) -> int:
+    """List the operators of MODEL that do not lower, before it is lowered.
+
+    Each distinct call (operator, shapes, dtypes, constants) is tried as a program of its own.
+    With -v, those that lower are listed too. The exit status is 3 where one does not.
+    """
+    check_stage(to)
+    arguments.check_strategy(strategy)
+    with session.working(model):
+        import unmess
+        from unmess.probe.operators import examine
+
+        program = unmess.capture(model, strategy=strategy)
+        findings = examine(
+            program.exported,
+            to,
+            lambda operator, number, total: session.progress.begin(
+                f"{model}: {operator} [{number}/{total}]"
+            ),
+        )
+    bad = [finding for finding in findings if not finding.ok]
+    if session.json:
+        session.write_json(
+            {
+                "ok": not bad,
+                "model": model,
+                "to": to,
+                "operators": [asdict(finding) for finding in findings],
+                "notes": [str(note) for note in program.notes],
+            }
+        )
+        return _STAGE_FAILED if bad else 0
+    lines = [_text(finding) for finding in findings if session.verbose or not finding.ok]
+    calls = sum(finding.count for finding in findings)
+    names = {finding.operator for finding in findings}
+    lines.append(
+        f"{model}: {len(bad)} of {len(findings)} distinct calls do not lower to {to} "
+        f"({calls} calls of {len(names)} operators)"
+    )
+    session.write("\n".join(lines))
+    return _STAGE_FAILED if bad else 0
+
+
+def _text(finding: Finding) -> str:
+    head = (
+        f"{finding.operator} ({', '.join(finding.operands)}) -> {', '.join(finding.results)}, "
+        f"{finding.count} times"
+    )
+    if finding.ok:
+        return head
+    details = [("stops", f"{finding.stage}: {finding.cause}")]
+    details += [("at", line) for line in finding.where]
+    details += [
+        (label, value)
+        for label, value in (("decomposition", finding.decomposition), ("repro", finding.repro))
+        if value
+    ]
+    return "\n".join([head, *(f"  {label}: {value}" for label, value in details)])

@@ -1,0 +1,65 @@
+"""Whether a graph lowers to an exit, tried in a process that survives."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import torch as torch_d
+from torch_mlir.extras import fx_importer
+
+from importers.control_flow import ControlFlowImporter
+from pipelines import custom_operators
+from pipelines.stages import PATHS
+from unmess.core.error import Error, first_line
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a graph.
+
+    Attributes:
+        ok: it reached the exit.
+        stage: where it stopped; None where it did not.
+        cause: one line; None where it did not stop.
+        repro: path of a reproducer, where there is one.
+    """
+
+    ok: bool
+    stage: str | None = None
+    cause: str | None = None
+    repro: str | None = None
+
+
+def lowers(graph: torch.fx.Graph, exit_: str, name: str) -> Outcome:
+    """Imports a graph whose inputs are all operands, and lowers it to an exit."""
+    stage = "import"
+    try:
+        with _context(), ir.Location.unknown():
+            importer = fx_importer.FxImporter(
+                context=_context(), config_check=False, graph_node_importer_cls=ControlFlowImporter
+            )
+            importer.import_stateless_graph(graph, func_name="main")
+            module = importer.module
+            for stage, pipeline in PATHS[exit_].items():
+                if stage == "torch":
+                    with custom_operators.set_aside(module):
+                        pipeline.apply(module, name)
+                else:
+                    custom_operators.refuse(module, stage)
+                    pipeline.apply(module, name)
+    except Error as error:
+        return Outcome(False, error.stage, error.cause, error.repro)
+    except Exception as problem:
+        return Outcome(False, stage, first_line(problem))
+    return Outcome(True)
+
+
+@functools.cache
+def _context() -> ir.Context:
+    """One for all graphs of a process; to make one takes longer than to lower an operator."""
+    context = ir.Context()
+    torch_d.register_dialect(context)
+    return context
