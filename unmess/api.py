@@ -41,7 +41,8 @@ def capture(
             them.
         dynamic_shapes: as `torch.export.export` takes it, or strings as `--dynamic` takes them:
             `["input_ids.1=seq:2..128"]`. An example of size 1 along such a dimension is enlarged.
-        strategy: `non-strict`, `strict`, `draft`, or `auto` for the first that succeeds.
+        strategy: `non-strict`, `strict`, `draft`, `make_fx`, or `auto` for the first of them that
+            succeeds; `lazy`.
 
     Returns:
         The Program, which borrows the model's tensors; Programs for a model string that stands for

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 import torch
 
 from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
+from importers.capture.lazy import Lazy
 from importers.capture.make_fx import MakeFx, optimizers
 from importers.capture.stack_traces import whole_stacks
 from importers.capture.torchscript import TorchScript
@@ -71,7 +72,9 @@ class Draft:
             return torch.export.draft_export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
 
 
-STRATEGIES: tuple[type[Strategy], ...] = (NonStrict, Strict, Draft, MakeFx)
+# What `auto` tries; lazy tensors only on request, since their graphs are further from the model.
+AUTO: tuple[type[Strategy], ...] = (NonStrict, Strict, Draft, MakeFx)
+STRATEGIES: tuple[type[Strategy], ...] = (*AUTO, Lazy)
 
 
 class _Function(torch.nn.Module):
@@ -215,7 +218,7 @@ def _first(
 def _chosen(strategy: str, module: torch.nn.Module) -> Sequence[type[Strategy]]:
     if strategy == "auto":
         # What torch.export makes of a training step is not one.
-        return (MakeFx,) if optimizers(module) else STRATEGIES
+        return (MakeFx,) if optimizers(module) else AUTO
     for candidate in STRATEGIES:
         if candidate.name == strategy:
             return (candidate,)

@@ -250,6 +250,43 @@ def _nodes(block: Any) -> Iterator[torch._C.Node]:
             yield from _nodes(inner)
 
 
+class CollectedGraph:
+    """A TorchScript graph that was collected from lazy tensors.
+
+    `inputs` says what each input of the graph is: a name of the state, the position of a leaf of
+    the call, or a tensor that is a constant. Constants of more than one element are in `constants`,
+    by the name of a buffer; numbers stay numbers.
+    """
+
+    def __init__(self, graph: torch._C.Graph, inputs: list[str | int | torch.Tensor]):
+        self._graph = graph
+        self._inputs = list(inputs)
+        self.constants: dict[str, torch.Tensor] = {}
+        for index, value in enumerate(inputs):
+            if isinstance(value, torch.Tensor):
+                if value.dim() == 0:
+                    self._inputs[index] = operators.SizeTensor(value.item(), value.dtype)
+                else:
+                    name = f"constant_{len(self.constants)}"
+                    self.constants[name] = value
+                    self._inputs[index] = name
+
+    def evaluate(
+        self, module: torch.nn.Module, state: dict[str, torch.Tensor], leaves: list[Any]
+    ) -> list[Any]:
+        """The graph's results; `state` has the constants, too."""
+        values = {}
+        for value, what in zip(self._graph.inputs(), self._inputs, strict=True):
+            if isinstance(what, str):
+                what = state[what]
+            elif isinstance(what, int):
+                what = leaves[what]
+            values[value.debugName()] = what
+        evaluation = _Evaluation(module, {}, values)
+        with evaluation.source_lines():
+            return operators.without_size_tensors(evaluation.block(self._graph))
+
+
 class _Evaluation:
     """One call of a graph."""
 
@@ -356,6 +393,8 @@ class _Evaluation:
 def source_frames(node: torch._C.Node) -> list[traceback.FrameSummary]:
     """The Python frames that TorchScript kept for a node, outermost first."""
     frames = []
+    if node.hasAttribute("source"):
+        return []  # collected from lazy tensors: it names the line that collects
     for file, line, traced_file, traced_line, function in _FRAME.findall(node.sourceRange()):
         if _TRACER.search(traced_file):
             break  # beyond it lies the call of torch.jit.trace

@@ -97,6 +97,11 @@ def _operator(node: torch._C.Node, operands: list[Any]) -> Any:
         overload = getattr(packet, schema.overload_name or "default")
     except AttributeError as problem:
         raise _no_form(node, first_line(problem)) from problem
+    if node.hasAttribute("source"):
+        # Lazy tensors are functional: they know views as copies only.
+        if overload is torch.ops.aten.native_batch_norm.default:
+            return _normalised(*operands)
+        overload = _view_of(overload)
     arguments = overload._schema.arguments
     keywords, positional = {}, []
     for argument, value in zip(arguments, operands, strict=False):
@@ -106,6 +111,22 @@ def _operator(node: torch._C.Node, operands: list[Any]) -> Any:
         else:
             positional.append(value)
     return overload(*positional, **keywords)
+
+
+def _normalised(x, weight, bias, mean, variance, training, momentum, eps) -> tuple:
+    """`native_batch_norm` outside training, whose further results nothing can use."""
+    batch_norm = torch.ops.aten.batch_norm.default
+    result = batch_norm(x, weight, bias, mean, variance, training, momentum, eps, False)
+    return result, None, None
+
+
+def _view_of(overload: torch._ops.OpOverload) -> torch._ops.OpOverload:
+    """`aten.view.default` for `aten.view_copy.default`."""
+    name = overload._overloadpacket.__name__
+    view = getattr(torch.ops.aten, name.removesuffix("_copy"), None)
+    if not name.endswith("_copy") or view is None:
+        return overload
+    return getattr(view, overload._overloadname, overload)
 
 
 def _no_form(node: torch._C.Node, reason: str) -> Error:
@@ -156,14 +177,15 @@ class SizeTensor:
     stays one; anything else that takes it gets a tensor.
     """
 
-    def __init__(self, number: Any):
+    def __init__(self, number: Any, dtype: torch.dtype | None = None):
         self.number = number
+        self.dtype = dtype
 
     def tensor(self) -> torch.Tensor:
         """A tensor of no dimensions, int64 or float32."""
         if isinstance(self.number, (torch.SymInt, torch.SymFloat)):
             return _stacked(self.number, None)
-        return torch.tensor(self.number)
+        return torch.tensor(self.number, dtype=self.dtype)
 
 
 def without_size_tensors(value: Any) -> Any:

@@ -6,7 +6,7 @@ from unmess.core.error import Error
 
 STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
 RUNNERS = ("reference", "iree-cpu")
-STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx")
+STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
 
 
 def check_stage(stage: str) -> None:

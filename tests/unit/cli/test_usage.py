@@ -71,13 +71,13 @@ def test_unknown_command_suggests_one(capsys):
         (
             ("run", "file.py", "--strategy", "lucky"),
             "usage: unknown capture strategy 'lucky'\n"
-            "  hint: one of auto, non-strict, strict, draft, make_fx\n",
+            "  hint: one of auto, non-strict, strict, draft, make_fx, lazy\n",
         ),
         (
             ("check", "file.py", "--on", "gpu,reference,npu", "--strategy", "lucky"),
             "usage: unknown runner 'gpu', 'npu'; unknown capture strategy 'lucky'\n"
             "  hint: a runner is one of reference, iree-cpu; "
-            "a strategy is one of auto, non-strict, strict, draft, make_fx\n",
+            "a strategy is one of auto, non-strict, strict, draft, make_fx, lazy\n",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

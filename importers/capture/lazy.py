@@ -1,0 +1,238 @@
+"""Capture by lazy tensors: the model runs as it is, on a device that only takes notes.
+
+Each operator of a call is collected by the dispatcher, below autograd and functionalised, and
+PyTorch's TorchScript backend for lazy tensors turns what was collected into a TorchScript graph.
+That graph is evaluated in an `nn.Module` that `torch.export` takes. The model's Python code is run,
+not analysed, so it may do anything that does not depend on values.
+
+An operator that the lazy device lacks would be computed on the spot, and its result on the example
+would become a constant of the program. `_Watch` refuses that, and reading a value (`item()`) too.
+The collected operators have no source lines.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+import torch._lazy
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from importers.capture.make_fx import named_state, replaced
+from importers.capture.torchscript import CollectedGraph
+from unmess.core.error import Error
+
+_DEVICE = "lazy"
+_FALLBACK = "aten::"  # the counters of operators that were computed on the spot
+
+
+class Lazy:
+    """Runs the module on the lazy device and exports the graph that was collected."""
+
+    name = "lazy"
+
+    def __call__(self, module, args, kwargs, dynamic_shapes):
+        """See `Strategy`."""
+        if dynamic_shapes:
+            raise ValueError("lazy tensors have the sizes of the example: no dynamic shapes")
+        _start_backend()
+        start = named_state(module)
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        tensors = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+        own = {name: tensor.detach().to(_DEVICE) for name, tensor in start.items()}
+        given = {index: leaves[index].detach().to(_DEVICE) for index in tensors}
+        places: dict[int, Any] = {
+            _identity(tensor): place for place, tensor in {**own, **given}.items()
+        }
+        versions = {name: tensor._version for name, tensor in own.items()}
+        call_args, call_kwargs = pytree.tree_unflatten(
+            [given.get(index, leaf) for index, leaf in enumerate(leaves)], spec
+        )
+        with torch.no_grad(), replaced(module, own) as now, torch.device(_DEVICE), _Watch():
+            result = module(*call_args, **call_kwargs)
+            after = now()
+        written = [
+            name
+            for name, tensor in own.items()
+            if after[name] is not tensor or tensor._version != versions[name]
+        ]
+        outputs, out_spec = pytree.tree_flatten(result)
+        roots = [leaf for leaf in outputs if isinstance(leaf, torch.Tensor)]
+        graph = _collected([*roots, *(after[name] for name in written)], places)
+        collected = _Collected(module, start, graph, written, (outputs, out_spec))
+        return torch.export.export(collected, args, kwargs, strict=False)
+
+
+_started = False
+
+
+def _start_backend() -> None:
+    global _started
+    if not _started:
+        import torch._lazy.ts_backend
+
+        torch._lazy.ts_backend.init()
+        _started = True
+
+
+def _collected(roots: list[torch.Tensor], places: dict[int, Any]) -> CollectedGraph:
+    """The graph that computes `roots`; its inputs are names, positions of leaves, or constants."""
+    # An operator at each root: one that is an input, or a constant, is not in the graph.
+    roots = [torch.ops.aten.alias_copy(_on_device(root)) for root in roots]
+    ids, data = torch._C._lazy_ts_backend._get_tensors_ts_device_data_node(roots)
+    graph = torch._C.parse_ir(torch._C._lazy._get_tensors_backend(roots))
+    inputs = [places.get(identity, value) for identity, value in zip(ids, data, strict=True)]
+    count = len(list(graph.inputs()))
+    if count != len(inputs):
+        raise RuntimeError(f"the collected graph has {count} inputs, {len(inputs)} are known")
+    return CollectedGraph(graph, inputs)
+
+
+def _on_device(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach() if _is_lazy(tensor) else tensor.detach().to(_DEVICE)
+
+
+class _Collected(torch.nn.Module):
+    """The collected graph as a module with the original's state and the original's call."""
+
+    def __init__(self, module, state, graph: CollectedGraph, written: list[str], result):
+        super().__init__()
+        parameters = dict(module.named_parameters())
+        for name, tensor in state.items():
+            owner = self
+            *path, last = name.split(".")
+            for part in path:
+                if part not in owner._modules:
+                    owner.add_module(part, torch.nn.Module())
+                owner = owner._modules[part]
+            if name in parameters:
+                owner.register_parameter(last, parameters[name])
+            else:
+                owner.register_buffer(last, tensor)
+        for name, tensor in graph.constants.items():
+            self.register_buffer(name, tensor, persistent=False)
+        outputs, spec = result
+
+        def forward(*args, **kwargs):
+            leaves = pytree.tree_leaves((args, kwargs))
+            now = dict(self.named_parameters()) | dict(self.named_buffers())
+            results = iter(graph.evaluate(self, now, leaves))
+            values = [next(results) if isinstance(leaf, torch.Tensor) else leaf for leaf in outputs]
+            for name in written:
+                now[name].copy_(next(results))
+            return pytree.tree_unflatten(values, spec)
+
+        forward.__signature__ = inspect.signature(module.forward)
+        self.forward = forward
+
+
+class _Watch(TorchDispatchMode):
+    """Sees to it that every operator on the inputs is collected, and that constants are computed.
+
+    What needs no input (`torch.arange`, a mask made from it) is computed on the CPU and becomes a
+    constant of the program.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        # By the lazy tensor's id, the values of those that do not depend on any input. Operators
+        # come here functionalised, so a tensor never changes.
+        self._constants: dict[int, torch.Tensor] = {}
+
+    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        tensors = [
+            leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)
+        ]
+        lazy = [tensor for tensor in tensors if _is_lazy(tensor)]
+        if all(_identity(tensor) in self._constants for tensor in lazy):
+            return self._constant(operator, args, kwargs, is_source=not lazy)
+        if operator is torch.ops.aten._local_scalar_dense.default:
+            raise Error(
+                "capture",
+                "the model reads a value of a tensor (item(), or a tensor as a condition)",
+                hint="lazy tensors have no values: use torch.where, or another capture strategy",
+            )
+        return self._collect(operator, args, kwargs)
+
+    def _constant(self, operator, args: tuple, kwargs: dict, *, is_source: bool) -> Any:
+        if torch.Tag.nondeterministic_seeded in operator.tags:
+            raise Error(
+                "capture",
+                f"{operator} draws random numbers, which would be constants of the program",
+                hint="pass random numbers as inputs",
+            )
+        args, kwargs = pytree.tree_map_only(torch.Tensor, self._value, (args, kwargs))
+        if kwargs.get("device") is not None:
+            kwargs["device"] = torch.device("cpu")
+        result = operator(*args, **kwargs)
+
+        def keep(value: torch.Tensor) -> torch.Tensor:
+            tensor = value.to(_DEVICE)
+            self._constants[_identity(tensor)] = value
+            # Only operators on functional tensors have their results wrapped by the dispatcher.
+            return torch._to_functional_tensor(tensor) if is_source else tensor
+
+        return pytree.tree_map_only(torch.Tensor, keep, result)
+
+    def _value(self, tensor: torch.Tensor) -> torch.Tensor:
+        return self._constants[_identity(tensor)] if _is_lazy(tensor) else tensor
+
+    def _collect(self, operator, args: tuple, kwargs: dict) -> Any:
+        args, kwargs = pytree.tree_map_only(torch.Tensor, _moved, (args, kwargs))
+        rewritten = _REWRITTEN.get(operator)
+        if rewritten is not None:
+            with self:
+                return rewritten(*args, **kwargs)
+        if operator is torch.ops.aten.native_batch_norm.default and args[5]:
+            raise Error(
+                "capture",
+                "the lazy device does not update the running statistics of a batch norm",
+                hint="call eval() first, or capture a training step with strategy make_fx",
+            )
+        before = _fallbacks()
+        result = operator(*args, **kwargs)
+        missing = [name for name, count in _fallbacks().items() if count > before.get(name, 0)]
+        if missing:
+            raise Error(
+                "capture",
+                f"the lazy device has no kernel for {', '.join(sorted(missing))}",
+                hint="capture with strategy auto, or write the model without the operator",
+            )
+        return result
+
+
+def _moved(tensor: torch.Tensor) -> torch.Tensor:
+    """Tensors that the module holds without registering them are constants."""
+    return tensor if _is_lazy(tensor) or tensor.dim() == 0 else tensor.to(_DEVICE)
+
+
+def _is_lazy(tensor: torch.Tensor) -> bool:
+    return tensor.device.type == _DEVICE
+
+
+def _identity(tensor: torch.Tensor) -> int:
+    return torch._C._lazy._get_tensor_id(tensor)
+
+
+def _fallbacks() -> dict[str, int]:
+    names: Iterable[str] = torch._C._lazy._counter_names()
+    return {
+        name: torch._C._lazy._counter_value(name) for name in names if name.startswith(_FALLBACK)
+    }
+
+
+def _safe_softmax(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+    masked = (x != float("-inf")).sum(dim, keepdim=True) == 0
+    return torch.softmax(x, dim, dtype=dtype).masked_fill(masked, 0.0)
+
+
+# Operators that the lazy device lacks, by operators that it has.
+_REWRITTEN: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten._safe_softmax.default: _safe_softmax,
+    torch.ops.aten.hardswish.default: lambda x: x * torch.clamp(x + 3, 0, 6) / 6,
+    torch.ops.aten.hardsigmoid.default: lambda x: torch.clamp(x + 3, 0, 6) / 6,
+}
