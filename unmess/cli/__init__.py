@@ -16,6 +16,7 @@ from unmess.cli.models import models
 from unmess.cli.ops import ops
 from unmess.cli.repairs import repairs
 from unmess.cli.run import run
+from unmess.cli.schema import schema
 
 # What the versions of which decide what lowers and what runs.
 _LIBRARIES = ("torch", "torch-mlir", "iree-base-compiler")
@@ -88,5 +89,5 @@ def cli() -> None:
     """
 
 
-for _command in (import_, run, check, models, doctor, ops, repairs):
+for _command in (import_, run, check, models, doctor, ops, schema, repairs):
     cli.add_command(_command)

@@ -1,0 +1,49 @@
+"""`unmess schema`: an operator's schema, and how far it gets."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from unmess.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from unmess.probe.schema import Trial
+
+
+@click.command()
+@click.argument("operator")
+@command
+def schema(session: Session, operator: str) -> None:
+    """Print the schema of OPERATOR (aten::add.Tensor), its overloads, and how far it gets.
+
+    Whether it imports, is decomposed and lowers to each exit is tried, on example tensors of
+    floats and of integers.
+    """
+    with session.working(operator):
+        from unmess.probe.schema import describe
+
+        description = describe(operator)
+    if session.json:
+        session.write_json(asdict(description))
+        return
+    lines = [description.schema, f"overloads: {', '.join(description.overloads)}"]
+    for trial in description.trials:
+        lines += _lines(trial)
+    session.write("\n".join(lines))
+
+
+def _lines(trial: Trial) -> list[str]:
+    if trial.arguments is None:
+        return [f"{trial.dtype}: no example arguments that the operator takes"]
+    places = {"imports": trial.imports, **trial.lowers}
+    lines = [
+        f"{trial.dtype}: ({trial.arguments})",
+        "  " + ", ".join(f"{place} {'yes' if there else 'no'}" for place, there in places.items()),
+    ]
+    if trial.decomposes:
+        lines.append(f"  decomposed into {', '.join(trial.into)}")
+    lines += [f"  {stage}: {cause}" for stage, cause in trial.causes.items()]
+    return lines
