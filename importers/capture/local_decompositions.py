@@ -1,20 +1,26 @@
-"""Decomposes a static program node by node, each distinct call once.
+"""Decomposes a program node by node, each distinct call once.
 
 `ExportedProgram.run_decompositions` traces the whole program again, twice: it is the largest part
-of an import. Where shapes are static and the only mutations are in-place operators on values that
-nothing else looks at, every node can be taken apart by itself, and equal calls (layers repeat)
+of an import. Where no size depends on data and the only mutations are in-place operators on values
+that nothing else looks at, every node can be taken apart by itself, and equal calls (layers repeat)
 share one trace. Anything else is refused here, and `decompose` takes the general way.
+
+Symbolic sizes are those of the program's own shape environment: calls are equal where their sizes
+are the same expressions. A trace asks its operands for sizes; one node per expression remains.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 import torch
+from torch._guards import detect_fake_mode
 from torch.export.graph_signature import ConstantArgument
+from torch.fx.experimental.symbolic_shapes import _ShapeEnvGuardError, free_unbacked_symbols
 from torch.utils import _pytree as pytree
 
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
@@ -30,8 +36,9 @@ def decompose_locally(
     """A functional program with the operators of `table` and composite ones taken apart.
 
     Raises:
-        NotLocal: dynamic shapes, higher-order operators other than regions without gradients,
-            mutated inputs or buffers, or an in-place operator on a value that has other views.
+        NotLocal: sizes that depend on data, higher-order operators other than regions without
+            gradients, mutated inputs or buffers, or an in-place operator on a value that has other
+            views.
     """
     with tracing(exported.graph, table) as python:
         return _Rewriter(exported, python).run()
@@ -49,9 +56,14 @@ class _Rewriter:
         self._traces: dict[Any, torch.fx.Graph] = {}
         # Storage to the old nodes that share it, in order.
         self._sharers: dict[int, list[torch.fx.Node]] = {}
+        values = [node.meta.get("val") for node in self._nodes if node.op == "placeholder"]
+        mode = detect_fake_mode(pytree.tree_leaves(values))
+        # What is known about symbolic sizes.
+        self._environment = mode.shape_env if mode else None
 
     def run(self) -> torch.export.ExportedProgram:
         self._walk(self._nodes)
+        _share_sizes(self._graph)
         self._graph.eliminate_dead_code()
         module = torch.fx.GraphModule(self._exported.graph_module, self._graph)
         return self._exported._update(module, self._signature())
@@ -64,12 +76,9 @@ class _Rewriter:
                 self._sharers.setdefault(storage, []).append(node)
 
     def _check(self, node: torch.fx.Node) -> None:
-        for value in pytree.tree_leaves(node.meta.get("val")):
-            if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) or (
-                isinstance(value, torch.Tensor)
-                and any(isinstance(size, torch.SymInt) for size in value.shape)
-            ):
-                raise NotLocal(f"{node} has a dynamic shape")
+        value = node.meta.get("val")
+        if value is not None and free_unbacked_symbols(value):
+            raise NotLocal(f"{node} has a size that depends on data")
         if node.op == "get_attr":
             if not all(_is_region(user) for user in node.users):
                 raise NotLocal(f"{node.target} is an attribute")
@@ -77,6 +86,7 @@ class _Rewriter:
             node.op == "call_function"
             and node.target is not operator.getitem
             and not isinstance(node.target, torch._ops.OpOverload)
+            and not isinstance(value, torch.types.py_sym_types)
             and not _is_region(node)
         ):
             raise NotLocal(f"{node.target} is not an operator")
@@ -92,6 +102,8 @@ class _Rewriter:
             source, index = node.args
             now = self._now[source]
             return now[index] if isinstance(now, (tuple, list)) else self._copy(node)
+        if isinstance(node.meta.get("val"), torch.types.py_sym_types):
+            return self._copy(node)
         if node.target._schema.is_mutable:
             return self._rewrite_in_place(node)
         if node.target in self._table or _is_composite(node.target):
@@ -136,7 +148,7 @@ class _Rewriter:
                 raise NotLocal(f"{node.target} mutates {operand}, of which {sharer} is a view")
         result = self._expand(node, functional)
         before, after = operand.meta["val"], result.meta["val"]
-        if (before.dtype, before.shape) != (after.dtype, after.shape):
+        if (before.dtype, _exact(before.shape)) != (after.dtype, _exact(after.shape)):
             raise NotLocal(f"{functional} has another type than {node.target}")
         for sharer in self._sharers[storage]:
             if _same_geometry(sharer, operand):
@@ -166,20 +178,34 @@ class _Rewriter:
                 args, kwargs = pytree.tree_unflatten(filled, spec)
                 return target(*args, **kwargs)
 
-            graph = trace(call, tensors, self._table)
+            try:
+                with self._knowledge(target):
+                    graph = trace(call, tensors, self._table)
+            except _ShapeEnvGuardError as problem:
+                raise NotLocal(f"{target} asks for more than is known: {problem}") from problem
             _check_trace(target, graph)
             self._traces[key] = graph
         return self._traces[key]
 
+    def _knowledge(self, target: torch._ops.OpOverload) -> AbstractContextManager:
+        """While it lasts, symbolic sizes stay symbolic."""
+        if self._environment is None:
+            return nullcontext()
+        if "conv" in target._schema.name:
+            # How a convolution is computed goes by the batch size, here by that of the example.
+            # Only the strides of its result depend on it.
+            return self._environment.suppress_guards()
+        return self._environment.error_on_new_guards()
+
     def _signature(self) -> torch.export.ExportGraphSignature:
         """The program's signature with the outputs' new names."""
-        old = next(node for node in self._nodes if node.op == "output").args[0]
+        now = next(node for node in self._graph.nodes if node.op == "output").args[0]
         signature = self._exported.graph_signature
         specs = [
             spec
             if isinstance(spec.arg, ConstantArgument)
-            else replace(spec, arg=replace(spec.arg, name=self._current(node).name))
-            for spec, node in zip(signature.output_specs, old, strict=True)
+            else replace(spec, arg=replace(spec.arg, name=node.name))
+            for spec, node in zip(signature.output_specs, now, strict=True)
         ]
         return replace(signature, output_specs=specs)
 
@@ -225,22 +251,43 @@ def _same_geometry(node: torch.fx.Node, other: torch.fx.Node) -> bool:
     a, b = node.meta["val"], other.meta["val"]
     if not isinstance(a, torch.Tensor) or a.dtype != b.dtype:
         return False
-    return (a.shape, a.stride(), a.storage_offset()) == (b.shape, b.stride(), b.storage_offset())
+    return _geometry(a) == _geometry(b)
+
+
+def _geometry(tensor: torch.Tensor) -> tuple:
+    """Shape, strides and offset; comparing them adds no guard to the program's."""
+    return (
+        _exact(tensor.shape),
+        _exact(tensor.stride()),
+        _exact([tensor.storage_offset()]),
+    )
+
+
+def _exact(sizes: Iterable[int | torch.SymInt]) -> tuple:
+    """Sizes as numbers and expressions, equal where they are so for all values of the symbols."""
+    return tuple(size if isinstance(size, int) else size.node.expr for size in sizes)
 
 
 def _description(leaf: Any) -> Any:
     """Equal for two arguments with which an operator does the same."""
     if isinstance(leaf, torch.fx.Node):
         value = leaf.meta["val"]
-        return (
-            value.dtype,
-            value.device,
-            tuple(value.shape),
-            value.stride(),
-            value.storage_offset(),
-        )
+        if not isinstance(value, torch.Tensor):
+            return type(value).__name__, value.node.expr
+        return value.dtype, value.device, _geometry(value)
     # 1, 1.0 and True are equal, but not the same argument; NaN is not equal to itself.
     return type(leaf).__name__, repr(leaf)
+
+
+def _share_sizes(graph: torch.fx.Graph) -> None:
+    """Leaves one node, the first one, for each expression of symbolic sizes."""
+    first: dict[Any, torch.fx.Node] = {}
+    for node in graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymInt) and node.op == "call_function":
+            shared = first.setdefault(value.node.expr, node)
+            if shared is not node:
+                node.replace_all_uses_with(shared)
 
 
 def _check_trace(target: torch._ops.OpOverload, graph: torch.fx.Graph) -> None:

@@ -118,11 +118,60 @@ def test_other_mutations_are_left_to_the_whole_decomposition(function):
         decompose_locally(exported, decomposition_table())
 
 
-def test_dynamic_shapes_are_left_to_the_whole_decomposition():
-    shapes = ({0: torch.export.Dim("n", min=2)},)
-    exported = export(lambda x: x * 2, torch.ones(3), dynamic_shapes=shapes)
-    with pytest.raises(NotLocal, match="dynamic shape"):
-        decompose_locally(exported, decomposition_table())
+class Symbolic(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolutions = torch.nn.Sequential(block(), block())
+        self.linear = torch.nn.Linear(4, 8)
+        self.norm = torch.nn.LayerNorm(8)
+
+    def forward(self, x):
+        x = self.linear(self.convolutions(x).flatten(2).mT.contiguous())
+        rows = torch.arange(x.shape[1], device=x.device)
+        x = torch.where(rows[:, None] < x.shape[0], x, x.new_zeros(()))
+        x = torch.nn.functional.scaled_dot_product_attention(x, x, x)
+        return torch.cat([self.norm(x), x.reshape(x.shape[0], -1, 8)], dim=1), x.shape[1] * 2
+
+
+def symbolic():
+    batch, rows = torch.export.Dim("batch", min=2), torch.export.Dim("rows", min=2)
+    x = torch.randn(2, 4, 5, 6)
+    return export(Symbolic().eval(), x, dynamic_shapes=({0: batch, 2: rows},)), x
+
+
+def test_symbolic_sizes_stay_what_they_are():
+    torch.manual_seed(0)
+    exported, _ = symbolic()
+    environment = next(iter(exported.graph.nodes)).meta["val"].fake_mode.shape_env
+    known = len(environment.guards), dict(environment.replacements)
+    local = decompose_locally(exported, decomposition_table({}))
+    assert (len(environment.guards), dict(environment.replacements)) == known
+    assert local.range_constraints == exported.range_constraints
+    assert operators(local) == operators(_decompose_whole(exported, decomposition_table({})))
+    model = Symbolic().eval()
+    model.load_state_dict(exported.state_dict)
+    x = torch.randn(3, 4, 7, 6)
+    torch.testing.assert_close(local.module()(x), model(x))
+
+
+def test_one_node_for_each_symbolic_size():
+    exported, _ = symbolic()
+    local = decompose_locally(exported, decomposition_table({}))
+    sizes = [
+        node.meta["val"].node.expr
+        for node in local.graph.nodes
+        if node.op == "call_function" and isinstance(node.meta["val"], torch.SymInt)
+    ]
+    assert len(sizes) == len(set(sizes)) > 2
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: x.nonzero(), lambda x: x[x > 0], lambda x: torch.ones(x.sum().item())]
+)
+def test_sizes_that_depend_on_data_are_left_to_the_whole_decomposition(function):
+    exported = export(function, torch.ones(3, dtype=torch.int64))
+    with pytest.raises(NotLocal, match="depends on data"):
+        decompose_locally(exported, decomposition_table({}))
 
 
 def test_mutated_buffer_is_left_to_the_whole_decomposition():
