@@ -64,6 +64,8 @@ _IMAGES = {
     "image_size": IMAGE,
     "patch_size": 8,
     "mm_tokens_per_image": 16,
+    # of a time series
+    "prediction_length": 8,
     # of a spectrogram
     "max_length": 128,
 }
@@ -144,7 +146,7 @@ LEVELS: tuple[Level, ...] = (
     Level({}),
 )
 # Set where the default is None too: that stands for a size of the full model, or is an error.
-_ALSO_NONE = ("head_dim", "vocab_size", "num_experts_per_tok")
+_ALSO_NONE = ("head_dim", "vocab_size", "num_experts_per_tok", "prediction_length")
 # Never larger than the default, since other defaults go with it.
 _AT_MOST_DEFAULT = (
     "patch_size",
@@ -267,6 +269,8 @@ def _overrides(
             values[name] = [0] * len(default)
         elif name == "cross_attention_layers" and default and "num_hidden_layers" in sizes:
             values[name] = [1]
+        elif name == "conv_dim" and isinstance(default, (list, tuple)) and "hidden_size" in sizes:
+            values[name] = type(default)([32] * len(default))
         elif name == "vocabulary_map" and default is None:
             values[name] = {"<image>": _token("image_token_id", -1)}
         elif name == "image_grid_pinpoints" and "image_size" in sizes:
