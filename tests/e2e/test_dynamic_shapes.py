@@ -129,6 +129,37 @@ def test_sizes_that_are_multiples(program, function, runner):
         run(torch.randn(2, 3, 10, 12))
 
 
+class Counted(torch.nn.Module):
+    def forward(self, x, count):
+        return x[: count.item()] * 2
+
+
+MASKED = torch.tensor([[1.0, -1.0, 2.0], [0.0, 3.0, 0.0]])
+BY_DATA = {
+    "nonzero": (torch.nonzero, [(MASKED,), (-MASKED,), (MASKED * 0,)]),
+    "mask": (lambda x: x[x > 0] * 2, [(MASKED,), (-MASKED,), (MASKED * 0,)]),
+    "rows": (lambda x: x[x[:, 0] > 0] @ torch.ones(3, 2), [(MASKED,), (MASKED + 1,)]),
+    "item": (Counted(), [(MASKED, torch.tensor(n)) for n in (2, 1)]),
+}
+
+
+@pytest.mark.parametrize("name", BY_DATA)
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_results_whose_size_depends_on_data(program, name, runner):
+    function, calls = BY_DATA[name]
+    found = program(name, lambda: unmess.capture(function, calls[0]))
+    run = unmess.load(found, on=runner)
+    for call in calls:
+        assert_matches(function, run, *call)
+
+
+def test_an_operator_without_a_form_for_such_sizes_is_an_error_with_its_line():
+    found = unmess.capture(torch.unique, (torch.tensor([3, 1, 3]),))
+    with pytest.raises(unmess.Error, match="no lowering for aten._unique2") as caught:
+        unmess.load(found)
+    assert caught.value.hint
+
+
 def test_dynamic_sizes_are_question_marks_in_linalg(program):
     module = unmess.lower(program("attention", attention), to="linalg")
     entry = next(line for line in str(module).splitlines() if "func.func @main" in line)
