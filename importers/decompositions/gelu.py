@@ -1,4 +1,4 @@
-"""GELU by tanh."""
+"""GELU, and the error function in it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import math
 
 import torch
 
+_LOW = (torch.float16, torch.bfloat16)
 
-def tanh_gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
-    """GELU by tanh, of floating-point `x`; the exact one is left as it is."""
-    if approximate != "tanh":
-        return NotImplemented
-    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-    inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
-    return (0.5 * wide * (1 + torch.tanh(inner))).to(x.dtype)
+
+def gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
+    """GELU by tanh, of floating-point `x`; the exact one in f32 where `x` is f16 or bf16."""
+    wide = x.float() if x.dtype in _LOW else x
+    if approximate == "tanh":
+        inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
+        return (0.5 * wide * (1 + torch.tanh(inner))).to(x.dtype)
+    return torch.ops.aten.gelu.default(wide).to(x.dtype) if x.dtype in _LOW else NotImplemented
+
+
+def erf(x: torch.Tensor) -> torch.Tensor:
+    """The error function of f16 or bf16 `x`, in f32; any other is left as it is."""
+    return torch.erf(x.float()).to(x.dtype) if x.dtype in _LOW else NotImplemented
