@@ -1,0 +1,145 @@
+"""Constructs that need no repair, or that the importer has a form for: each beside eager."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import unmess
+
+
+def random(*shape, dtype=torch.float32):
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(0))
+
+
+class Positions(torch.nn.Module):
+    """A buffer that is not in the state dict, as in BERT-like models."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("positions", torch.arange(4), persistent=False)
+
+    def forward(self, x):
+        return x + self.positions
+
+
+class Cache(torch.nn.Module):
+    """A static key-value cache."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(4, 3))
+
+    def forward(self, key, position):
+        self.keys[position] = key
+        return self.keys.sum(0), self.keys @ key.T
+
+
+class RotaryTable(torch.nn.Module):
+    """Rotary embeddings with a complex buffer, as in Llama's own code."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.outer(torch.arange(6.0), torch.tensor([1.0, 0.1]))
+        self.register_buffer("turns", torch.polar(torch.ones(6, 2), angles), persistent=False)
+
+    def forward(self, x):
+        pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * self.turns).flatten(2).type_as(x)
+
+
+def indices_of_all_kinds(x, index):
+    return x[:, index, :], x[index, :, 0], x[0, index], x[:, torch.tensor([1, 0]), index[:2]]
+
+
+def positions_of_nonzeros(x):
+    places = x.nonzero()
+    return torch.arange(places.shape[0]) + places[:, 0], places.shape[0], x[places[:, 0]].sum()
+
+
+def views(x):
+    left, right = x.split(3, 1)
+    first, _ = x.chunk(2, 0)
+    return left + right, first, x.unbind(0)[1], x.view(6, 4).t(), x.diagonal(), x.unfold(1, 3, 1)
+
+
+def nothing_among_the_results(x):
+    return x + 1, None, {"a": None, "b": x}
+
+
+def python_arguments(x, count, flag, factor, name, nothing):
+    return x * count + factor if flag and name == "s" and nothing is None else x
+
+
+def python_results(x):
+    return x.shape[0], 3, 1.5, True, "text", x, x.sum().item()
+
+
+def writes_its_input(cache, new, position):
+    cache.index_copy_(1, position, new)
+    return cache.sum(1)
+
+
+def sizes_from_values(n, x):
+    size = n.item()
+    torch._check(size >= 0)
+    torch._check(size <= 8)
+    return x[:size].sum(), size + 1, size > 2
+
+
+def constants(x):
+    return torch.full((3,), 2), torch.tensor(3), torch.arange(3), x.new_ones(2, dtype=torch.bool)
+
+
+def bfloat16(x, weight):
+    return F.linear(x, weight), x.softmax(-1), F.layer_norm(x, (3,)), x.exp(), x.sum(), x > 0
+
+
+def counts(x):
+    return torch.bincount(x, minlength=6), F.one_hot(x, 5), torch.topk(x.float(), 3).values
+
+
+CASES = [
+    (Positions(), (random(4),)),
+    (Cache(), (random(1, 3), torch.tensor([1]))),
+    (RotaryTable(), (random(2, 6, 4),)),
+    (indices_of_all_kinds, (random(3, 4, 5), torch.tensor([0, 2, 1]))),
+    (positions_of_nonzeros, (torch.tensor([1.0, 0, 2, 0, 3]),)),
+    (views, (random(4, 6),)),
+    (nothing_among_the_results, (random(3),)),
+    (python_arguments, (random(3), 2, True, 1.5, "s", None)),
+    (python_results, (random(3),)),
+    (writes_its_input, (torch.zeros(2, 4, 3), random(2, 1, 3), torch.tensor([2]))),
+    (sizes_from_values, (torch.tensor(3), random(8))),
+    (constants, (random(2),)),
+    (bfloat16, (random(3, dtype=torch.bfloat16), random(4, 3, dtype=torch.bfloat16))),
+    (counts, (torch.tensor([0, 1, 4, 1]),)),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "args"), CASES, ids=lambda v: getattr(v, "__name__", type(v).__name__)
+)
+def test_like_eager(model, args):
+    program = unmess.capture(model, args)
+    report = unmess.check(program, on="reference", calls=1)
+    assert report.ok, report.error
+
+
+def test_new_values_of_what_is_written_are_results_named_as_state():
+    cache = unmess.capture(Cache(), (random(1, 3), torch.tensor([1])))
+    assert [(r.kind, r.name) for r in cache.signature.results if r.kind == "state"] == [
+        ("state", "keys")
+    ]
+    written = unmess.capture(
+        writes_its_input, (torch.zeros(2, 4, 3), random(2, 1, 3), torch.tensor([2]))
+    )
+    assert [r.name for r in written.signature.results if r.kind == "state"] == ["cache"]
+    for program in (cache, written):
+        assert any(note.kind == "state" for note in program.notes)
+
+
+def test_python_arguments_are_no_arguments_of_the_entry_function():
+    program = unmess.capture(python_arguments, (random(3), 2, True, 1.5, "s", None))
+    assert [argument.name for argument in program.signature.arguments] == ["x"]
+    with pytest.raises(unmess.Error, match="the capture fixed it to 2"):
+        unmess.load(program)(random(3), 3, True, 1.5, "s", None)
