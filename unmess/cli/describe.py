@@ -9,14 +9,16 @@ if TYPE_CHECKING:
 
     from unmess.core.module import Module
     from unmess.core.program import Program
+    from unmess.core.programs import Programs
+    from unmess.core.signature import Signature
 
 # Elements of a result that are shown.
 _FIRST = 5
 
 
-def weights(program: Program, module: Module) -> list[dict[str, Any]]:
+def weights(program: Program | Programs, module: Module) -> list[dict[str, Any]]:
     """The weights, tied ones once. `argument` is the position in the entry function, or null."""
-    positions = _positions(module, ("weight", "state"))
+    positions = _positions(module.signature, ("weight", "state"))
     return [
         {
             "name": name,
@@ -29,24 +31,39 @@ def weights(program: Program, module: Module) -> list[dict[str, Any]]:
 
 
 def signature(module: Module) -> dict[str, Any]:
-    """What goes in and comes out, with the leaves of the call and the results in the IR's order."""
-    positions = _positions(module, ("input",))
+    """What goes in and comes out, with the leaves of the call and the results in the IR's order.
+
+    Of the first entry point, where there are several.
+    """
+    return _signature(module.signature)
+
+
+def entries(module: Module) -> dict[str, Any]:
+    """For each entry function its signature, and the position of each of its weights by name."""
+    return {
+        name: {**_signature(one), "weights": _positions(one, ("weight", "state"))}
+        for name, one in module.entries.items()
+    }
+
+
+def _signature(signature: Signature) -> dict[str, Any]:
+    positions = _positions(signature, ("input",))
     return {
         "inputs": [
             {"name": leaf.name, **_spec(leaf.spec), "argument": positions.get(leaf.name)}
-            for leaf in module.signature.inputs
+            for leaf in signature.inputs
         ],
         "results": [
             {"name": result.name, "kind": result.kind, **_spec(result.spec)}
-            for result in module.signature.results
+            for result in signature.results
         ],
     }
 
 
-def _positions(module: Module, kinds: tuple[str, ...]) -> dict[str, int]:
+def _positions(signature: Signature, kinds: tuple[str, ...]) -> dict[str, int]:
     return {
         argument.name: index
-        for index, argument in enumerate(module.signature.arguments)
+        for index, argument in enumerate(signature.arguments)
         if argument.kind in kinds
     }
 

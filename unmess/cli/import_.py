@@ -90,6 +90,7 @@ def import_(
                 "weights": describe.weights(program, module),
                 "tied": program.tied,
                 "signature": describe.signature(module),
+                "entries": describe.entries(module),
                 "notes": [str(note) for note in module.notes],
                 "seconds": seconds,
             }

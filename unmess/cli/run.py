@@ -39,6 +39,7 @@ from unmess.core.names import RUNNERS, check_runner
     help="Timed calls, after the one whose result is shown.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the result there with torch.save.")
+@click.option("--entry", metavar="NAME", help="The entry point, where there are several.")
 @command
 def run(
     session: Session,
@@ -49,6 +50,7 @@ def run(
     strategy: str,
     repeat: int,
     output: str | None,
+    entry: str | None,
 ) -> None:
     """Run MODEL on its example inputs and show the result, tensor by tensor."""
     check_runner(runner)
@@ -68,6 +70,12 @@ def run(
             model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
         )
         executable = unmess.load(program, on=runner)
+        if isinstance(program, unmess.Programs):
+            entry = entry or next(iter(program.entries))
+        if entry is not None:
+            executable = executable[entry]
+        if isinstance(program, unmess.Programs):
+            program = program[entry]
         enter_stage("run")
         result = executable(*program.args, **program.kwargs)
         times = []
