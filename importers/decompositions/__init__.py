@@ -18,6 +18,7 @@ from importers.decompositions.gelu import erf, gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
+from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.memory import checked_at_capture, empty_in_order
 from importers.decompositions.power import integer_power
 from importers.decompositions.scatter import with_axis_from_the_front
@@ -152,6 +153,14 @@ DECOMPOSITIONS = (
         "linalg",
         "linalg has no 3-d convolution with groups (MViT)",
         grouped_3d_convolution,
+    ),
+    Decomposition(
+        "masked scatter",
+        "aten::masked_scatter.default",
+        "linalg",
+        "torch-mlir lowers it for a mask of the tensor's own shape only; models that see put image "
+        "features at the places of a text with one that is broadcast",
+        masked_scatter,
     ),
     *(
         Decomposition(

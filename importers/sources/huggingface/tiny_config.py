@@ -64,6 +64,9 @@ _IMAGES = {
     "image_size": IMAGE,
     "patch_size": 8,
     "mm_tokens_per_image": 16,
+    # of the scans of state-space models, whose work grows with its square
+    "chunk_size": 8,
+    "mamba_chunk_size": 8,
     # of a time series
     "prediction_length": 8,
     # of a spectrogram
