@@ -34,6 +34,9 @@ def _iterations(generic: ir.Operation) -> float:
     maps = [ir.AffineMapAttr(attribute).value for attribute in generic.attributes["indexing_maps"]]
     ranges = [math.inf] * maps[0].n_dims
     for operand, indexing in zip(generic.operands, maps, strict=True):
+        if not indexing.results:
+            # A single element, or a scalar, which has no shape.
+            continue
         shape = ir.ShapedType(operand.type)
         for axis, expression in enumerate(indexing.results):
             if isinstance(expression, ir.AffineDimExpr) and not shape.is_dynamic_dim(axis):
