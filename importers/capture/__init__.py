@@ -18,6 +18,7 @@ from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
 from importers.capture.torchscript import as_module, example_of, is_torchscript
 from importers.detection import PADDING, fixed_size
+from importers.quantized import IN_INTEGERS, in_integers
 from importers.repairs import apply_repairs
 from unmess.core.error import Error
 from unmess.core.program import Attempt, Note, Program
@@ -38,7 +39,7 @@ def capture(
         Error: stage `usage` or `capture`.
     """
     start = time.perf_counter()
-    restore = None
+    restore, quantized = None, False
     if is_method_of_module(model):
         model = method_as_module(model)
     if isinstance(model, torch.export.ExportedProgram):
@@ -58,7 +59,7 @@ def capture(
             module = as_module(model)
             if not args and not kwargs:
                 args = example_of(model) or ()
-        with fixed_size(module) as restore:
+        with fixed_size(module) as restore, in_integers(module) as quantized:
             exported, attempts, declared = strategies.export(
                 module, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, strategy
             )
@@ -92,6 +93,7 @@ def capture(
     program.notes = (
         *capture_notes(model, program),
         *((Note("bounded", PADDING),) if restore else ()),
+        *((Note("quantised", IN_INTEGERS),) if quantized else ()),
         *declared.notes,
         *relations,
         *fixed,

@@ -12,7 +12,7 @@ import torch
 from importers.sources.random_weights import SEED, enliven, seeded
 from importers.sources.source import Source
 from importers.sources.suggest import did_you_mean
-from importers.sources.torchvision import detection
+from importers.sources.torchvision import detection, quantized
 from importers.sources.torchvision.weights import cached, file_of, folder, load_file
 from unmess.core.error import Error, first_line
 
@@ -39,7 +39,7 @@ def task(name: str) -> str:
     """`classification`, `quantization`, `detection`, `segmentation`, `video` or `optical_flow`.
 
     The last part of the package that torchvision keeps the model in; those of `quantization` are
-    classification networks that can be quantised, here in floating point.
+    classification networks in 8 bits.
     """
     from torchvision import models
 
@@ -72,14 +72,19 @@ def find(text: str) -> Source:
         args = _example(name, weights)
         if is_random:
             changed = _enliven(name, model, args)
+        if path:
+            load_file(model, name, Path(path))
+        calibrated = task(name) == "quantization" and weights is None
+        if calibrated:
+            model = quantized.quantize(name, model, args[0].shape[2:])
     if is_random:
         note = f"random weights (seed {SEED}; {changed}): no published ones in {folder()}"
     elif path:
-        load_file(model, name, Path(path))
         note = f"weights from {path}"
     else:
         note = f"weights {weights} from {file_of(weights)}"
-    return Source(name, model, args, notes=(note,))
+    notes = (note, "quantised to 8 bits by random images") if calibrated else (note,)
+    return Source(name, model, args, notes=notes)
 
 
 def _build(name: str, weights: Weights | None, *, own: bool) -> torch.nn.Module:
@@ -92,6 +97,9 @@ def _build(name: str, weights: Weights | None, *, own: bool) -> torch.nn.Module:
         options["weights_backbone"] = None  # the default downloads them
     if task(name) == "detection" and not own:
         options |= detection.options(name)
+    # Published weights are those of the quantised model; others are quantised here.
+    if task(name) == "quantization" and weights is not None:
+        options["quantize"] = True
     try:
         return models.get_model(name, **options).eval()
     except Exception as problem:

@@ -1,0 +1,161 @@
+"""The layers of `torch.ao.nn.quantized` on integers."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.ao.nn import quantized
+from torch.ao.nn.intrinsic import quantized as fused
+from torch.nn import functional
+
+from importers.quantized.values import LOWEST, Integers, no_form, rounded
+
+
+@contextlib.contextmanager
+def exchanged(model: torch.nn.Module) -> Iterator[None]:
+    """While it lasts, the quantised layers of `model` take and give `Integers`."""
+    with contextlib.ExitStack() as stack:
+
+        def exchange(layer: Any, name: str, method: Callable[..., Any]) -> None:
+            stack.enter_context(mock.patch.object(layer, name, method))
+
+        packed: list[Any] = []
+        for name, layer in model.named_modules():
+            kind = type(layer)
+            if isinstance(layer.__dict__.get("_packed_params"), torch.ScriptObject):
+                # torch.export looks through the attributes, and knows no such object.
+                packed.append(layer)
+            if ".quantized." not in kind.__module__ or name.endswith("_packed_params"):
+                continue
+            if kind is quantized.QFunctional:
+                for operation, form in _OPERATIONS.items():
+                    exchange(layer, operation, functools.partial(form, layer))
+            elif kind in _PREPARED:
+                # What is packed cannot be unpacked while the model is traced.
+                exchange(layer, "forward", _PREPARED[kind](layer))
+            elif kind in _LAYERS:
+                exchange(layer, "forward", functools.partial(_LAYERS[kind], layer))
+            else:
+                exchange(layer, "forward", functools.partial(_refuse, kind.__name__))
+        for layer in packed:
+            exchange(layer, "_packed_params", None)
+        yield
+
+
+def _refuse(kind: str, *_args: Any, **_kwargs: Any) -> None:
+    raise no_form(kind)
+
+
+class _Product:
+    """A convolution or linear layer: sums of products in i32, then one scale per channel."""
+
+    def __init__(self, layer: Any, *, relu: bool):
+        weight, bias = layer.weight(), layer.bias()
+        self._per_channel = weight.qscheme() in (
+            torch.per_channel_affine,
+            torch.per_channel_affine_float_qparams,
+        )
+        scales = weight.q_per_channel_scales() if self._per_channel else weight.q_scale()
+        self._weight_scales = torch.as_tensor(scales, dtype=torch.float32)
+        zero = weight.q_per_channel_zero_points() if self._per_channel else weight.q_zero_point()
+        zero = torch.as_tensor(zero, dtype=torch.int32).reshape(-1, *[1] * (weight.dim() - 1))
+        self._weight = (weight.int_repr().to(torch.int32) - zero).contiguous()
+        self._bias = None if bias is None else bias.detach()
+        self._scale, self._zero_point = float(layer.scale), int(layer.zero_point)
+        self._relu = relu
+
+    def _scaled(self, x: Integers, sums: torch.Tensor) -> Integers:
+        unit = self._weight_scales * x.scale
+        channels = [1, -1] + [1] * (sums.dim() - 2)
+        values = sums.to(torch.float32)
+        if self._bias is not None:
+            bias = self._bias / unit
+            # FBGEMM, which has a scale per channel, adds the bias as it is; QNNPACK rounds it.
+            values = values + (bias if self._per_channel else torch.round(bias)).reshape(channels)
+        factor = (unit / self._scale).reshape(channels if self._per_channel else [])
+        lowest = self._zero_point if self._relu else LOWEST
+        return rounded(values * factor, self._scale, self._zero_point, lowest)
+
+
+class _Convolution(_Product):
+    def __init__(self, layer: Any, *, relu: bool):
+        super().__init__(layer, relu=relu)
+        self._arguments = (
+            list(layer.stride),
+            list(layer.padding),
+            list(layer.dilation),
+            False,
+            [0, 0],
+            layer.groups,
+        )
+
+    def __call__(self, x: Integers) -> Integers:
+        sums = torch.ops.aten.convolution(x.centred, self._weight, None, *self._arguments)
+        return self._scaled(x, sums)
+
+
+class _Linear(_Product):
+    def __call__(self, x: Integers) -> Integers:
+        # As a convolution, which has an integer form at every exit.
+        image = x.centred[:, :, None, None]
+        kernel = self._weight[:, :, None, None]
+        sums = torch.ops.aten.convolution(
+            image, kernel, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1
+        )
+        return self._scaled(x, sums.flatten(1))
+
+
+def _quantize(layer: Any, x: torch.Tensor) -> Integers:
+    return Integers.of(x, float(layer.scale), int(layer.zero_point))
+
+
+def _dequantize(_layer: Any, x: Integers) -> torch.Tensor:
+    return x.numbers()
+
+
+def _dropout(_layer: Any, x: Integers) -> Integers:
+    return x
+
+
+def _hardswish(layer: Any, x: Integers) -> Integers:
+    return _at_scale_of(layer, functional.hardswish(x.numbers()))
+
+
+def _at_scale_of(layer: Any, numbers: torch.Tensor) -> Integers:
+    return Integers.of(numbers, float(layer.scale), int(layer.zero_point))
+
+
+def _add(layer: Any, x: Integers, y: Integers) -> Integers:
+    return _at_scale_of(layer, x.numbers() + y.numbers())
+
+
+def _add_relu(layer: Any, x: Integers, y: Integers) -> Integers:
+    return _at_scale_of(layer, torch.relu(x.numbers() + y.numbers()))
+
+
+def _mul(layer: Any, x: Integers, y: Integers) -> Integers:
+    return _at_scale_of(layer, x.numbers() * y.numbers())
+
+
+def _cat(layer: Any, parts: Sequence[Integers], dim: int = 0) -> Integers:
+    return _at_scale_of(layer, torch.cat([part.numbers() for part in parts], dim))
+
+
+_OPERATIONS = {"add": _add, "add_relu": _add_relu, "mul": _mul, "cat": _cat}
+_PREPARED = {
+    quantized.Conv2d: functools.partial(_Convolution, relu=False),
+    fused.ConvReLU2d: functools.partial(_Convolution, relu=True),
+    quantized.Linear: functools.partial(_Linear, relu=False),
+    fused.LinearReLU: functools.partial(_Linear, relu=True),
+}
+_LAYERS = {
+    quantized.Quantize: _quantize,
+    quantized.DeQuantize: _dequantize,
+    quantized.Dropout: _dropout,
+    quantized.Hardswish: _hardswish,
+}
