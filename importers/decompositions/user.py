@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -53,7 +54,7 @@ def decomposition(
         )
 
     def register(function: _Function) -> _Function:
-        code = getattr(function, "__code__", None)
+        code = getattr(inspect.unwrap(function), "__code__", None)
         where = f"{code.co_filename}:{code.co_firstlineno}" if code else repr(function)
         for overload in overloads:
             _USERS[overload] = UserDecomposition(overload.name(), function, where)
