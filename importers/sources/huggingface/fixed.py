@@ -33,6 +33,7 @@ LAYOUT = frozenset(
         "feature_attention_mask",
         "audio_feature_lengths",
         "pixel_attention_mask",
+        "pixel_mask",
         "aspect_ratio_ids",
         "aspect_ratio_mask",
         "num_local_patches",

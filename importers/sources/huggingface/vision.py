@@ -63,6 +63,9 @@ def pixels(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
                 "aspect_ratio_ids": torch.ones(batch, 1, dtype=torch.int64),
                 "aspect_ratio_mask": torch.ones(batch, 1, tiles, dtype=torch.int64),
             }
+        if "pixel_mask" in names and "input_ids" in names and layout == layouts[0]:
+            mask = torch.ones(batch, height, width, dtype=torch.int64)
+            yield call | {"pixel_mask": mask}
         yield call
 
 
