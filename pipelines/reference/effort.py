@@ -6,9 +6,10 @@ import math
 
 from torch_mlir import ir
 
-# Iterations of innermost loops in one call, up to which optimizing takes longer than it saves: for
-# a small network LLVM's third level takes 2 to 3 s more, and saves 3 ms of 10.
-_LITTLE = 20_000_000
+# Iterations of innermost loops in one call, for each operation, up to which optimizing takes longer
+# than it saves in a few calls: LLVM's third level takes some 5 ms more for an operation, and saves
+# some 5 ns of an iteration.
+_LITTLE = 200_000
 
 
 def optimization_level(module: ir.Module) -> int:
@@ -16,17 +17,18 @@ def optimization_level(module: ir.Module) -> int:
 
     A size that is dynamic counts as much.
     """
-    total = 0
+    total, operations = 0.0, 0
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        nonlocal total
+        nonlocal total, operations
         if operation.name == "linalg.generic":
             total += _iterations(operation)
+            operations += 1
         return ir.WalkResult.ADVANCE
 
     with module.context:
         module.operation.walk(visit)
-    return 0 if total <= _LITTLE else 3
+    return 0 if total <= _LITTLE * operations else 3
 
 
 def _iterations(generic: ir.Operation) -> float:

@@ -43,12 +43,12 @@ func.func @main(%x: tensor<{n}xf32>, %w: tensor<3xf32>, %y: tensor<{m}xf32>) -> 
 @pytest.mark.parametrize(
     ("text", "level"),
     [
-        (MATMUL.format(m=64, n=64, k=64), 0),
+        (MATMUL.format(m=32, n=32, k=32), 0),
         # No operand is large, but the loops are.
-        (MATMUL.format(m=512, n=512, k=512), 3),
+        (MATMUL.format(m=128, n=128, k=128), 3),
         (MATMUL.format(m="?", n=4, k=4), 3),
         (POOL.format(n=1002, m=1000), 0),
-        (POOL.format(n=10_000_002, m=10_000_000), 3),
+        (POOL.format(n=100_002, m=100_000), 3),
     ],
 )
 def test_level(text, level):
