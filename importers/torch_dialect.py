@@ -44,6 +44,10 @@ def import_program(
     """
     if weights not in WEIGHTS:
         raise Error("usage", f"unknown weights {weights!r}", hint=f"one of {', '.join(WEIGHTS)}")
+    if getattr(program, "onnx", None) is not None:
+        from importers.onnx_dialect import import_onnx
+
+        return import_onnx(program, weights, entry)
     start = time.perf_counter()
     programs = program.entries if isinstance(program, Programs) else {entry: program}
     tensors = program.weights

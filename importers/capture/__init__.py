@@ -40,6 +40,12 @@ def capture(
     """
     start = time.perf_counter()
     restore, quantized = None, False
+    if _is_onnx(model):
+        from importers.capture.onnx import capture_onnx
+
+        program = capture_onnx(model, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, name)
+        program.seconds["capture"] = time.perf_counter() - start
+        return program
     if is_method_of_module(model):
         model = method_as_module(model)
     if isinstance(model, torch.export.ExportedProgram):
@@ -110,6 +116,11 @@ def _with_gradients(
     if attempts and attempts[-1].strategy == MakeFx.name:
         return WithGradients(eager, declared.args, declared.kwargs)
     return eager
+
+
+def _is_onnx(model: Any) -> bool:
+    """Whether it is an `OnnxModel`; its file imports onnx, which may not be installed."""
+    return type(model).__module__ == "importers.onnx_model"
 
 
 def _as_tuple(args: Any) -> tuple[Any, ...]:

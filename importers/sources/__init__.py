@@ -13,13 +13,12 @@ _PREFIXES = ("torchvision", "hf")
 _PYTHON_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>.*))?")
 # Forms that model strings will have, and what takes their place until then.
 _LATER = {
-    ".onnx": ("ONNX", "start from the PyTorch model: file.py:name, torchvision:NAME or hf:TYPE"),
     ".mlir": ("MLIR", "start from the PyTorch model: file.py:name, torchvision:NAME or hf:TYPE"),
     ".mlirbc": ("MLIR", "start from the PyTorch model: file.py:name, torchvision:NAME or hf:TYPE"),
 }
 _FORMS = (
-    "file.py:name, torchvision:NAME, hf:TYPE, hf:FOLDER, hf:ORG/NAME, file.pt2 (ExportedProgram) "
-    "or file.pt (TorchScript)"
+    "file.py:name, torchvision:NAME, hf:TYPE, hf:FOLDER, hf:ORG/NAME, file.pt2 (ExportedProgram), "
+    "file.pt (TorchScript) or file.onnx"
 )
 
 
@@ -53,6 +52,10 @@ def find_source(model: str) -> Source:
         from importers.sources import torchscript
 
         return torchscript.find(model)
+    if suffix == ".onnx":
+        from importers.sources import onnx
+
+        return onnx.find(model)
     if suffix in _LATER:
         form, instead = _LATER[suffix]
         raise Error("source", f"{form} ({suffix}) is not supported yet", hint=instead)

@@ -70,6 +70,7 @@ def cli() -> None:
       hf:FOLDER, hf:ORG/NAME a Hugging Face model with its own weights
       file.pt2               an ExportedProgram saved by torch.export.save
       file.pt, file.pth      a TorchScript module saved by torch.jit.save
+      file.onnx              an ONNX model
 
     Results go to stdout; progress, messages and what the model's own code prints go to stderr.
     With --json, stdout is one JSON document.

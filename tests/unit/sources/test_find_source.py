@@ -32,7 +32,7 @@ def test_unknown_model(model, hint):
     assert fails(model).hint.startswith(hint)
 
 
-@pytest.mark.parametrize("suffix", [".onnx", ".mlir", ".mlirbc"])
+@pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
 def test_forms_that_are_not_supported_yet(suffix):
     error = fails(f"some/model{suffix}")
     assert f"({suffix}) is not supported yet" in error.cause

@@ -1,0 +1,129 @@
+"""`file.onnx`: an ONNX model, checked, with its weights apart."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from importers.sources.example_inputs import TensorLike, random_tensors
+from importers.sources.source import Source
+from importers.sources.suggest import did_you_mean
+from unmess.core.error import Error, first_line
+
+if TYPE_CHECKING:
+    import onnx
+
+    from importers.onnx_model import OnnxModel
+
+# Forms of operators before this opset have too few lowerings; the model is converted.
+_OLDEST = 13
+_CONVERTED_TO = 17
+# What a size without a value is in the example: one that is neither 0 nor 1, which are special.
+_EXAMPLE_SIZE = 2
+
+
+def find(path: str) -> Source:
+    """The model in the ONNX file at `path`, with random example inputs of the declared shapes.
+
+    Raises:
+        Error: stage `source`; the package onnx is missing, or the file is missing, damaged, no
+            ONNX model, of an opset too old or too new, or lacks its external data.
+    """
+    try:
+        import onnx
+    except ModuleNotFoundError:
+        raise Error(
+            "source",
+            "ONNX files need the package onnx, which is not installed",
+            hint="pip install 'unmess[onnx]' (the locked environment has it)",
+        ) from None
+    file = Path(path).expanduser()
+    if not file.is_file():
+        there = [str(entry) for entry in file.parent.glob("*.onnx")] if file.parent.is_dir() else []
+        raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
+    from importers.onnx_model import OnnxModel
+
+    proto = _read(onnx, path, file)
+    notes = ["compared with onnx's reference evaluator, since there is no PyTorch model"]
+    proto = _of_supported_opset(onnx, path, file, proto, notes)
+    try:
+        model = OnnxModel(proto, file.parent)
+    except Error:
+        raise
+    except Exception as problem:
+        raise _invalid(path, problem) from problem
+    return Source(file.stem, model, _example(model, notes), notes=tuple(notes))
+
+
+def _read(onnx, path: str, file: Path) -> onnx.ModelProto:
+    try:
+        proto = onnx.load(file, load_external_data=False)
+    except Exception as problem:
+        raise Error(
+            "source",
+            f"{path} is not an ONNX model, or is damaged: {first_line(problem)}",
+            hint="write it again with onnx.save or torch.onnx.export",
+        ) from problem
+    if not proto.opset_import or not proto.graph.output:
+        raise Error(
+            "source",
+            f"{path} is not an ONNX model: it has no graph",
+            hint="write it with onnx.save or torch.onnx.export",
+        )
+    return proto
+
+
+def _of_supported_opset(
+    onnx, path: str, file: Path, proto: onnx.ModelProto, notes: list[str]
+) -> onnx.ModelProto:
+    version = max((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), default=0)
+    newest = onnx.defs.onnx_opset_version()
+    if version > newest or proto.ir_version > onnx.IR_VERSION:
+        what = f"opset {version}" if version > newest else f"IR version {proto.ir_version}"
+        raise Error(
+            "source",
+            f"{path} has {what}, newer than onnx {onnx.__version__} knows (opset {newest}, "
+            f"IR version {onnx.IR_VERSION})",
+            hint=f"write it with an opset of {_OLDEST} to {newest}",
+        )
+    if not 0 < version < _OLDEST:
+        return proto
+    try:
+        whole = onnx.load(file)
+        converted = onnx.version_converter.convert_version(whole, _CONVERTED_TO)
+    except Exception as problem:
+        raise Error(
+            "source",
+            f"{path} has opset {version}, which is too old and does not convert to "
+            f"{_CONVERTED_TO}: {first_line(problem)}",
+            hint=f"write it with an opset of {_OLDEST} to {newest}",
+        ) from problem
+    notes.append(f"converted from opset {version} to {_CONVERTED_TO}")
+    return converted
+
+
+def _invalid(path: str, problem: Exception) -> Error:
+    text = " ".join(str(problem).split())
+    return Error(
+        "source",
+        f"{path} is not a valid ONNX model: {re.sub(r'^.*?Error: ', '', text)[:240] or problem!r}",
+        hint="onnx.checker.check_model says more",
+    )
+
+
+def _example(model: OnnxModel, notes: list[str]) -> tuple:
+    open_sizes = sorted(
+        {str(size) for value in model.inputs for size in value.shape if not isinstance(size, int)}
+    )
+    if open_sizes:
+        notes.append(f"open sizes ({', '.join(open_sizes)}) are {_EXAMPLE_SIZE} in the example")
+    return random_tensors(
+        tuple(
+            TensorLike(
+                tuple(size if isinstance(size, int) else _EXAMPLE_SIZE for size in value.shape),
+                value.dtype,
+            )
+            for value in model.inputs
+        )
+    )
