@@ -9,7 +9,7 @@ import torch
 
 from importers.repairs.complex_pairs import split_complex_numbers
 from importers.repairs.indices import convert_indices
-from importers.repairs.layout import drop_layout_only_as_strided
+from importers.repairs.layout import drop_layout_only_as_strided, gather_strided
 from importers.repairs.reshape import take_apart_symbolic_views
 from importers.repairs.signature import with_fitting_signature
 from importers.repairs.unsigned import compute_unsigned_in_signed
@@ -53,6 +53,13 @@ REPAIRS = (
         "the torch dialect has no strides; PyTorch uses as_strided to normalise those of size-1 "
         "dimensions, and in group norms to reshape",
         drop_layout_only_as_strided,
+    ),
+    Repair(
+        "as_strided as a selection",
+        "aten::as_strided of a row-major tensor",
+        "import",
+        "the torch dialect has no strides; the elements that it picks are known by their numbers",
+        gather_strided,
     ),
     Repair(
         "unsigned integers in signed ones",

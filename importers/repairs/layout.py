@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import torch
 
+from importers.decompositions import decomposition_table
+from importers.decompositions.tracing import tracing
+from importers.repairs.retrace import replace_call
+
 _AS_STRIDED = torch.ops.aten.as_strided.default
 _VIEW = torch.ops.aten.view.default
 
@@ -59,3 +63,40 @@ def _is_layout_only(node: torch.fx.Node) -> bool:
         )
         and not any(user.op == "output" for user in node.users)
     )
+
+
+def gather_strided(graph: torch.fx.Graph) -> int:
+    """Replaces `as_strided` of a row-major tensor by a selection of its elements.
+
+    Returns how often it did. A tensor that is laid out in another way, or a size that is only known
+    when the program runs, is left.
+    """
+    nodes = [node for node in graph.nodes if _is_selection(node)]
+    if not nodes:
+        return 0
+    with tracing(graph, decomposition_table()) as table:
+        for node in nodes:
+            replace_call(node, _selected, table)
+    return len(nodes)
+
+
+def _is_selection(node: torch.fx.Node) -> bool:
+    if node.op != "call_function" or node.target is not _AS_STRIDED:
+        return False
+    operand = node.args[0].meta["val"]
+    numbers = [*operand.shape, *node.args[1], *node.args[2], *node.args[3:]]
+    return (
+        all(isinstance(number, int) or number is None for number in numbers)
+        and operand.is_contiguous()
+        and operand.storage_offset() == 0
+        and operand.untyped_storage().nbytes() == operand.numel() * operand.element_size()
+    )
+
+
+def _selected(
+    x: torch.Tensor, size: list[int], stride: list[int], offset: int | None = None
+) -> torch.Tensor:
+    place = torch.full((), offset or 0, dtype=torch.int64)
+    for length, step in zip(size, stride, strict=True):
+        place = place.unsqueeze(-1) + torch.arange(length) * step
+    return x.reshape(-1).index_select(0, place.reshape(-1)).reshape(size)

@@ -30,10 +30,25 @@ def test_as_strided_that_reshapes_becomes_a_view():
     assert unmess.lower(program).stage == "linalg"
 
 
-def test_as_strided_that_moves_elements_is_kept():
-    def transposed(x):
-        return x.as_strided((2, 2), (1, 2)) + 0
+def test_as_strided_that_moves_elements_is_a_selection(monkeypatch):
+    def windows(x):
+        return x.as_strided((3, 2, 2), (4, 1, 2), 1) + 0
 
-    program = unmess.capture(transposed, (torch.randn(2, 2),))
+    x = torch.randn(4, 4)
+    program = unmess.capture(windows, (x,))
+    assert [str(note) for note in program.notes] == ["repair: as_strided as a selection (1 times)"]
+    assert torch.equal(unmess.load(program)(x), windows(x))
+
+    rest = tuple(repair for repair in repairs.REPAIRS if "selection" not in repair.name)
+    monkeypatch.setattr(repairs, "REPAIRS", rest)
+    with pytest.raises(unmess.Error, match="as_strided"):
+        unmess.lower(unmess.capture(windows, (x,)))
+
+
+def test_as_strided_of_another_layout_is_kept():
+    def of_a_transposed(x):
+        return x.t().as_strided((2, 2), (1, 3)) + 0
+
+    program = unmess.capture(of_a_transposed, (torch.randn(3, 4),))
     assert program.notes == ()
     assert "aten.as_strided.default" in str(program.exported.graph)
