@@ -36,7 +36,7 @@ def exchanged(model: torch.nn.Module) -> Iterator[None]:
                 for operation, form in _OPERATIONS.items():
                     exchange(layer, operation, functools.partial(form, layer))
             elif kind in _PREPARED:
-                # What is packed cannot be unpacked while the model is traced.
+                # What is packed, or a tensor, has no value while the model is traced.
                 exchange(layer, "forward", _PREPARED[kind](layer))
             elif kind in _LAYERS:
                 exchange(layer, "forward", functools.partial(_LAYERS[kind], layer))
@@ -110,8 +110,10 @@ class _Linear(_Product):
         return self._scaled(x, sums.flatten(1))
 
 
-def _quantize(layer: Any, x: torch.Tensor) -> Integers:
-    return Integers.of(x, float(layer.scale), int(layer.zero_point))
+def _quantize(layer: Any) -> Callable[[torch.Tensor], Integers]:
+    # Of this layer they are buffers, which have no value while the model is traced.
+    scale, zero_point = float(layer.scale), int(layer.zero_point)
+    return lambda x: Integers.of(x, scale, zero_point)
 
 
 def _dequantize(_layer: Any, x: Integers) -> torch.Tensor:
@@ -148,13 +150,13 @@ def _cat(layer: Any, parts: Sequence[Integers], dim: int = 0) -> Integers:
 
 _OPERATIONS = {"add": _add, "add_relu": _add_relu, "mul": _mul, "cat": _cat}
 _PREPARED = {
+    quantized.Quantize: _quantize,
     quantized.Conv2d: functools.partial(_Convolution, relu=False),
     fused.ConvReLU2d: functools.partial(_Convolution, relu=True),
     quantized.Linear: functools.partial(_Linear, relu=False),
     fused.LinearReLU: functools.partial(_Linear, relu=True),
 }
 _LAYERS = {
-    quantized.Quantize: _quantize,
     quantized.DeQuantize: _dequantize,
     quantized.Dropout: _dropout,
     quantized.Hardswish: _hardswish,
