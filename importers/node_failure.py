@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch.utils import _pytree as pytree
+from torch_mlir.extras import fx_importer
 
 from unmess.core.error import Error, first_line
 from unmess.core.user_source import node_line
@@ -24,6 +26,21 @@ def at(node: torch.fx.Node, action: Callable[[], None]) -> None:
             where=node_line(node),
             hint="write the model without this operator, or with a simpler call of it",
         ) from problem
+
+
+def check_types(graph: torch.fx.Graph) -> None:
+    """Raises an Error (`import`) where a tensor has a dtype that the torch dialect lacks."""
+    for node in graph.nodes:
+        for value in pytree.tree_leaves(node.meta.get("val")):
+            if not isinstance(value, torch.Tensor):
+                continue
+            if value.dtype not in fx_importer.TORCH_DTYPE_TO_MLIR_TYPE:
+                raise Error(
+                    "import",
+                    f"{node.name} is {value.dtype}, which has no form in the torch dialect",
+                    where=node_line(node),
+                    hint="use another type, such as the next wider signed one",
+                )
 
 
 def _spelled(target: object) -> str:

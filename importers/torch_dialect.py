@@ -16,6 +16,7 @@ from torch_mlir.extras import fx_importer
 from importers.capture.signature import output_specs
 from importers.capture.strategies import capture_hint
 from importers.control_flow import ControlFlowImporter
+from importers.node_failure import check_types
 from unmess.core.error import Error
 from unmess.core.module import WEIGHTS, Module
 from unmess.core.program import Program
@@ -169,6 +170,7 @@ class _EntryFunction:
         self._placeholders = {n.name: n for n in self._graph.nodes if n.op == "placeholder"}
 
     def build(self) -> None:
+        check_types(self._graph)
         cache = self._importer._cc
         bound = [self._nodes_of(argument) for argument in self._arguments]
         by_name = {node.name: node for node in self._graph.nodes}

@@ -143,3 +143,14 @@ def test_python_arguments_are_no_arguments_of_the_entry_function():
     assert [argument.name for argument in program.signature.arguments] == ["x"]
     with pytest.raises(unmess.Error, match="the capture fixed it to 2"):
         unmess.load(program)(random(3), 3, True, 1.5, "s", None)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint64])
+def test_types_that_the_torch_dialect_lacks(dtype):
+    def function(x):
+        return x.to(torch.int64) + 1
+
+    program = unmess.capture(function, (torch.ones(3, dtype=dtype),))
+    with pytest.raises(unmess.Error, match=f"x is {dtype}, which has no form") as caught:
+        unmess.lower(program, to="raw")
+    assert caught.value.stage == "import"
