@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import torch
@@ -26,6 +27,9 @@ def with_fitting_signature(
     inputs = [*(spec for spec, _ in added), *signature.input_specs]
     constants = {**exported.constants, **{spec.target: tensor for spec, tensor in added}}
     exported.graph_module.recompile()
-    return exported._update(
-        exported.graph_module, ExportGraphSignature(inputs, outputs), constants=constants
-    )
+    with warnings.catch_warnings():
+        # PyTorch's own copying of pytree specs.
+        warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
+        return exported._update(
+            exported.graph_module, ExportGraphSignature(inputs, outputs), constants=constants
+        )
