@@ -6,6 +6,7 @@ import copy
 import inspect
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import torch
@@ -13,15 +14,18 @@ import torch
 from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
 from importers.capture.lazy import Lazy
 from importers.capture.make_fx import MakeFx, optimizers
+from importers.capture.python_state import watching
 from importers.capture.stack_traces import whole_stacks
 from importers.capture.torchscript import TorchScript
 from importers.capture.transformers_patches import exportable
 from unmess.core.error import Error, first_line
-from unmess.core.program import Attempt
+from unmess.core.program import Attempt, Note
 from unmess.core.user_source import is_users, user_line
 
 # How often ranges and relations that the model needs are taken over into what is declared.
 _REFINEMENTS = 4
+# Names of attributes in a note.
+_SHOWN = 5
 
 
 class Strategy(Protocol):
@@ -175,7 +179,11 @@ def export(
     declared = declare(module, args, kwargs, dynamic_shapes)
     for _ in range(_REFINEMENTS):
         try:
-            return *_first(module, declared, strategy), declared
+            with watching(module) as changed:
+                exported, attempts = _first(module, declared, strategy)
+            if changed:
+                declared = replace(declared, notes=(*declared.notes, _python_state(changed)))
+            return exported, attempts, declared
         except Conflict as found:
             declared, last = declared.refined(module, found), found
     raise Error(
@@ -183,6 +191,11 @@ def export(
         f"the model's relations between dynamic sizes are not found: {first_line(last)}",
         hint="leave the sizes without names, so that PyTorch finds them",
     )
+
+
+def _python_state(names: set[str]) -> Note:
+    shown = ", ".join(sorted(names)[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    return Note("state", f"changed in Python by each call, the program keeps the first: {shown}")
 
 
 def _first(

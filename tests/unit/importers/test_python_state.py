@@ -1,0 +1,57 @@
+"""State in plain Python: said at the capture, and nothing said of models without it."""
+
+import pytest
+import torch
+
+import unmess
+from importers.capture.python_state import watching
+
+X = torch.ones(3)
+
+
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Identity()])
+        self.layers[0].log = [0]
+        self.calls = 0
+        self.scale = 2.0
+
+    def forward(self, x):
+        self.calls += 1
+        self.layers[0].log[0] += 1
+        return x * self.calls * self.scale
+
+
+def state_notes(model, **options):
+    program = unmess.capture(model, (X,), **options)
+    return [note.text for note in program.notes if note.kind == "state"]
+
+
+@pytest.mark.parametrize("strategy", ["non-strict", "draft"])
+def test_what_each_call_changes_is_a_note(strategy):
+    model = Counter()
+    (note,) = state_notes(model, strategy=strategy)
+    assert note.endswith("the program keeps the first: calls, layers.0.log")
+    assert (model.calls, model.layers[0].log) == (0, [0])
+    assert not model._forward_hooks
+
+
+def test_symbolic_sizes_are_not_made_constants():
+    class Remembers(torch.nn.Module):
+        def forward(self, x):
+            self.length = x.shape[0]
+            return x * self.length
+
+    program = unmess.capture(Remembers(), (X,), dynamic_shapes=["x.0=n"])
+    assert any("length" in note.text for note in program.notes if note.kind == "state")
+    assert program.signature.inputs[0].spec.shape[0].expression == "n"
+
+
+def test_models_without_such_state():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3)).eval()
+    with watching(model) as changed:
+        model(torch.ones(2, 3))
+    assert not changed
+    assert state_notes(lambda x: x * 2) == []
+    assert state_notes(Counter(), strategy="strict") == [], "TorchDynamo traces no hook of ours"
