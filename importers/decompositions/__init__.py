@@ -18,6 +18,7 @@ from importers.decompositions.gelu import erf, gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
+from importers.decompositions.integer_products import bmm, int_mm, mm
 from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.memory import checked_at_capture, empty_in_order
 from importers.decompositions.power import integer_power
@@ -147,8 +148,23 @@ DECOMPOSITIONS = (
         "an operator of torchvision's own",
         deform_conv2d,
     ),
+    *(
+        Decomposition(
+            "product of 8-bit integers",
+            f"aten::{function.__name__}.default",
+            "linalg",
+            "torch-mlir's lowering looks for the zero points of quantised operands, and crashes",
+            function,
+        )
+        for function in (mm, bmm)
+    ),
     Decomposition(
-        "grouped 3-d convolution",
+        "product of 8-bit integers in i32",
+        "aten::_int_mm.default",
+        "torch",
+        "the torch dialect has no _int_mm",
+        int_mm,
+    ),
         "aten::convolution.default",
         "linalg",
         "linalg has no 3-d convolution with groups (MViT)",

@@ -1,0 +1,125 @@
+"""Quantised models on the runners, equal to eager to the last bit."""
+
+import contextlib
+
+import pytest
+import torch
+import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
+from torch import nn
+from torch.ao import quantization
+
+import unmess
+
+RUNNERS = ("reference", "iree-cpu")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+
+def check(program):
+    for runner in RUNNERS:
+        report = unmess.check(program, on=runner, calls=1)
+        assert report.ok, (runner, report.error)
+        assert report.max_abs_error == 0, runner
+
+
+class Network(nn.Module):
+    """What eager mode quantises in torchvision's networks, once each."""
+
+    def __init__(self):
+        super().__init__()
+        self.quantize, self.dequantize = quantization.QuantStub(), quantization.DeQuantStub()
+        self.first, self.relu = nn.Conv2d(3, 8, 3, padding=1), nn.ReLU()
+        self.grouped = nn.Conv2d(8, 8, 3, padding=1, groups=2)
+        self.add, self.cat = nn.quantized.FloatFunctional(), nn.quantized.FloatFunctional()
+        self.pool, self.last = nn.MaxPool2d(2), nn.Linear(16, 5)
+
+    def forward(self, x):
+        x = self.relu(self.first(self.quantize(x)))
+        x = self.pool(self.add.add_relu(x, self.grouped(x)))
+        x = nn.functional.adaptive_avg_pool2d(self.cat.cat([x, x], 1), 1)
+        return self.dequantize(self.last(torch.flatten(x, 1)))
+
+
+@contextlib.contextmanager
+def engine_of(name):
+    before = torch.backends.quantized.engine
+    torch.backends.quantized.engine = name
+    yield
+    torch.backends.quantized.engine = before
+
+
+@pytest.mark.parametrize("engine", ["fbgemm", "qnnpack"])
+def test_eager_mode(engine):
+    if engine not in torch.backends.quantized.supported_engines:
+        pytest.skip(f"this PyTorch has no {engine}")
+    torch.manual_seed(0)
+    with engine_of(engine):
+        model = quantization.fuse_modules(Network().eval(), [["first", "relu"]])
+        model.qconfig = quantization.get_default_qconfig(engine)
+        quantization.prepare(model, inplace=True)
+        model(torch.randn(4, 3, 8, 8))
+        quantization.convert(model, inplace=True)
+    program = unmess.capture(model, (torch.randn(2, 3, 8, 8),))
+    assert "quantised" in [note.kind for note in program.notes]
+    result = model(*program.args)
+    assert len(result.unique()) > 5
+    check(program)
+
+
+def test_a_layer_without_integer_form_is_refused():
+    model = nn.Sequential(
+        nn.quantized.Quantize(0.1, 128, torch.quint8), nn.quantized.ELU(0.1, 128), nn.Flatten()
+    ).eval()
+    with pytest.raises(unmess.Error) as caught:
+        unmess.capture(model, (torch.randn(1, 3),))
+    assert caught.value.stage == "capture"
+    assert "no integer form of ELU" in caught.value.cause
+
+
+quantized = torch.ops.quantized_decomposed
+
+
+def through_eight_bits(x, scale, zero_point, dtype=torch.int8):
+    limits = torch.iinfo(dtype)
+    parameters = (scale, zero_point, limits.min, limits.max, dtype)
+    return quantized.dequantize_per_tensor(
+        quantized.quantize_per_tensor(x, *parameters), *parameters
+    )
+
+
+class Decomposed(nn.Module):
+    """A graph as PT2E makes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-127, 128, (8, 3, 3, 3), dtype=torch.int8))
+        self.register_buffer("scales", torch.rand(8) * 0.01 + 0.001)
+        self.register_buffer("zero_points", torch.zeros(8, dtype=torch.int64))
+        self.bias = nn.Parameter(torch.randn(8))
+
+    def forward(self, x):
+        weight = quantized.dequantize_per_channel(
+            self.weight, self.scales, self.zero_points, 0, -127, 127, torch.int8
+        )
+        x = through_eight_bits(x, 0.02, 3)
+        x = torch.relu(nn.functional.conv2d(x, weight, self.bias, padding=1))
+        return through_eight_bits(x, 0.03, 128, torch.uint8)
+
+
+def test_pt2e():
+    torch.manual_seed(0)
+    program = unmess.capture(Decomposed().eval(), (torch.randn(1, 3, 4, 4),))
+    assert len(program.eager(*program.args).unique()) > 10
+    check(program)
+
+
+def test_products_of_8_bit_integers():
+    """Two of them used to end the process, in native code."""
+
+    def products(a, b, c):
+        return a @ b, torch.bmm(a[None], b[None]), torch._int_mm(c, c)
+
+    def integers(*shape):
+        return torch.randint(-128, 128, shape, dtype=torch.int8)
+
+    torch.manual_seed(0)
+    check(unmess.capture(products, (integers(3, 4), integers(4, 5), integers(32, 32))))
