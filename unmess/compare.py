@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -338,6 +339,8 @@ def _compare_state(
 def _compare_leaf(
     name: str, expected: Any, actual: Any, exact: Callable[[], torch.Tensor | None]
 ) -> Difference:
+    if type(expected) is type(actual) is float:
+        return _compare_numbers(name, expected, actual)
     if not isinstance(expected, torch.Tensor):
         same = type(expected) is type(actual) and expected == actual
         cause = None if same else f"{actual!r}, eager gives {expected!r}"
@@ -351,6 +354,14 @@ def _compare_leaf(
     if expected.dtype not in _TOLERANCE:
         return _compare_exact(name, expected, actual)
     return _compare_floating(name, expected, actual, exact)
+
+
+def _compare_numbers(name: str, expected: float, actual: float) -> Difference:
+    """Python floats, at single precision where eager's is a single-precision number."""
+    theirs, ours = (torch.tensor(value, dtype=torch.float64) for value in (expected, actual))
+    if torch.equal(theirs.float().double(), theirs) or math.isnan(expected):
+        theirs = theirs.float()
+    return _compare_floating(name, theirs, ours, lambda: None)
 
 
 def _compare_exact(name: str, expected: torch.Tensor, actual: torch.Tensor) -> Difference:

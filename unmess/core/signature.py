@@ -282,7 +282,9 @@ def _misfit(cause: str) -> Error:
 
 
 def _check_constant(name: str, expected: Any, value: Any) -> None:
-    if type(value) is not type(expected) or value != expected:
+    # Only a NaN is not equal to itself.
+    both_nan = value != value and expected != expected
+    if type(value) is not type(expected) or (value != expected and not both_nan):
         raise _misfit(f"{name} is {value!r}, but the capture fixed it to {expected!r}")
 
 
