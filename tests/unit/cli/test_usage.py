@@ -30,6 +30,9 @@ sys.exit(status)
         (["import", "file.py", "--to", "lnalg"], 2),
         (["import", "file.py", "-o", "/no/such/folder/file.mlir"], 2),
         (["run", "file.py", "--on", "gpu"], 2),
+        (["ops", "file.py", "--to", "lnalg"], 2),
+        (["schema", "--help"], 0),
+        (["repairs", "--help"], 0),
         (["check", "file.py", "--on", "reference,gpu"], 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -48,9 +51,9 @@ def run(capsys, *arguments):
 
 
 def test_unknown_command_suggests_one(capsys):
-    status, _, stderr = run(capsys, "chek")
+    status, _, stderr = run(capsys, "docter")
     assert status == 2
-    assert "Did you mean 'check'?" in stderr
+    assert "Did you mean 'doctor'?" in stderr
 
 
 @pytest.mark.parametrize(
