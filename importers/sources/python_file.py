@@ -13,7 +13,8 @@ Without `:name` it is the factory (or other form) called `model`.
 
 The file is executed as a module of its own name, so `if __name__ == "__main__"` blocks do not run.
 Its folder is on `sys.path` meanwhile, and relative imports work where the file lies in a package.
-What it prints goes to stderr: stdout belongs to the command's result. PyTorch's generator is seeded
+What it prints goes to stderr: stdout belongs to the command's result. Settings of the process that
+it changes are reported (`side_effects`). PyTorch's generator is seeded
 while the file runs, so that random weights repeat; a class is instantiated in evaluation mode, any
 other module is left in the mode that the file gave it.
 """
@@ -32,6 +33,7 @@ from typing import Any
 
 import torch
 
+from importers.sources import side_effects
 from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
 from importers.sources.suggest import did_you_mean, nearest
@@ -55,11 +57,13 @@ def find(path: str, name: str | None = None) -> Source:
             is none of the forms above.
     """
     file = _existing(path)
-    with _user_code(file):
+    with _user_code(file), side_effects.reported() as changed:
         module = _execute(file)
         value = _lookup(module, name or DEFAULT_NAME, path, chosen=name is not None)
         label = file.stem if name is None else f"{file.stem}.{name}"
-        return _as_source(value, name or DEFAULT_NAME, label, path)
+        source = _as_source(value, name or DEFAULT_NAME, label, path)
+    source.notes = (*source.notes, *changed)
+    return source
 
 
 def _existing(path: str) -> Path:

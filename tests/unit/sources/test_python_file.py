@@ -110,6 +110,31 @@ def test_main_block_does_not_run_and_prints_go_to_stderr(write, capfd):
     assert "hello" in captured.err
 
 
+def test_settings_that_the_file_changes_are_reported(write, tmp_path):
+    file = write(f"""
+        import os
+        import torch
+        def model():
+            torch.set_default_dtype(torch.float64)
+            torch.set_grad_enabled(False)
+            os.chdir({str(tmp_path)!r})
+            return torch.nn.Linear(3, 4), (torch.ones(2, 3),)
+    """)
+    folder = os.getcwd()
+    try:
+        source = find_source(str(file))
+        assert torch.get_default_dtype() == torch.float64, "the model may rely on it"
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert torch.is_grad_enabled() and os.getcwd() == folder
+    assert source.notes == (
+        "the file sets the default dtype to torch.float64 for the whole process: kept",
+        f"the file sets the current folder to {tmp_path}: put back to {folder}",
+        "the file sets the gradient mode to False: put back to True",
+    )
+    assert find_source(str(write(FACTORY))).notes == ()
+
+
 def test_each_file_has_its_own_siblings(write):
     text = """
         import torch, layers
