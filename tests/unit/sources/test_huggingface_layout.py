@@ -1,0 +1,74 @@
+"""Layout inputs as constants, and what is computed from them at capture."""
+
+import copy
+
+import pytest
+import torch
+
+from importers.sources.huggingface.fixed import FixedLayout, fix_layout
+
+
+class Patches(torch.nn.Module):
+    """Sums the patches of each image, the way models find their images: in Python."""
+
+    def forward(self, pixel_values, image_grid_thw):
+        counts = image_grid_thw.prod(-1)
+        places = torch.arange(len(counts)).repeat_interleave(counts)
+        parts = pixel_values.split(counts.tolist())
+        return torch.stack([part.sum(0) for part in parts]), pixel_values[:, 0] + places
+
+
+CALL = {
+    "pixel_values": torch.randn(10, 3),
+    "image_grid_thw": torch.tensor([[1, 2, 2], [1, 3, 2]]),
+}
+
+
+def test_layout_is_no_argument_any_more():
+    model, kwargs, notes = fix_layout(Patches(), CALL)
+    assert list(kwargs) == ["pixel_values"]
+    assert notes == ("fixed to the example's values: image_grid_thw",)
+    for own, other in zip(model(**kwargs), Patches()(**CALL), strict=True):
+        torch.testing.assert_close(own, other)
+
+
+def test_without_layout_the_model_stays_as_it_is():
+    model = Patches()
+    assert fix_layout(model, {"pixel_values": 1})[0] is model
+
+
+def test_capture_computes_what_depends_on_the_layout_alone():
+    with pytest.raises(Exception, match=r"data-dependent|GuardOnDataDependent"):
+        torch.export.export(Patches(), (), CALL, strict=False)
+    model, kwargs, _ = fix_layout(Patches(), CALL)
+    exported = torch.export.export(model, (), kwargs, strict=False)
+    called = {str(node.target) for node in exported.graph.nodes if node.op == "call_function"}
+    assert not called & {"aten.prod.dim_int", "aten.repeat_interleave.Tensor", "aten.item.default"}
+    other = {"pixel_values": torch.randn(10, 3)}
+    for own, expected in zip(exported.module()(**other), model(**other), strict=True):
+        torch.testing.assert_close(own, expected)
+
+
+class Writes(torch.nn.Module):
+    def forward(self, pixel_values, image_sizes):
+        image_sizes[0] = pixel_values.sum()
+        return image_sizes + pixel_values
+
+
+def test_a_constant_that_takes_traced_values_is_refused():
+    """It would be lost without a trace."""
+    call = {"pixel_values": torch.ones(3), "image_sizes": torch.zeros(3)}
+    model, kwargs, _ = fix_layout(Writes(), call)
+    with pytest.raises(RuntimeError, match="writes traced values into a constant"):
+        torch.export.export(model, (), kwargs, strict=False)
+    model(**kwargs)
+    torch.testing.assert_close(call["image_sizes"], torch.zeros(3))
+
+
+def test_a_copy_has_a_forward_of_its_own():
+    model = FixedLayout(torch.nn.Linear(2, 2), {}, ("input",))
+    other = copy.deepcopy(model)
+    torch.nn.init.zeros_(other.model.weight)
+    x = torch.ones(1, 2)
+    torch.testing.assert_close(other(input=x), other.model.bias.expand(1, 2))
+    assert not torch.equal(model(input=x), other(input=x))
