@@ -270,3 +270,22 @@ def test_sorted_integers_on_iree(monkeypatch):
     assert report.ok, report.error
     without(monkeypatch, "sort of integers")
     assert not unmess.check(unmess.capture(undone_order, (x,)), on="iree-cpu", calls=1).ok
+
+
+def test_with_a_dynamic_batch():
+    def function(x, pixels):
+        spectrum = torch.fft.fft(x, dim=1)
+        return spectrum.real, torch.histc(x, bins=4), pixels + pixels, pixels[pixels > 3]
+
+    def inputs(batch):
+        pixels = torch.arange(batch * 5, dtype=torch.uint8).reshape(batch, 5) * 9
+        return random(batch, 6), pixels
+
+    batch = torch.export.Dim("batch", min=2, max=64)
+    program = unmess.capture(
+        function, inputs(3), dynamic_shapes={"x": {0: batch}, "pixels": {0: batch}}
+    )
+    run = unmess.load(program)
+    for size in (3, 7):
+        for ours, theirs in zip(run(*inputs(size)), function(*inputs(size)), strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
