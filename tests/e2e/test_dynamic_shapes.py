@@ -153,9 +153,9 @@ def test_results_whose_size_depends_on_data(program, name, runner):
         assert_matches(function, run, *call)
 
 
-def test_an_operator_without_a_form_for_such_sizes_is_an_error_with_its_line():
+def test_an_operator_without_a_form_for_such_sizes_is_an_error():
     found = unmess.capture(torch.unique, (torch.tensor([3, 1, 3]),))
-    with pytest.raises(unmess.Error, match="no lowering for aten._unique2") as caught:
+    with pytest.raises(unmess.Error, match=r"no lowering for aten\._unique2") as caught:
         unmess.load(found)
     assert caught.value.hint
 
