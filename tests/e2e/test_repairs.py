@@ -289,3 +289,17 @@ def test_with_a_dynamic_batch():
     for size in (3, 7):
         for ours, theirs in zip(run(*inputs(size)), function(*inputs(size)), strict=True):
             torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_transformers_grouped_product(monkeypatch):
+    import transformers.integrations.moe  # noqa: F401 -- defines the operator
+
+    def experts(x, weights, ends):
+        return torch.ops.transformers.grouped_mm_fallback(x, weights, ends)
+
+    args = (random(9, 8), random(4, 8, 6), torch.tensor([2, 5, 5, 9]))
+    report = unmess.check(unmess.capture(experts, args), on="reference", calls=1)
+    assert report.ok, report.error
+    without(monkeypatch, "transformers' grouped matrix product")
+    with pytest.raises(unmess.Error, match=r"no lowering for transformers\.grouped_mm_fallback"):
+        unmess.lower(unmess.capture(experts, args))
