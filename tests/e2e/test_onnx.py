@@ -4,9 +4,11 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from click.testing import CliRunner
 from onnx import TensorProto, helper, numpy_helper
 
 import unmess
+from unmess.cli import cli
 
 
 def weight(name, *shape):
@@ -118,6 +120,12 @@ def test_weights_are_named_arguments_or_literals(saved):
     assert '%conv.weight: !torch.vtensor<[8,3,3,3],f32> {unmess.weight = "conv.weight"}' in text
     inline = unmess.lower(program, to="linalg", weights="elide")
     assert not inline.weights and "%conv.weight:" not in inline.text()
+
+
+def test_ops_command(saved):
+    done = CliRunner().invoke(cli, ["ops", saved(cnn())])
+    assert done.exit_code == 2
+    assert "was not captured from PyTorch" in done.output
 
 
 def test_old_opset_is_converted(saved):

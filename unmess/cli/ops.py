@@ -9,6 +9,7 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
+from unmess.core.error import Error
 from unmess.core.names import check_stage
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ def ops(session: Session, model: str, to: str, strategy: str) -> int:
         from unmess.probe.operators import examine
 
         program = unmess.capture(model, strategy=strategy)
+        if program.exported is None:
+            raise Error(
+                "usage",
+                f"{model} was not captured from PyTorch, so it has no ATen operators to list",
+                hint=f"unmess import {model} --to {to} names the operator that does not lower",
+            )
         findings = examine(
             program.exported,
             to,

@@ -37,7 +37,7 @@ class Program:
 
     Attributes:
         name: for messages and file names.
-        exported: functional and decomposed, ready to be imported.
+        exported: functional and decomposed, ready to be imported; None for an ONNX model.
         signature: pytrees of inputs and outputs, and which outputs are state.
         weights: parameters, buffers and lifted constants by their name in the state dict; the very
             tensors of the model, not copies. Tied weights are here once.
@@ -50,7 +50,7 @@ class Program:
     """
 
     name: str
-    exported: torch.export.ExportedProgram
+    exported: torch.export.ExportedProgram | None
     signature: Signature
     weights: dict[str, torch.Tensor]
     tied: dict[str, str]
