@@ -24,6 +24,10 @@ CALL = {
 }
 
 
+def operators(exported):
+    return {str(node.target) for node in exported.graph.nodes if node.op == "call_function"}
+
+
 def test_layout_is_no_argument_any_more():
     model, kwargs, notes = fix_layout(Patches(), CALL)
     assert list(kwargs) == ["pixel_values"]
@@ -38,12 +42,11 @@ def test_without_layout_the_model_stays_as_it_is():
 
 
 def test_capture_computes_what_depends_on_the_layout_alone():
-    with pytest.raises(Exception, match=r"data-dependent|GuardOnDataDependent"):
-        torch.export.export(Patches(), (), CALL, strict=False)
+    found = {"aten.prod.dim_int", "aten.item.default"}
+    assert found <= operators(torch.export.export(Patches(), (), CALL, strict=False))
     model, kwargs, _ = fix_layout(Patches(), CALL)
     exported = torch.export.export(model, (), kwargs, strict=False)
-    called = {str(node.target) for node in exported.graph.nodes if node.op == "call_function"}
-    assert not called & {"aten.prod.dim_int", "aten.repeat_interleave.Tensor", "aten.item.default"}
+    assert not found & operators(exported)
     other = {"pixel_values": torch.randn(10, 3)}
     for own, expected in zip(exported.module()(**other), model(**other), strict=True):
         torch.testing.assert_close(own, expected)
