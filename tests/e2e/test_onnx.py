@@ -123,8 +123,8 @@ def test_weights_are_named_arguments_or_literals(saved):
 
 
 def test_ops_command(saved):
-    done = CliRunner().invoke(cli, ["ops", saved(cnn())])
-    assert done.exit_code == 2
+    done = CliRunner().invoke(cli, ["ops", saved(cnn())], standalone_mode=False)
+    assert done.return_value == 2
     assert "was not captured from PyTorch" in done.output
 
 

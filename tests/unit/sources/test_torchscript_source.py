@@ -72,8 +72,9 @@ def test_scripted_file_needs_one(scripted):
 
 
 def test_input_option(scripted):
-    done = CliRunner().invoke(cli, ["import", str(scripted), "--to", "raw", "--input", "5x3xf32"])
-    assert done.exit_code == 0
+    command = ["import", str(scripted), "--to", "raw", "--input", "5x3xf32"]
+    done = CliRunner().invoke(cli, command, standalone_mode=False)
+    assert done.return_value == 0
     assert "!torch.vtensor<[5,3],f32>" in done.output
 
 
