@@ -165,6 +165,8 @@ DECOMPOSITIONS = (
         "the torch dialect has no _int_mm",
         int_mm,
     ),
+    Decomposition(
+        "grouped 3-d convolution",
         "aten::convolution.default",
         "linalg",
         "linalg has no 3-d convolution with groups (MViT)",
