@@ -52,6 +52,5 @@ def _has_transformers_model(module: torch.nn.Module) -> bool:
 
 
 def _is_loaded(path: str) -> bool:
-    return any(name in sys.modules for name in (path, path.rpartition(".")[0])) and (
-        path.count(".") > 1
-    )
+    """Whether the module that a class, or the module itself, is in has been imported."""
+    return path in sys.modules or path.rpartition(".")[0] in sys.modules

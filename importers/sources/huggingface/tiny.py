@@ -41,7 +41,7 @@ def find_tiny(model_type: str) -> Source:
     except Exception as problem:
         raise Error(
             "source",
-            f"there is no tiny form of {model_type}: {first_line(problem)}",
+            f"there is no tiny form of {model_type}: {first_line(_telling(problem))}",
             hint="give a folder (hf:./FOLDER) or write a factory in a Python file",
         ) from problem
 
@@ -70,3 +70,9 @@ def _others(kwargs: dict[str, Any]) -> dict[str, Any]:
     if images is None:
         return kwargs
     return kwargs | {"pixel_values": torch.randn_like(images)}
+
+
+def _telling(problem: Exception) -> BaseException:
+    """The problem itself; of a configuration that is refused, what its validator says."""
+    refused = "Validation" in type(problem).__name__ and problem.__cause__ is not None
+    return problem.__cause__ if refused else problem
