@@ -94,3 +94,36 @@ def test_damaged_weights_in_the_cache(torch_home):
         find_source("torchvision:squeezenet1_1")
     assert caught.value.cause.startswith(f"{file} is damaged: its SHA-256 starts with ")
     assert "delete it" in caught.value.hint
+
+
+def test_weights_of_ones_own(tmp_path):
+    model = models.squeezenet1_1(weights=None)
+    with torch.no_grad():
+        model.classifier[1].bias.fill_(0.5)
+    torch.save({"model": model.state_dict(), "epoch": 3}, tmp_path / "own.pth")
+    source = find_source(f"torchvision:squeezenet1_1@{tmp_path / 'own.pth'}")
+    assert source.model.classifier[1].bias[0] == 0.5
+    assert source.notes == (f"weights from {tmp_path / 'own.pth'}",)
+
+
+def test_weights_that_do_not_fit(tmp_path):
+    path = tmp_path / "own.pth"
+    torch.save(models.squeezenet1_1(weights=None, num_classes=10).state_dict(), path)
+    with pytest.raises(Error) as caught:
+        find_source(f"torchvision:squeezenet1_1@{path}")
+    assert caught.value.cause == (
+        f"{path} does not fit squeezenet1_1: 2 weights differ, first classifier.1.weight is "
+        "10x512x1x1 in the file and 1000x512x1x1 in the model"
+    )
+
+
+def test_a_file_without_weights(tmp_path):
+    path = tmp_path / "own.pth"
+    for content, cause in ((b"text", "is not a file of weights"), (None, "there is no file")):
+        if content is not None:
+            path.write_bytes(content)
+        else:
+            path.unlink()
+        with pytest.raises(Error) as caught:
+            find_source(f"torchvision:squeezenet1_1@{path}")
+        assert cause in caught.value.cause
