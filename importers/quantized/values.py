@@ -29,7 +29,7 @@ class Integers:
     @classmethod
     def of(cls, numbers: torch.Tensor, scale: float, zero_point: int) -> Integers:
         """The nearest to `numbers`, f32."""
-        return rounded(numbers * (1.0 / torch.tensor(scale)).item(), scale, zero_point)
+        return nearest(numbers, (1.0 / torch.tensor(scale)).item(), scale, zero_point)
 
     @property
     def shape(self) -> torch.Size:
@@ -77,8 +77,8 @@ class Integers:
         """As of a quantised tensor: the scale stays."""
         return self._averaged(self.centred.to(torch.float32).mean(axes))
 
-    def _averaged(self, centred: torch.Tensor) -> Integers:
-        return rounded(centred, self.scale, self.zero_point)
+    def _averaged(self, sums: torch.Tensor, factor: float = 1.0) -> Integers:
+        return nearest(sums, factor, self.scale, self.zero_point)
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
@@ -89,10 +89,21 @@ class Integers:
         return form(*args, **(kwargs or {}))
 
 
+def nearest(numbers: torch.Tensor, factor: float, scale: float, zero_point: int) -> Integers:
+    """The integers nearest to `numbers * factor + zero_point`, f32, rounded to even.
+
+    PyTorch's vector kernels add the zero point by a fused multiplication and addition, before they
+    round. In f64 the product is exact, and the sum is rounded once.
+    """
+    moved = (numbers.to(torch.float64) * factor + zero_point).to(torch.float32)
+    values = torch.round(moved).to(torch.int32).clamp(LOWEST, HIGHEST)
+    return Integers(values, scale, zero_point)
+
+
 def rounded(
     centred: torch.Tensor, scale: float, zero_point: int, lowest: int = LOWEST
 ) -> Integers:  # fmt: skip
-    """Integers from f32 values in units of `scale`, rounded to even."""
+    """Integers from f32 values in units of `scale`, rounded to even as matrix products are."""
     values = torch.round(centred).to(torch.int32) + zero_point
     return Integers(values.clamp(lowest, HIGHEST), scale, zero_point)
 
@@ -131,7 +142,7 @@ def _adaptive_avg_pool2d(x: Integers, output_size: Any) -> Integers:
     # The kernel multiplies by the inverse of an inverse. At halves, that decides.
     factor = 1 / (1 / (1 / torch.tensor(float(pixels))))
     sums = x.centred.sum((-2, -1), keepdim=True).to(torch.float32)
-    return x._averaged(sums * factor.item())
+    return x._averaged(sums, factor.item())
 
 
 def _max_pool2d(x: Integers, *args: Any, **kwargs: Any) -> Integers:
