@@ -111,7 +111,7 @@ class _Linear(_Product):
 
 
 def _quantize(layer: Any) -> Callable[[torch.Tensor], Integers]:
-    # Of this layer they are buffers, which have no value while the model is traced.
+    # Of this layer and of hardswish they are buffers, which have no value in a trace.
     scale, zero_point = float(layer.scale), int(layer.zero_point)
     return lambda x: Integers.of(x, scale, zero_point)
 
@@ -124,8 +124,9 @@ def _dropout(_layer: Any, x: Integers) -> Integers:
     return x
 
 
-def _hardswish(layer: Any, x: Integers) -> Integers:
-    return _at_scale_of(layer, functional.hardswish(x.numbers()))
+def _hardswish(layer: Any) -> Callable[[Integers], Integers]:
+    scale, zero_point = float(layer.scale), int(layer.zero_point)
+    return lambda x: Integers.of(functional.hardswish(x.numbers()), scale, zero_point)
 
 
 def _at_scale_of(layer: Any, numbers: torch.Tensor) -> Integers:
@@ -151,6 +152,7 @@ def _cat(layer: Any, parts: Sequence[Integers], dim: int = 0) -> Integers:
 _OPERATIONS = {"add": _add, "add_relu": _add_relu, "mul": _mul, "cat": _cat}
 _PREPARED = {
     quantized.Quantize: _quantize,
+    quantized.Hardswish: _hardswish,
     quantized.Conv2d: functools.partial(_Convolution, relu=False),
     fused.ConvReLU2d: functools.partial(_Convolution, relu=True),
     quantized.Linear: functools.partial(_Linear, relu=False),
@@ -159,5 +161,4 @@ _PREPARED = {
 _LAYERS = {
     quantized.DeQuantize: _dequantize,
     quantized.Dropout: _dropout,
-    quantized.Hardswish: _hardswish,
 }
