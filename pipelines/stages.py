@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pipelines.pipeline import Pipeline, Step
 
+_WRITE_SIMPLER = "write it with simpler operators, or give it a decomposition (@unmess.decomposition)"
+
 TORCH = Pipeline(
     name="torch",
     stage="torch",
-    hint="the operator has no decomposition to the backend contract: write it with simpler ones",
+    hint=f"{_WRITE_SIMPLER}; `unmess ops MODEL` lists all such operators",
     steps=(
         Step(
             "func.func(torch-match-quantized-custom-ops)",
@@ -36,7 +38,7 @@ TORCH = Pipeline(
 LINALG = Pipeline(
     name="linalg",
     stage="linalg",
-    hint="the operator, or this form of it, has no lowering to linalg today",
+    hint=f"{_WRITE_SIMPLER}; `unmess ops MODEL` lists all such operators",
     # torch-mlir's own list, spelled out: a step that fails is known by its name, and what it left
     # in the torch dialect can be told.
     steps=(
