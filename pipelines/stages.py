@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pipelines.pipeline import Pipeline, Step
 
-_WRITE_SIMPLER = "write it with simpler operators, or give it a decomposition (@unmess.decomposition)"
+_WRITE_SIMPLER = (
+    "write it with simpler operators, or give it a decomposition (@unmess.decomposition)"
+)
 
 TORCH = Pipeline(
     name="torch",
