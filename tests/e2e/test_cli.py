@@ -122,7 +122,7 @@ def test_check_gives_each_model_and_runner_one_row(checked):
         row.keys()
         == {
             *("model", "runner", "ok", "stage", "error", "max_abs_error", "max_rel_error"),
-            *("seconds", "peak_rss_mb", "where", "hint", "repro", "notes"),
+            *("seconds", "peak_rss_mb", "where", "hint", "repro", "notes", "sizes"),
         }
         for row in rows.values()
     )
@@ -229,6 +229,8 @@ def test_interrupt_keeps_the_rows_that_are_finished(models, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PID_FILE": str(pid_file)},
+        # A shell has its background jobs ignore Ctrl-C, and what they start inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_until(lambda: pid_file.is_file() and pid_file.read_text().endswith("\n"))
     process.send_signal(signal.SIGINT)
