@@ -21,7 +21,7 @@ import torch._lazy
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from importers.capture.make_fx import named_state, replaced
+from importers.capture.named_state import named_state, register, replaced
 from importers.capture.torchscript import CollectedGraph
 from unmess.core.error import Error
 
@@ -102,16 +102,7 @@ class _Collected(torch.nn.Module):
         super().__init__()
         parameters = dict(module.named_parameters())
         for name, tensor in state.items():
-            owner = self
-            *path, last = name.split(".")
-            for part in path:
-                if part not in owner._modules:
-                    owner.add_module(part, torch.nn.Module())
-                owner = owner._modules[part]
-            if name in parameters:
-                owner.register_parameter(last, parameters[name])
-            else:
-                owner.register_buffer(last, tensor)
+            register(self, name, parameters.get(name, tensor))
         for name, tensor in graph.constants.items():
             self.register_buffer(name, tensor, persistent=False)
         outputs, spec = result

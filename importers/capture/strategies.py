@@ -13,7 +13,8 @@ import torch
 
 from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
 from importers.capture.lazy import Lazy
-from importers.capture.make_fx import MakeFx, optimizers
+from importers.capture.make_fx import MakeFx
+from importers.capture.named_state import optimizers
 from importers.capture.python_state import watching
 from importers.capture.stack_traces import whole_stacks
 from importers.capture.torchscript import TorchScript
