@@ -39,16 +39,6 @@ def check_dynamic(texts: tuple[str, ...]) -> None:
     parse_dynamic(texts)
 
 
-inputs = click.option(
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="INPUT",
-    help="An example argument in place of the model's own, once for each: 1x3x224x224xf32 (a "
-    "random tensor), 3, 0.5, true, none, file.npy, or NAME=INPUT for a keyword.",
-)
-
-
 def check_strategy(name: str) -> None:
     """Raises an Error (`usage`) where `name` is not the name of a capture strategy."""
     check_name("capture strategy", name, STRATEGIES)
