@@ -61,6 +61,9 @@ def read_weights(
         first = by_identity.setdefault(identity, name)
         if first == name:
             weights[name] = tensor
+        else:
+            tied[name] = first
+    # Names that the graph has no placeholder for are tied, too.
     for name, tensor in exported.state_dict.items():
         first = by_identity.get(memory_key(tensor), name)
         if first != name and name not in mutated:

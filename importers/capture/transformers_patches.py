@@ -31,6 +31,7 @@ def exportable(module: torch.nn.Module) -> Iterator[None]:
         # The others are of models that are not there.
         if path.startswith("transformers.") and _is_loaded(path)
     ]
+    patches = [patch for patch in patches if not _forgets_norms(patch[0], module)]
     before = os.environ.get(_NO_CHECKS)
     os.environ[_NO_CHECKS] = "1"
     try:
@@ -48,6 +49,18 @@ def _has_transformers_model(module: torch.nn.Module) -> bool:
     library = sys.modules.get("transformers.modeling_utils")
     return library is not None and any(
         isinstance(part, library.PreTrainedModel) for part in module.modules()
+    )
+
+
+def _forgets_norms(owner: type, module: torch.nn.Module) -> bool:
+    """Whether the library's form of an attention leaves out a part of the attention itself.
+
+    It has the norms of queries and keys where these have projections of their own, and not where
+    there is a joint one (GLM-OCR).
+    """
+    return any(
+        type(part) is owner and hasattr(part, "qkv") and hasattr(part, "q_norm")
+        for part in module.modules()
     )
 
 

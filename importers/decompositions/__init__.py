@@ -14,6 +14,7 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 from importers.decompositions.antialias import resize
 from importers.decompositions.attention import attention
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min
+from importers.decompositions.embedding_bag import embedding_bag
 from importers.decompositions.gelu import erf, gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
@@ -21,6 +22,7 @@ from importers.decompositions.histogram import histc
 from importers.decompositions.integer_products import bmm, int_mm, mm
 from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.memory import checked_at_capture, empty_in_order
+from importers.decompositions.padding import constant_pad
 from importers.decompositions.power import integer_power
 from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.sorting import sort_integers, sort_stably
@@ -208,6 +210,25 @@ DECOMPOSITIONS = (
         "PyTorch's decomposition has other strides than the operator: a view of the result, such "
         "as GPT-2 joins its heads with, fails where a batch of several has a dynamic length",
         attention,
+    ),
+    Decomposition(
+        "negative padding",
+        "aten::constant_pad_nd.default",
+        "run",
+        "torch-mlir's lowering makes tensor.pad of it, which only adds: results are wrong (RWKV "
+        "shifts its tokens so)",
+        constant_pad,
+    ),
+    *(
+        Decomposition(
+            "weighted or averaged embedding bag",
+            f"aten::{name}.default",
+            "run",
+            "torch-mlir's lowering forgets the weights, and takes nothing but sums (Kimi K2.5 "
+            "resizes its position embeddings with weights)",
+            embedding_bag,
+        )
+        for name in ("_embedding_bag", "_embedding_bag_forward_only")
     ),
     Decomposition(
         "power of integers",

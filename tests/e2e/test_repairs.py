@@ -96,6 +96,27 @@ def complex_arguments(z, x):
     return z * x + 1j, z.exp().conj() / z, z[1:].abs(), torch.chunk(z, 2)
 
 
+def shift_by_one(x):
+    """As RWKV has each token look at the one before."""
+    return F.pad(x, (0, 0, 1, -1))
+
+
+def padded_and_cut(x):
+    return F.pad(x, (-1, 2, -2, 0), value=1.5), F.pad(x, (-1, -1))
+
+
+def weighted_bags(table, indices, weights):
+    return F.embedding_bag(indices, table, per_sample_weights=weights, mode="sum")
+
+
+def averaged_bags(table, indices, offsets):
+    return (
+        F.embedding_bag(indices, table, offsets, mode="mean", padding_idx=3),
+        F.embedding_bag(indices, table, offsets, mode="sum", include_last_offset=True),
+        F.embedding_bag(indices, table, offsets, mode="mean", include_last_offset=True),
+    )
+
+
 def integer_powers(x):
     return x**0, x**1, x**2, x**5
 
@@ -161,6 +182,20 @@ CASES = [
         "grouped 3-d convolution",
         depthwise_3d,
         (random(1, 6, 4, 5, 5), random(6, 1, 3, 3, 3), random(6)),
+    ),
+    Case("negative padding", shift_by_one, (random(1, 5, 4),), "differs"),
+    Case("negative padding", padded_and_cut, (random(1, 5, 4),), "non-negative"),
+    Case(
+        "weighted or averaged embedding bag",
+        weighted_bags,
+        (random(10, 4), torch.tensor([[1, 2], [3, 3], [4, 0]]), random(3, 2)),
+        "differs",
+    ),
+    Case(
+        "weighted or averaged embedding bag",
+        averaged_bags,
+        (random(10, 4), torch.tensor([1, 2, 3, 3, 4, 0]), torch.tensor([0, 1, 1, 6])),
+        "no lowering for",
     ),
     Case("power of integers", integer_powers, (torch.tensor([2, -3]),), "non-floating"),
     Case("index lists of i64", selected, (random(8),), ""),

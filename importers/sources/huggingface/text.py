@@ -29,10 +29,13 @@ def token_ids(
 
 
 def padding_mask(ids: torch.Tensor) -> torch.Tensor:
-    """1 for a token, 0 for padding: the second text is shorter."""
+    """1 for a token, 0 for padding: the last text is shorter.
+
+    One without padding would not do: for a mask of ones some models of transformers compute another
+    thing in eager than in a graph, where its values are not known (AIMv2 forgets to be causal).
+    """
     mask = torch.ones_like(ids)
-    if len(mask) > 1:
-        mask[1:, -PADDING:] = 0
+    mask[-1, -PADDING:] = 0
     return mask
 
 

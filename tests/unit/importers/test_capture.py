@@ -15,6 +15,23 @@ def test_weights_are_borrowed_and_unused_ones_left_out():
         assert weight.data_ptr() == own[name].data_ptr()
 
 
+def test_constants_of_the_same_memory_are_one_weight():
+    """Two names for it reach the graph as two placeholders (Gemma 4's padding of an image)."""
+
+    class Masked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mask = torch.arange(100) % 3 == 0
+            self.again = self.mask.view(100)
+
+        def forward(self, x):
+            return torch.where(self.again, x, 1.0) + self.mask
+
+    program = unmess.capture(Masked(), (torch.randn(100),))
+    assert len(program.weights) == 1
+    assert unmess.check(program, on="reference", calls=1).ok
+
+
 def test_signature_names_inputs_and_weights():
     program = unmess.capture(torch.nn.Linear(3, 2), (torch.randn(4, 3),))
     kinds = [(argument.kind, argument.name) for argument in program.signature.arguments]
