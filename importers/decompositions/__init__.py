@@ -20,6 +20,7 @@ from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
 from importers.decompositions.integer_products import bmm, int_mm, mm
+from importers.decompositions.lstm import mkldnn_lstm_layer
 from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.memory import checked_at_capture, empty_in_order
 from importers.decompositions.padding import constant_pad
@@ -229,6 +230,13 @@ DECOMPOSITIONS = (
             embedding_bag,
         )
         for name in ("_embedding_bag", "_embedding_bag_forward_only")
+    ),
+    Decomposition(
+        "LSTM layer of oneDNN",
+        "aten::mkldnn_rnn_layer.default",
+        "torch",
+        "the torch dialect has no LSTM; PyTorch leaves one whole where no input needs a gradient",
+        mkldnn_lstm_layer,
     ),
     Decomposition(
         "power of integers",

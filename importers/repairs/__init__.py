@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from importers.repairs.complex_pairs import split_complex_numbers
+from importers.repairs.flags import read_flags_as_integers
 from importers.repairs.indices import convert_indices
 from importers.repairs.layout import drop_layout_only_as_strided, gather_strided
 from importers.repairs.reshape import take_apart_symbolic_views
@@ -60,6 +61,14 @@ REPAIRS = (
         "import",
         "the torch dialect has no strides; the elements that it picks are known by their numbers",
         gather_strided,
+    ),
+    Repair(
+        "flags read as integers",
+        "torch.sym_ite, torch.sym_not",
+        "import",
+        "the importer has no case for them; a branch on a flag of the data leaves them in the "
+        "assertion that it goes as on the example (Longformer asks whether any token is global)",
+        read_flags_as_integers,
     ),
     Repair(
         "unsigned integers in signed ones",

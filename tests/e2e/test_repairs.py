@@ -117,6 +117,20 @@ def averaged_bags(table, indices, offsets):
     )
 
 
+LSTM = torch.nn.LSTM(3, 4, num_layers=2, bidirectional=True)
+
+
+def recurrent(x):
+    return LSTM(x)
+
+
+def branch_on_a_flag(x, mask):
+    """As Longformer asks whether any token attends to all."""
+    if (mask > 0).any().item():
+        return x + 1
+    return x * 2
+
+
 def integer_powers(x):
     return x**0, x**1, x**2, x**5
 
@@ -197,6 +211,13 @@ CASES = [
         (random(10, 4), torch.tensor([1, 2, 3, 3, 4, 0]), torch.tensor([0, 1, 1, 6])),
         "no lowering for",
     ),
+    Case("LSTM layer of oneDNN", recurrent, (random(5, 2, 3),)),
+    Case(
+        "flags read as integers",
+        branch_on_a_flag,
+        (random(3), torch.tensor([0, 1])),
+        "no form in the torch dialect",
+    ),
     Case("power of integers", integer_powers, (torch.tensor([2, -3]),), "non-floating"),
     Case("index lists of i64", selected, (random(8),), ""),
     Case("unsigned integers in signed ones", unsigned_arithmetic, U8, ""),
@@ -248,6 +269,15 @@ def test_right_with_it_and_not_without(case, monkeypatch):
 
 def assert_matches(pattern, text):
     assert re.search(pattern, text), text
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_flag_that_differs_from_the_examples_is_an_error(holds):
+    mask = torch.tensor([0, int(holds)])
+    run = unmess.load(unmess.capture(branch_on_a_flag, (random(3), mask)), on="reference")
+    torch.testing.assert_close(run(random(3), mask), branch_on_a_flag(random(3), mask))
+    with pytest.raises(unmess.Error, match="a check in the program failed"):
+        run(random(3), 1 - mask - torch.tensor([1, 0]))
 
 
 def test_scatter_along_an_axis_from_the_back():

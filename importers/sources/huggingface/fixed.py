@@ -3,12 +3,15 @@
 How many patches an image has, and where each lies, decides what a model computes, not only on what
 values. Models work it out in Python, from the values of small integer tensors; a graph is for one
 layout. Here these tensors are fixed to the example's, and all that depends on nothing else is
-computed when the model is captured.
+computed when the model is captured. So are the numbers that modules keep as tensors, such as the
+strides of audio codecs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -48,21 +51,49 @@ def fix_layout(
 ) -> tuple[torch.nn.Module, dict[str, Any], tuple[str, ...]]:
     """The model with the layout in `kwargs` fixed, the other arguments, and a note."""
     layout = {name: value for name, value in kwargs.items() if name in LAYOUT}
-    if not layout:
+    integers = _kept_integers(model)
+    if not integers and not layout:
         return model, kwargs, ()
     others = {name: value for name, value in kwargs.items() if name not in layout}
-    note = f"fixed to the example's values: {', '.join(layout)}"
-    return FixedLayout(model, layout, tuple(others)), others, (note,)
+    notes = (f"fixed to the example's values: {', '.join(layout)}",) if layout else ()
+    return FixedLayout(model, layout, tuple(others), integers), others, notes
+
+
+def _kept_integers(model: torch.nn.Module) -> list[tuple[str, str, torch.Tensor]]:
+    """Integers that modules keep as tensors, each with the module's path and the attribute.
+
+    They are sizes that the configuration says. Those in a state dict may be trained, or count.
+    """
+    return [
+        (path, name, value.clone())
+        for path, module in model.named_modules()
+        for name, value in (*_temporary(module), *vars(module).items())
+        if isinstance(value, torch.Tensor) and not value.dim() and _is_integer(value)
+    ]
+
+
+def _temporary(module: torch.nn.Module) -> list[tuple[str, torch.Tensor | None]]:
+    return [(name, module._buffers[name]) for name in sorted(module._non_persistent_buffers_set)]
 
 
 class FixedLayout(torch.nn.Module):
-    """A model whose inputs `layout` are constants; it takes the inputs called `names`."""
+    """A model whose inputs `layout` are constants; it takes the inputs called `names`.
 
-    def __init__(self, model: torch.nn.Module, layout: dict[str, Any], names: tuple[str, ...]):
+    So are the `integers` of its modules: path of the module, attribute, value.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        layout: dict[str, Any],
+        names: tuple[str, ...],
+        integers: list[tuple[str, str, torch.Tensor]],
+    ):
         super().__init__()
         self.model = model
-        # In a dict, so that they are no state of the module.
+        # In a dict and a list, so that they are no state of the module.
         self._layout = layout
+        self._integers = integers
         self._names = names
 
         def forward(**kwargs):
@@ -76,14 +107,32 @@ class FixedLayout(torch.nn.Module):
         import copy
 
         return FixedLayout(
-            copy.deepcopy(self.model, memo), copy.deepcopy(self._layout, memo), self._names
+            copy.deepcopy(self.model, memo),
+            copy.deepcopy(self._layout, memo),
+            self._names,
+            copy.deepcopy(self._integers, memo),
         )
 
     def _call(self, kwargs: dict[str, Any]) -> Any:
         if not torch.compiler.is_exporting():
             return self.model(**kwargs, **self._copied())
-        with _ComputeConstants():
+        with self._with_integers(), _ComputeConstants():
             return self.model(**kwargs, **self._copied())
+
+    @contextlib.contextmanager
+    def _with_integers(self) -> Iterator[None]:
+        """Inside, the modules have their integers, which `torch.export` replaced by traced ones."""
+        replaced = []
+        for path, name, value in self._integers:
+            module = self.model.get_submodule(path)
+            holder = module._buffers if name in module._buffers else vars(module)
+            replaced.append((holder, name, holder[name]))
+            holder[name] = value
+        try:
+            yield
+        finally:
+            for holder, name, value in replaced:
+                holder[name] = value
 
     def _copied(self) -> dict[str, Any]:
         """Models write into their arguments at times."""
@@ -107,7 +156,33 @@ class _ComputeConstants(TorchFunctionMode):
                 return function(*args, **kwargs)
         if tensors and type(tensors[0]) is torch.Tensor and _writes(function):
             raise RuntimeError(f"{function.__name__} writes traced values into a constant")
-        return function(*args, **kwargs)
+        # As sizes, which are read where no mode sees them.
+        return function(*_numbers(args), **_numbers(kwargs))
+
+
+def _numbers(value: Any) -> Any:
+    """Arguments with the numbers that constants hold, for those inside of lists and slices."""
+    if isinstance(value, dict):
+        return {name: _numbers(one) for name, one in value.items()}
+    if isinstance(value, slice):
+        return slice(*map(_number, (value.start, value.stop, value.step)))
+    if type(value) in (tuple, list):
+        if value and all(isinstance(one, int) or _number(one) is not one for one in value):
+            return type(value)(map(_number, value))
+        return type(value)(map(_numbers, value))
+    return value
+
+
+def _number(value: Any) -> Any:
+    """The integer in a constant of one; anything else as it is."""
+    if type(value) is not torch.Tensor or value.dim() or not _is_integer(value):
+        return value
+    with torch._C.DisableTorchFunction(), _disable_current_modes():
+        return value.item()
+
+
+def _is_integer(tensor: torch.Tensor) -> bool:
+    return not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool)
 
 
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)

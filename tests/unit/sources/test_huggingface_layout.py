@@ -52,6 +52,31 @@ def test_capture_computes_what_depends_on_the_layout_alone():
         torch.testing.assert_close(own, expected)
 
 
+class Padded(torch.nn.Module):
+    """Pads by numbers that it keeps as tensors, the way audio codecs do."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("stride", torch.tensor(4), persistent=False)
+        self.left = self.stride // 2
+
+    def forward(self, x):
+        frames = torch.ceil(x.shape[-1] / self.stride).to(torch.int64)
+        padded = torch.nn.functional.pad(x, (self.left, frames * self.stride - x.shape[-1]))
+        return padded[:, self.left :] if padded.shape[-1] > 8 else padded
+
+
+def test_integers_of_modules_are_constants():
+    call = {"x": torch.randn(2, 7)}
+    model, kwargs, notes = fix_layout(Padded(), call)
+    assert kwargs == call and notes == ()
+    exported = torch.export.export(model, (), kwargs, strict=False)
+    assert operators(exported) <= {"aten.pad.default", "aten.slice.Tensor"}
+    torch.testing.assert_close(exported.module()(**call), Padded()(**call))
+    # The capture gives the module its own back.
+    assert type(model.model.stride) is torch.Tensor and "stride" in model.model._buffers
+
+
 class Writes(torch.nn.Module):
     def forward(self, pixel_values, image_sizes):
         image_sizes[0] = pixel_values.sum()
@@ -69,7 +94,7 @@ def test_a_constant_that_takes_traced_values_is_refused():
 
 
 def test_a_copy_has_a_forward_of_its_own():
-    model = FixedLayout(torch.nn.Linear(2, 2), {}, ("input",))
+    model = FixedLayout(torch.nn.Linear(2, 2), {}, ("input",), [])
     other = copy.deepcopy(model)
     torch.nn.init.zeros_(other.model.weight)
     x = torch.ones(1, 2)

@@ -1,0 +1,39 @@
+"""Layers of LSTMs in the form that PyTorch has for CPUs."""
+
+from __future__ import annotations
+
+import torch
+from torch._decomp.decompositions import one_layer_lstm
+
+
+def mkldnn_lstm_layer(
+    x: torch.Tensor,
+    input_weight: torch.Tensor,
+    hidden_weight: torch.Tensor,
+    input_bias: torch.Tensor,
+    hidden_bias: torch.Tensor,
+    hidden: torch.Tensor,
+    cell: torch.Tensor,
+    reverse: bool,
+    batch_sizes: list[int],
+    mode: int,
+    hidden_size: int,
+    num_layers: int,
+    has_biases: bool,
+    *_options: bool,
+) -> tuple[torch.Tensor, ...]:
+    """One layer in one direction, step by step: `x` is (steps, batch, width).
+
+    Returns:
+        All hidden states (steps, batch, hidden), the last hidden and cell state, each
+        (1, batch, hidden), and the workspace of the gradient, which is empty.
+    """
+    biases = (input_bias, hidden_bias) if has_biases else ()
+    states, (last_hidden, last_cell) = one_layer_lstm(
+        x,
+        (hidden.squeeze(0), cell.squeeze(0)),
+        (input_weight, hidden_weight, *biases),
+        has_biases,
+        reverse,
+    )
+    return states, last_hidden.unsqueeze(0), last_cell.unsqueeze(0), x.new_empty(0)

@@ -1,0 +1,93 @@
+"""Truth values of tensors that Python reads: as integers, which the importer compares."""
+
+from __future__ import annotations
+
+import operator
+
+import torch
+from torch._guards import detect_fake_mode
+
+from importers.decompositions.tracing import origin_of
+
+aten = torch.ops.aten
+
+_READS = frozenset({aten._local_scalar_dense.default, aten.item.default})
+_OPPOSITE = {
+    operator.eq: operator.ne,
+    operator.ne: operator.eq,
+    operator.lt: operator.ge,
+    operator.ge: operator.lt,
+    operator.gt: operator.le,
+    operator.le: operator.gt,
+}
+
+
+def read_flags_as_integers(graph: torch.fx.Graph) -> int:
+    """Takes `sym_ite` and `sym_not` apart; returns how many.
+
+    Both come with a branch on a flag of the data, which `draft` asserts to go as on the example:
+    `sym_ite(flag, 1, 0)` becomes the integer that the flag's tensor holds, the negation of a
+    comparison the opposite comparison.
+    """
+    replaced = 0
+    for node in list(graph.nodes):
+        if node.op != "call_function":
+            continue
+        if node.target is torch.sym_ite and _is_integer_of_flag(node):
+            _read_integer(graph, node)
+        elif node.target is torch.sym_not and node.args[0].target in _OPPOSITE:
+            _compare_the_other_way(graph, node)
+        else:
+            continue
+        replaced += 1
+    return replaced
+
+
+def _is_integer_of_flag(node: torch.fx.Node) -> bool:
+    flag, *choice = node.args
+    if choice != [1, 0] or not isinstance(flag, torch.fx.Node) or flag.target not in _READS:
+        return False
+    return flag.args[0].meta["val"].dtype == torch.bool
+
+
+def _read_integer(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    read = node.args[0]
+    tensor = read.args[0]
+    fake_mode = detect_fake_mode(tensor.meta["val"])
+    with graph.inserting_before(node):
+        wide = graph.call_function(
+            torch.ops.prims.convert_element_type.default, (tensor, torch.int64)
+        )
+        with fake_mode:
+            wide.meta = {**origin_of(node), "val": tensor.meta["val"].to(torch.int64)}
+        integer = graph.call_function(aten.item.default, (wide,))
+    # Made here, it is no new result that a later trace would look for.
+    with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
+        value = fake_mode.shape_env.create_unbacked_symint()
+    integer.meta = {**origin_of(node), "val": value}
+    node.replace_all_uses_with(integer)
+    graph.erase_node(node)
+    if not read.users:
+        graph.erase_node(read)
+    for user in integer.users:
+        if user.target in _OPPOSITE:
+            _retype(user)
+
+
+def _compare_the_other_way(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    comparison = node.args[0]
+    with graph.inserting_before(node):
+        opposite = graph.call_function(_OPPOSITE[comparison.target], comparison.args)
+    opposite.meta = origin_of(node)
+    _retype(opposite)
+    node.replace_all_uses_with(opposite)
+    graph.erase_node(node)
+
+
+def _retype(comparison: torch.fx.Node) -> None:
+    """The comparison's symbolic value: the capture may know it from its own assertion."""
+    operands = [
+        operand.meta["val"] if isinstance(operand, torch.fx.Node) else operand
+        for operand in comparison.args
+    ]
+    comparison.meta["val"] = comparison.target(*operands)
