@@ -14,6 +14,7 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 from importers.decompositions.antialias import resize
 from importers.decompositions.attention import attention
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min
+from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
 from importers.decompositions.embedding_bag import embedding_bag
 from importers.decompositions.gelu import erf, gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
@@ -176,6 +177,13 @@ DECOMPOSITIONS = (
         grouped_3d_convolution,
     ),
     Decomposition(
+        "transposed convolution of each channel",
+        "aten::convolution.default",
+        "linalg",
+        "torch-mlir's lowering makes shapes that do not fit (Mimi's upsampling)",
+        depthwise_transposed_convolution,
+    ),
+    Decomposition(
         "masked scatter",
         "aten::masked_scatter.default",
         "linalg",
@@ -275,16 +283,17 @@ def decomposition_table(used: dict[str, Note] | None = None) -> dict:
             apart while the table is used.
     """
     table = dict(_table_for_torch_mlir())
-    own = {
-        decomposition.overload: (f"{decomposition.name} ({decomposition.operator})", decomposition)
-        for decomposition in DECOMPOSITIONS
-        if decomposition.overload is not None
-    }
-    users = {
-        overload: (f"{entry.operator}, by {entry.where}", entry)
+    own = [
+        (entry.overload, f"{entry.name} ({entry.operator})", entry)
+        for entry in DECOMPOSITIONS
+        if entry.overload is not None
+    ]
+    users = [
+        (overload, f"{entry.operator}, by {entry.where}", entry)
         for overload, entry in user_decompositions().items()
-    }
-    for overload, (text, entry) in {**own, **users}.items():
+    ]
+    # A later one of the same operator comes first, and leaves calls to the ones before.
+    for overload, text, entry in (*own, *users):
         table[overload] = _recorded(entry.function, text, used, otherwise=table.get(overload))
     return table
 

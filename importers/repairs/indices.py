@@ -6,6 +6,7 @@ import math
 
 import torch
 from torch._guards import detect_fake_mode
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import origin_of, tracing
@@ -47,7 +48,9 @@ def _fills_mask(node: torch.fx.Node) -> bool:
     if node.target not in _WRITES or any(node.args[3:]) or len(node.args[1]) != 1:
         return False
     (mask,), value = node.args[1], node.args[2]
-    return _dtype(mask) in _MASKS and 0 not in value.meta["val"].shape
+    sizes = value.meta["val"].shape
+    # How many values are chosen by a mask may be none at all.
+    return _dtype(mask) in _MASKS and all(statically_known_true(size != 0) for size in sizes)
 
 
 def _choose(

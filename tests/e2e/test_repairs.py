@@ -69,6 +69,14 @@ def depthwise_3d(x, weight, bias):
     return F.conv3d(x, weight, bias, padding=(1, 0, 1), stride=(2, 1, 1), groups=6)
 
 
+def depthwise_transposed(x, weight, bias):
+    flat = F.conv_transpose1d(x, weight, bias, stride=3, padding=1, output_padding=2, groups=4)
+    plane = F.conv_transpose2d(
+        x.unsqueeze(-1), weight.unsqueeze(-1), stride=(1, 2), padding=(4, 0), dilation=2, groups=4
+    )
+    return flat, plane
+
+
 def tanh_gelu(x):
     return F.gelu(x, approximate="tanh")
 
@@ -147,6 +155,14 @@ def masks(x, v):
     return x[x > 0], x[:, v > 0], first, second, third
 
 
+def rows_of_a_mask(x, chosen):
+    """As X-MOD sends the texts of a language through that language's part."""
+    y = torch.zeros_like(x)
+    y[chosen] = x[chosen] * 2
+    y[~chosen] = x[~chosen] + 1
+    return y
+
+
 def several_dimensions_of_a_mask(x, v):
     chosen = torch.tensor([[True, False, True, True], [False, True, False, False]])
     y = x.clone()
@@ -217,6 +233,12 @@ CASES = [
         branch_on_a_flag,
         (random(3), torch.tensor([0, 1])),
         "no form in the torch dialect",
+    ),
+    Case(
+        "transposed convolution of each channel",
+        depthwise_transposed,
+        (random(2, 4, 6), random(4, 1, 4), random(4)),
+        "reassociation",
     ),
     Case("power of integers", integer_powers, (torch.tensor([2, -3]),), "non-floating"),
     Case("index lists of i64", selected, (random(8),), ""),
@@ -304,6 +326,7 @@ def test_scatter_along_an_axis_from_the_back():
     "case",
     [
         (masks, (random(2, 4), random(4))),
+        (rows_of_a_mask, (random(2, 3), torch.tensor([True, True]))),
         (several_dimensions_of_a_mask, (random(2, 4), random(4))),
         (unsigned_order, U8),
         (large_unsigned, (U32,)),

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from importers.sources.huggingface import audio, text, time_series, vision
+from importers.sources.huggingface import audio, control, text, time_series, vision
 from importers.sources.huggingface.parts import first
 
 # What a model with each of these inputs is given; the rest of its inputs are optional.
@@ -20,6 +20,7 @@ _SENSES = {
     "input_features": audio.spectrograms,
     "input_values": audio.waveforms,
     "past_values": time_series.series,
+    "returns_to_go": control.trajectories,
 }
 _RENAMED = {
     "audio_mel": ("input_features", audio.spectrograms),
@@ -144,11 +145,15 @@ def _text(model: Any, names: Any, shape: tuple[int, ...] | None = None) -> dict[
             call[name] = value
     if "bbox" in names:
         call["bbox"] = text.boxes(ids)
+    if "lang_ids" in names and hasattr(model.config, "languages"):
+        call["lang_ids"] = torch.zeros(len(ids), dtype=torch.int64)
+    if "visual_feats" in names and "visual_pos" in names:
+        call |= vision.regions(model.config, len(ids))
     return _with_decoder(model, names, call, len(ids))
 
 
 def _with_decoder(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict[str, Any]:
-    call = call | _required(names, call)
+    call = call | _required(model, names, call)
     if "decoder_input_ids" in names:
         ids = call.get("input_ids")
         if ids is None:
@@ -184,7 +189,7 @@ def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict
         whole["token_type_ids"] = kinds
     if "bbox" in names:
         whole["bbox"] = text.boxes(ids)
-    whole |= _required(names, whole)
+    whole |= _required(model, names, whole)
     if "position_ids" in names and hasattr(model, "get_rope_index"):
         # Found from the values of the token ids, which is no business of a graph.
         accepted = inspect.signature(model.get_rope_index).parameters
@@ -193,7 +198,7 @@ def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict
     return _with_decoder(model, names, whole, batch)
 
 
-def _required(names: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _required(model: Any, names: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Values for what has to be given, by the endings of names that models share."""
     batch = next((len(value) for value in given.values() if torch.is_tensor(value)), 1)
     values: dict[str, Any] = {}
@@ -203,6 +208,13 @@ def _required(names: Any, given: dict[str, Any]) -> dict[str, Any]:
             continue
         if name.endswith("input_ids") or name == "task_inputs":
             values[name] = text.token_ids(text.SMALL_VOCABULARY, batch)
+        elif name.endswith(("_embeds", "_hidden_states")):
+            width = first(model.config, "hidden_size", default=64)
+            values[name] = torch.randn(batch, text.LENGTH, width)
+            # Queries ask what an encoder found.
+            seen = getattr(model.config, "encoder_hidden_size", None)
+            if "encoder_hidden_states" in names and isinstance(seen, int):
+                values["encoder_hidden_states"] = torch.randn(batch, text.LENGTH, seen)
         elif name.endswith("pixel_values"):
             values[name] = torch.randn_like(given["pixel_values"])
         elif name.endswith("pixel_attention_mask"):
@@ -226,7 +238,7 @@ def _count(model: Any, method: str, call: dict[str, Any]) -> int:
     given = {name: value for name, value in call.items() if name in accepted}
     if not given:
         return 0
-    given |= _required(accepted, given)
+    given |= _required(model, accepted, given)
     with torch.no_grad():
         result = features(**given)
     for name in ("pooler_output", "last_hidden_state"):

@@ -149,7 +149,13 @@ LEVELS: tuple[Level, ...] = (
     Level({}),
 )
 # Set where the default is None too: that stands for a size of the full model, or is an error.
-_ALSO_NONE = ("head_dim", "vocab_size", "num_experts_per_tok", "prediction_length")
+_ALSO_NONE = (
+    "head_dim",
+    "vocab_size",
+    "num_local_experts",
+    "num_experts_per_tok",
+    "prediction_length",
+)
 # Never larger than the default, since other defaults go with it.
 _AT_MOST_DEFAULT = (
     "patch_size",
@@ -274,6 +280,8 @@ def _overrides(
             values[name] = [1]
         elif name == "conv_dim" and isinstance(default, (list, tuple)) and "hidden_size" in sizes:
             values[name] = type(default)([32] * len(default))
+        elif name == "n_shared_experts" and default is None and "num_experts_per_tok" in values:
+            values[name] = 1
         elif name == "vocabulary_map" and default is None:
             values[name] = {"<image>": _token("image_token_id", -1)}
         elif name == "image_grid_pinpoints" and "image_size" in sizes:

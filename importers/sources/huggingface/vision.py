@@ -77,6 +77,15 @@ def clips(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
     yield {"pixel_values_videos": torch.randn(batch, frames, channels, *_size(config))}
 
 
+def regions(config: Any, batch: int) -> dict[str, Any]:
+    """Features of the regions that a detector found in an image, and their boxes."""
+    width, places = config.visual_feat_dim, config.visual_pos_dim
+    return {
+        "visual_feats": torch.randn(batch, _GRID, width),
+        "visual_pos": torch.rand(batch, _GRID, places),
+    }
+
+
 def _size(config: Any) -> tuple[int, int]:
     size = first(config, "image_size", "img_size", "input_size", kind="vision", default=IMAGE)
     if isinstance(size, dict):

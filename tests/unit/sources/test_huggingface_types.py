@@ -58,3 +58,20 @@ def test_a_text_has_a_place_for_each_feature(model_type):
     assert int((ids == token).sum()) == ids.numel() - 16
     with torch.no_grad():
         source.model(**source.kwargs)
+
+
+@pytest.mark.parametrize(
+    "model_type, inputs",
+    [
+        ("blip_2_qformer", {"query_embeds", "encoder_hidden_states"}),
+        ("decision_transformer", {"states", "actions", "returns_to_go", "timesteps"}),
+        ("dots1", {"input_ids"}),  # its counts of experts are None by default
+        ("lxmert", {"input_ids", "visual_feats", "visual_pos"}),
+        ("xmod", {"input_ids", "lang_ids"}),
+    ],
+)
+def test_inputs_and_sizes_of_few_types(model_type, inputs):
+    source = find_source(f"hf:{model_type}")
+    assert inputs <= set(source.kwargs)
+    with torch.no_grad():
+        source.model(**source.kwargs)
