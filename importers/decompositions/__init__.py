@@ -14,6 +14,7 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 from importers.decompositions.antialias import resize
 from importers.decompositions.attention import attention
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min
+from importers.decompositions.concatenation import concatenate
 from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
 from importers.decompositions.embedding_bag import embedding_bag
 from importers.decompositions.gelu import erf, gelu
@@ -182,6 +183,14 @@ DECOMPOSITIONS = (
         "linalg",
         "torch-mlir's lowering makes shapes that do not fit (Mimi's upsampling)",
         depthwise_transposed_convolution,
+    ),
+    Decomposition(
+        "concatenation of nothing",
+        "aten::cat.default",
+        "linalg",
+        "torch-mlir leaves empty tensors out of a concatenation, which may not be of none "
+        "(Nemotron 3's cache of speakers at the start)",
+        concatenate,
     ),
     Decomposition(
         "masked scatter",

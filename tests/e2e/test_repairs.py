@@ -77,6 +77,11 @@ def depthwise_transposed(x, weight, bias):
     return flat, plane
 
 
+def empty_caches(x, y):
+    nothing = torch.cat([x[:, :0], y[:, :0]], dim=1)
+    return nothing, torch.cat([nothing, x], dim=1)
+
+
 def tanh_gelu(x):
     return F.gelu(x, approximate="tanh")
 
@@ -239,6 +244,12 @@ CASES = [
         depthwise_transposed,
         (random(2, 4, 6), random(4, 1, 4), random(4)),
         "reassociation",
+    ),
+    Case(
+        "concatenation of nothing",
+        empty_caches,
+        (random(2, 3, 4), random(2, 5, 4)),
+        "requires at least one input",
     ),
     Case("power of integers", integer_powers, (torch.tensor([2, -3]),), "non-floating"),
     Case("index lists of i64", selected, (random(8),), ""),

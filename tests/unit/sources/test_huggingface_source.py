@@ -73,6 +73,15 @@ def test_notes_say_what_was_changed():
     assert len(find_source("hf:bert").notes) == 1
 
 
+@pytest.mark.parametrize(
+    "model_type, own", [("mixtral", "grouped_mm"), ("openai_privacy_filter", "eager")]
+)
+def test_experts_are_computed_without_loops_over_data(model_type, own):
+    source = find_source(f"hf:{model_type}")
+    assert f"experts are computed by batched_mm instead of {own}" in source.notes
+    assert set(source.model.get_experts_implementation().values()) == {"batched_mm"}
+
+
 def test_unknown_type():
     error = fails("distillbert")
     assert error.cause == "transformers has no model type 'distillbert'"
