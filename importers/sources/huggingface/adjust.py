@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from importers.sources.huggingface.parts import parts
+
 # The note on a decoder that is called without its cache.
 WITHOUT_CACHE = "use_cache is off: no key-value cache in the result"
 
@@ -16,6 +18,10 @@ def adjust(model: Any) -> tuple[str, ...]:
     decodes = getattr(config, "is_decoder", True) or config.is_encoder_decoder
     if hasattr(config, "use_cache") and decodes:
         notes.append(WITHOUT_CACHE)
+        # Some configurations turn it on again in the parts that they make (T5Gemma's decoder).
+        for part in parts(model.config):
+            if hasattr(part, "use_cache"):
+                part.use_cache = False
     implementations = model.get_experts_implementation().values()
     if "grouped_mm" in implementations:
         # The default sorts tokens by expert, which costs a tiny example more than it saves.

@@ -82,6 +82,12 @@ def test_experts_are_computed_without_loops_over_data(model_type, own):
     assert set(source.model.get_experts_implementation().values()) == {"batched_mm"}
 
 
+def test_a_part_that_turns_its_cache_on_again():
+    source = find_source("hf:t5gemma")
+    with torch.no_grad():
+        assert "past_key_values" not in source.model(**source.kwargs)
+
+
 def test_unknown_type():
     error = fails("distillbert")
     assert error.cause == "transformers has no model type 'distillbert'"
