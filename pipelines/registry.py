@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from torch_mlir import ir
 
@@ -10,7 +11,12 @@ from pipelines import stages
 from pipelines.pipeline import Pipeline
 from pipelines.reference import lowering
 from pipelines.reference.assertions import Assertions
+from pipelines.reference.fusion import fuse
+from pipelines.reference.kernels import vectorize
 from pipelines.reference.outlining import outline
+from pipelines.reference.pointers import pass_pointers
+from pipelines.reference.reassociation import reassociate
+from pipelines.reference.schedules.machine import MACHINES
 
 _PIPELINES: tuple[Pipeline, ...] = (
     stages.TORCH,
@@ -32,6 +38,13 @@ PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     **{pipeline.name: pipeline.apply for pipeline in _PIPELINES},
     "reference-unaliased": lowering.mark_unaliased,
     "reference-protect": lowering.protect_arguments,
+    "reference-fuse": lambda module: fuse(module, "module"),
     "reference-outline": outline,
+    "reference-reassociate": reassociate,
+    **{
+        f"reference-vectorize-{name}": partial(vectorize, machine=machine, deserves=lambda _: True)
+        for name, machine in MACHINES.items()
+    },
+    "reference-pointers": pass_pointers,
     "reference": _reference,
 }

@@ -6,10 +6,14 @@ import math
 
 from torch_mlir import ir
 
+from pipelines.reference.contraction import loop_sizes
+
 # Iterations of innermost loops in one call, for each operation, up to which optimizing takes longer
 # than it saves in a few calls: LLVM's third level takes some 5 ms more for an operation, and saves
 # some 5 ns of an iteration.
 _LITTLE = 200_000
+# Steps of a sum below which plain loops take no longer to run than vector code takes to compile.
+_FEW = 1 << 18
 
 
 def optimization_level(module: ir.Module) -> int:
@@ -33,14 +37,9 @@ def optimization_level(module: ir.Module) -> int:
 
 def _iterations(generic: ir.Operation) -> float:
     """The product of a linalg operation's loop ranges, infinite where one is not known."""
-    maps = [ir.AffineMapAttr(attribute).value for attribute in generic.attributes["indexing_maps"]]
-    ranges = [math.inf] * maps[0].n_dims
-    for operand, indexing in zip(generic.operands, maps, strict=True):
-        if not indexing.results:
-            # A single element, or a scalar, which has no shape.
-            continue
-        shape = ir.ShapedType(operand.type)
-        for axis, expression in enumerate(indexing.results):
-            if isinstance(expression, ir.AffineDimExpr) and not shape.is_dynamic_dim(axis):
-                ranges[expression.position] = shape.get_dim_size(axis)
-    return math.prod(ranges)
+    return math.prod(math.inf if size is None else size for size in loop_sizes(generic))
+
+
+def deserves_schedule(generic: ir.Operation) -> bool:
+    """Whether an operation computes so much that vector code of its own pays."""
+    return _iterations(generic) >= _FEW

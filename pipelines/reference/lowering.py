@@ -6,8 +6,14 @@ from torch_mlir import ir
 
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.assertions import Assertions
-from pipelines.reference.effort import optimization_level
+from pipelines.reference.effort import deserves_schedule, optimization_level
+from pipelines.reference.fusion import fuse
+from pipelines.reference.kernels import vectorize
+from pipelines.reference.llvm_attributes import annotate
 from pipelines.reference.outlining import outline
+from pipelines.reference.pointers import pass_pointers
+from pipelines.reference.reassociation import reassociate
+from pipelines.reference.schedules.machine import host_machine
 
 _HINT = "the linalg form is fine, the reference runner cannot take it further: try --on iree-cpu"
 
@@ -16,10 +22,6 @@ PREPARE = Pipeline(
     stage="compile",
     hint=_HINT,
     steps=(
-        Step("func.func(linalg-generalize-named-ops)", "one form for fusion and loops"),
-        Step("func.func(linalg-fuse-elementwise-ops)", "fewer passes over memory"),
-        Step("canonicalize", "folds what fusion left"),
-        Step("cse", "equal index computations once"),
         Step("func.func(refback-generalize-tensor-pad)", "tensor.pad to fill and insert_slice"),
         Step("func.func(refback-generalize-tensor-concat)", "tensor.concat to insert_slice"),
         Step("func.func(tm-tensor-bufferize)", "scatter, scan, sort, topk, attention"),
@@ -60,6 +62,7 @@ LLVM = Pipeline(
     hint=_HINT,
     steps=(
         Step("func.func(convert-linalg-to-loops)", "scalar loops"),
+        Step("func.func(convert-vector-to-scf{full-unroll=true})", "vectors of several dimensions"),
         Step("convert-scf-to-cf", "loops to branches"),
         Step("func.func(refback-expand-ops-for-llvm)", "tanh and friends in simpler terms"),
         Step("func.func(arith-expand)", "ceil and floor division, min and max"),
@@ -67,6 +70,8 @@ LLVM = Pipeline(
         Step("lower-affine", "affine.apply to arith"),
         Step("func.func(convert-math-to-llvm)", "what LLVM has intrinsics for"),
         Step("convert-math-to-libm", "the rest from the C library"),
+        Step("convert-vector-to-llvm", "vectors that are as long as registers, or a few of them"),
+        Step("convert-ub-to-llvm", "what masked reads leave undefined"),
         Step("convert-complex-to-llvm", "complex numbers to pairs"),
         Step("func.func(convert-arith-to-llvm)", "arithmetic"),
         Step("finalize-memref-to-llvm", "memrefs to descriptors, malloc and free"),
@@ -90,6 +95,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> int:
     Raises:
         Error: stage `compile`.
     """
+    fuse(module, name)
     PREPARE.apply(module, name)
     level = optimization_level(module)
     mark_unaliased(module)
@@ -97,9 +103,14 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> int:
     protect_arguments(module)
     BUFFERIZE.apply(module, name)
     outline(module)
+    reassociate(module)
+    if level:
+        vectorize(module, host_machine(), deserves_schedule)
+    pass_pointers(module)
     assertions.number(module)
     LLVM.apply(module, name)
     assertions.rewrite_aborts(module)
+    annotate(module)
     return level
 
 

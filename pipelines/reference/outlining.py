@@ -12,16 +12,25 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from pipelines.reference.aliasing import are_distinct
+
+# On every function that is made here.
+OUTLINED = "unmess.outlined"
+# On those whose memory arguments do not overlap, where one of them is written.
+NO_ALIAS = "unmess.no_alias"
+
 
 def outline(module: ir.Module) -> None:
-    """Moves every linalg operation on memrefs to a private function, and calls it instead.
+    """Moves linalg operations on memrefs, and loops of scalars, to private functions.
 
-    Operations that are equal but for the buffers they work on share a function.
+    Operations that are equal but for the buffers they work on share a function. What is left calls
+    them.
     """
     operations: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name.startswith("linalg.") and not operation.results:
+        is_linalg = operation.name.startswith("linalg.")
+        if not operation.results and (is_linalg or _loops_over_scalars(operation)):
             operations.append(operation)
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
@@ -59,16 +68,37 @@ class _Functions:
             copy = _with_constants(operation, replacements)
             _replace(copy, replacements)
             func.ReturnOp([])
-        text = function.operation.get_asm(enable_debug_info=False)
+        if are_distinct(operands):
+            function.attributes[NO_ALIAS] = ir.UnitAttr.get()
+        text = function.operation.get_asm(enable_debug_info=False, use_local_scope=True)
         if text in self.names:
             function.operation.erase()
             return self.names[text]
         name = f"{operation.name.replace('.', '_')}_{len(self.names)}"
         function.attributes["sym_name"] = ir.StringAttr.get(name)
-        # The inliner would put it all back into one function.
-        function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+        function.attributes[OUTLINED] = ir.UnitAttr.get()
         self.names[text] = name
         return name
+
+
+def is_outlined(function: ir.OpView) -> bool:
+    """Whether a function of a module holds an operation that was moved there."""
+    return function.operation.name == "func.func" and OUTLINED in function.attributes
+
+
+def _loops_over_scalars(operation: ir.Operation) -> bool:
+    """Whether this is a loop that neither holds an operation to move nor allocates or calls."""
+    if operation.name not in ("scf.for", "scf.parallel"):
+        return False
+    found = False
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found or inner.name.startswith(("linalg.", "func.", "memref.alloc", "memref.deal"))
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return not found
 
 
 def _operands_from_outside(operation: ir.Operation) -> list[ir.Value]:

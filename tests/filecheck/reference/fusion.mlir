@@ -1,4 +1,4 @@
-// RUN: unmess-opt --pipeline reference-prepare %s | filecheck %s
+// RUN: unmess-opt --pipeline reference-fuse %s | filecheck %s
 
 // A chain of elementwise operations is one pass over memory.
 

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-outline %s | filecheck %s
 
-// Operations that differ only in their buffers share a function, which the inliner leaves alone;
-// constants move into it.
+// Operations that differ only in their buffers share a function; constants move into it. It is
+// marked as one whose buffers do not overlap, which is known of arguments.
 
 #id = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func @main
@@ -9,7 +9,8 @@
 // CHECK-NEXT:    call @linalg_generic_0(%arg1, %arg0)
 // CHECK-NEXT:    call @linalg_generic_1(%arg0, %arg1)
 // CHECK-LABEL: func.func private @linalg_generic_0(%arg0: memref<8xf32>, %arg1: memref<8xf32>)
-// CHECK-SAME:    passthrough = ["noinline"]
+// CHECK-SAME:    unmess.no_alias
+// CHECK-SAME:    unmess.outlined
 // CHECK-NEXT:    %[[TWO:.*]] = arith.constant 2.000000e+00
 // CHECK:         arith.mulf %in, %[[TWO]]
 // CHECK-LABEL: func.func private @linalg_generic_1

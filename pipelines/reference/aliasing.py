@@ -1,0 +1,46 @@
+"""Which buffers are known not to share memory.
+
+Without that knowledge LLVM keeps no sum in a register, and checks at run time, or gives up, before
+it vectorizes a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torch_mlir import ir
+
+_VIEWS = (
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.reinterpret_cast",
+    "memref.subview",
+)
+
+
+def are_distinct(values: Iterable[ir.Value]) -> bool:
+    """Whether these values, all different, are views of different blocks of memory.
+
+    Blocks are different when each was allocated in the program, or is an argument of it: arguments
+    may overlap, but only state is written, which nobody else has.
+    """
+    blocks = [_block(value) for value in values if isinstance(value.type, ir.MemRefType)]
+    return all(block is not None for block in blocks) and all(
+        left != right for index, left in enumerate(blocks) for right in blocks[:index]
+    )
+
+
+def _block(value: ir.Value) -> ir.Value | None:
+    """The allocation or argument that a value is a view of, if it is known."""
+    while not isinstance(value.owner, ir.Block):
+        operation = value.owner.operation
+        if operation.name in _VIEWS:
+            value = operation.operands[0]
+        elif operation.name in ("memref.alloc", "memref.get_global"):
+            return value
+        else:
+            return None
+    block = value.owner
+    is_entry = block.owner.operation.name == "func.func" and block == block.region.blocks[0]
+    return value if is_entry else None

@@ -1,0 +1,137 @@
+"""What a `linalg.generic` multiplies and sums, and in which dimensions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """`out += lhs * rhs`, summed over the dimensions that `out` lacks.
+
+    A dimension is a position in the loops of the generic operation. Every list is in loop order.
+    `rhs` is the operand along whose values the innermost dimension of `out`, `column`, runs; the
+    other one, `lhs`, has one value for a whole vector of them.
+
+    Attributes:
+        sizes: of the loops; `None` where dynamic.
+        batch: parallel, in both operands.
+        rows: parallel, in `lhs` alone.
+        columns: parallel, in `rhs` alone; `column` is one of them.
+        depth: the dimensions that are summed over.
+        lhs, rhs: positions among the operands.
+        windows: whether `rhs` is indexed by sums of dimensions, as in a convolution.
+    """
+
+    sizes: tuple[int | None, ...]
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    depth: tuple[int, ...]
+    column: int
+    lhs: int
+    rhs: int
+    windows: bool
+
+    def extent(self, dimensions: tuple[int, ...]) -> float:
+        """The product of the sizes of these dimensions; infinite where one is dynamic."""
+        return math.prod(
+            math.inf if self.sizes[dimension] is None else self.sizes[dimension]
+            for dimension in dimensions
+        )
+
+
+def find_contraction(generic: ir.Operation) -> Contraction | None:
+    """The contraction that a `linalg.generic` computes, if it is one of a single float type."""
+    maps = indexing_maps(generic)
+    if len(maps) != 3 or not _multiplies_and_adds(generic):
+        return None
+    used = [_dimensions(indexing) for indexing in maps]
+    lhs, rhs, out = used
+    if any(dimensions is None for dimensions in used) or not maps[2].results:
+        return None
+    if not all(isinstance(each, ir.AffineDimExpr) for each in maps[2].results):
+        return None
+    column = ir.AffineDimExpr(list(maps[2].results)[-1]).position
+    if (column in lhs) == (column in rhs):
+        return None
+    left, right = (0, 1) if column in rhs else (1, 0)
+    windows = [not _is_projection(indexing) for indexing in maps]
+    if windows[left]:
+        return None
+    lhs, rhs = used[left], used[right]
+    everything = range(maps[0].n_dims)
+    if any(dimension not in lhs | rhs for dimension in everything):
+        return None
+    return Contraction(
+        sizes=loop_sizes(generic),
+        batch=tuple(d for d in everything if d in lhs and d in rhs and d in out),
+        rows=tuple(d for d in everything if d in lhs and d not in rhs and d in out),
+        columns=tuple(d for d in everything if d not in lhs and d in rhs and d in out),
+        depth=tuple(d for d in everything if d not in out),
+        column=column,
+        lhs=left,
+        rhs=right,
+        windows=windows[right],
+    )
+
+
+def indexing_maps(generic: ir.Operation) -> list[ir.AffineMap]:
+    """The map from loops to elements, for each operand."""
+    return [ir.AffineMapAttr(attribute).value for attribute in generic.attributes["indexing_maps"]]
+
+
+def loop_sizes(generic: ir.Operation) -> tuple[int | None, ...]:
+    """The range of each loop of a linalg operation; `None` where it is dynamic or not found."""
+    maps = indexing_maps(generic)
+    sizes: list[int | None] = [None] * maps[0].n_dims
+    for operand, indexing in zip(generic.operands, maps, strict=True):
+        if not indexing.results:
+            # A single element, or a scalar, which has no shape.
+            continue
+        shape = ir.ShapedType(operand.type)
+        for axis, expression in enumerate(indexing.results):
+            if isinstance(expression, ir.AffineDimExpr) and not shape.is_dynamic_dim(axis):
+                sizes[expression.position] = shape.get_dim_size(axis)
+    return tuple(sizes)
+
+
+def _multiplies_and_adds(generic: ir.Operation) -> bool:
+    block = generic.regions[0].blocks[0]
+    operations = list(block.operations)
+    if [each.operation.name for each in operations] != ["arith.mulf", "arith.addf", "linalg.yield"]:
+        return False
+    multiply, add, _ = operations
+    types = {str(argument.type) for argument in block.arguments}
+    return (
+        len(types) == 1
+        and types <= {"f32", "f64"}
+        and {block.arguments[0], block.arguments[1]} == set(multiply.operands)
+        and {multiply.result, block.arguments[2]} == set(add.operands)
+    )
+
+
+def _is_projection(indexing: ir.AffineMap) -> bool:
+    return all(isinstance(expression, ir.AffineDimExpr) for expression in indexing.results)
+
+
+def _dimensions(indexing: ir.AffineMap) -> set[int] | None:
+    """The dimensions in a map of sums of multiples of dimensions, else `None`."""
+    if any(isinstance(each, ir.AffineConstantExpr) and each.value for each in indexing.results):
+        return None
+    found: set[int] = set()
+    pending = list(indexing.results)
+    while pending:
+        expression = pending.pop()
+        if isinstance(expression, ir.AffineDimExpr):
+            found.add(expression.position)
+        elif isinstance(expression, ir.AffineAddExpr | ir.AffineMulExpr):
+            pending += [expression.lhs, expression.rhs]
+        elif not isinstance(expression, ir.AffineConstantExpr) or (
+            expression.value != 0 and expression in list(indexing.results)
+        ):
+            return None
+    return found

@@ -1,0 +1,152 @@
+"""Which operations are computed together."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from pipelines.pipeline import Pipeline, Step
+from pipelines.reference.contraction import find_contraction, indexing_maps
+
+# Operations that read their inputs many times over. What they read is computed before, once.
+_APART = (
+    "linalg.batch_",
+    "linalg.contract",
+    "linalg.conv",
+    "linalg.depthwise",
+    "linalg.dot",
+    "linalg.matmul",
+    "linalg.matvec",
+    "linalg.pooling",
+    "linalg.quantized",
+    "linalg.vecmat",
+)
+FUSE = Pipeline(
+    name="reference-fuse",
+    stage="compile",
+    hint="report this with the model",
+    steps=(
+        Step("func.func(linalg-generalize-named-ops)", "one form for fusion, schedules and loops"),
+        Step("func.func(linalg-fuse-elementwise-ops)", "fewer passes over memory"),
+        Step("inline", "what was set apart comes back"),
+        Step("canonicalize", "folds what fusion left"),
+        Step("cse", "equal index computations once"),
+    ),
+)
+
+
+def fuse(module: ir.Module, name: str) -> None:
+    """Fuses elementwise operations with each other, and transpositions into what reads them.
+
+    Every linalg operation is a `linalg.generic` after it.
+    """
+    set_apart(module)
+    FUSE.apply(module, name)
+    fold_transpositions(module)
+
+
+def set_apart(module: ir.Module) -> None:
+    """Moves what must not be fused with what it reads to functions of their own.
+
+    The pass that fuses would compute an activation again for each element of a product, and split
+    the dimensions of a product where a reshape follows.
+    """
+    operations: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name.startswith(_APART) or (
+            operation.name == "linalg.generic" and find_contraction(operation)
+        ):
+            operations.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context, ir.Location.unknown():
+        module.operation.walk(visit)
+        for index, operation in enumerate(operations):
+            _call_instead(module, operation, f"apart_{index}")
+
+
+def _call_instead(module: ir.Module, operation: ir.Operation, name: str) -> None:
+    operands = list(dict.fromkeys(operation.operands))
+    results = [result.type for result in operation.results]
+    function = func.FuncOp(
+        name,
+        ([operand.type for operand in operands], results),
+        visibility="private",
+        ip=ir.InsertionPoint(module.body),
+    )
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        copy = operation.clone()
+        for index, operand in enumerate(operation.operands):
+            copy.operation.operands[index] = block.arguments[operands.index(operand)]
+        func.ReturnOp(list(copy.results))
+    with ir.InsertionPoint(operation), operation.location:
+        call = func.CallOp(results, name, operands)
+    for old, new in zip(operation.results, call.results, strict=True):
+        old.replace_all_uses_with(new)
+    operation.erase()
+
+
+def fold_transpositions(module: ir.Module) -> None:
+    """Lets what sums read its operands where they were before they were transposed or broadcast.
+
+    The matrix of a linear layer, above all: PyTorch keeps it transposed.
+    """
+    readers: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "linalg.generic" and _sums(operation):
+            readers.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context:
+        module.operation.walk(visit)
+        for reader in readers:
+            _fold_copies(reader)
+
+
+def _fold_copies(reader: ir.Operation) -> None:
+    maps = indexing_maps(reader)
+    for index in range(len(maps) - 1):
+        source = reader.operands[index].owner
+        while (copied := _copied(source)) is not None:
+            original, before = copied
+            maps[index] = _composed(maps[index], before)
+            reader.operands[index] = original
+            reader.attributes["indexing_maps"] = ir.ArrayAttr.get(
+                [ir.AffineMapAttr.get(indexing) for indexing in maps]
+            )
+            if not list(source.operation.result.uses):
+                source.operation.erase()
+            source = original.owner
+
+
+def _copied(source: ir.OpView | ir.Block) -> tuple[ir.Value, ir.AffineMap] | None:
+    """What an operation only moves, and which of its elements each element of the result is."""
+    if isinstance(source, ir.Block) or source.operation.name != "linalg.generic":
+        return None
+    generic = source.operation
+    maps = indexing_maps(generic)
+    body = generic.regions[0].blocks[0]
+    operations = list(body.operations)
+    if (
+        len(maps) != 2
+        or len(operations) != 1
+        or operations[0].operation.operands[0] != body.arguments[0]
+        or maps[1] != ir.AffineMap.get_identity(maps[1].n_dims)
+        or not all(isinstance(each, ir.AffineDimExpr) for each in maps[0].results)
+    ):
+        return None
+    return generic.operands[0], maps[0]
+
+
+def _composed(outer: ir.AffineMap, inner: ir.AffineMap) -> ir.AffineMap:
+    """`inner` after `outer`, for an `inner` that picks dimensions."""
+    results = list(outer.results)
+    picked = [results[ir.AffineDimExpr(each).position] for each in inner.results]
+    return ir.AffineMap.get(outer.n_dims, 0, picked)
+
+
+def _sums(generic: ir.Operation) -> bool:
+    return "reduction" in str(generic.attributes["iterator_types"])

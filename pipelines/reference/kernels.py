@@ -1,0 +1,49 @@
+"""Outlined operations that become vector code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from pipelines.reference.outlining import NO_ALIAS, OUTLINED, is_outlined
+from pipelines.reference.schedules import SCHEDULES
+from pipelines.reference.schedules.machine import Machine
+
+
+def vectorize(
+    module: ir.Module, machine: Machine, deserves: Callable[[ir.Operation], bool]
+) -> None:
+    """Exchanges the outlined functions that a schedule takes, in place. The others stay.
+
+    Args:
+        deserves: whether to try for an operation.
+    """
+    with module.context, ir.Location.unknown():
+        for function in list(module.body.operations):
+            operation = _outlined(function)
+            if operation is None or not deserves(operation):
+                continue
+            for schedule in SCHEDULES:
+                if text := schedule(function, operation, machine):
+                    _exchange(function, text)
+                    break
+
+
+def _exchange(function: ir.OpView, text: str) -> None:
+    parsed = ir.Module.parse(text)
+    copy = parsed.body.operations[0].operation.clone(ip=ir.InsertionPoint(function))
+    for attribute in (OUTLINED, NO_ALIAS):
+        if attribute in function.attributes:
+            copy.attributes[attribute] = function.attributes[attribute]
+    function.operation.erase()
+
+
+def _outlined(function: ir.OpView) -> ir.Operation | None:
+    """The linalg operation that a function was made for."""
+    if not is_outlined(function):
+        return None
+    for operation in function.regions[0].blocks[0].operations:
+        if operation.operation.name == "linalg.generic":
+            return operation.operation
+    return None

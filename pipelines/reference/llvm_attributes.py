@@ -1,0 +1,38 @@
+"""What LLVM is told about functions beyond their code. Call on the LLVM dialect."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.reference.outlining import NO_ALIAS, OUTLINED
+
+
+def annotate(module: ir.Module) -> None:
+    """Turns the marks of outlined functions into LLVM's attributes.
+
+    Outlined functions stay apart: the inliner would put all of them back into one. The functions
+    that call them only call, and optimizing those takes LLVM longer than everything else.
+    """
+    with module.context:
+        unit = ir.UnitAttr.get()
+        for function in module.body.operations:
+            if function.operation.name != "llvm.func" or not function.regions[0].blocks:
+                continue
+            attributes = function.attributes
+            attributes["no_inline"] = unit
+            if OUTLINED not in attributes:
+                attributes["optimize_none"] = unit
+                continue
+            del attributes[OUTLINED]
+            if NO_ALIAS in attributes:
+                del attributes[NO_ALIAS]
+                _mark_pointers(function)
+
+
+def _mark_pointers(function: ir.OpView) -> None:
+    mark = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+    none = ir.DictAttr.get({})
+    arguments = function.regions[0].blocks[0].arguments
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [mark if str(argument.type) == "!llvm.ptr" else none for argument in arguments]
+    )

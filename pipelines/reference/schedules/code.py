@@ -1,0 +1,104 @@
+"""Text of IR, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+
+class Code:
+    """IR under construction. Values are names; an index is a name or a number."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._count = 0
+        self._constants: dict[str, str] = {}
+        self._start = 0
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines)
+
+    def name(self) -> str:
+        """A value that does not exist yet."""
+        self._count += 1
+        return f"%v{self._count}"
+
+    def add(self, line: str) -> None:
+        """Adds a line as it is."""
+        self._lines.append(line)
+
+    def value(self, operation: str) -> str:
+        """Adds an operation and returns its result."""
+        result = self.name()
+        self._lines.append(f"{result} = {operation}")
+        return result
+
+    def begin(self) -> None:
+        """Constants go here."""
+        self._start = len(self._lines)
+
+    def constant(self, literal: str, type: str) -> str:
+        """The constant of this literal and type, defined once."""
+        key = f"{literal} : {type}"
+        if key not in self._constants:
+            result = self.name()
+            self._lines.insert(self._start, f"{result} = arith.constant {key}")
+            self._constants[key] = result
+        return self._constants[key]
+
+    def index(self, value: int | str) -> str:
+        """The value of an index, which may be a number."""
+        return self.constant(str(value), "index") if isinstance(value, int) else value
+
+    def sum(self, terms: Sequence[tuple[int | str, int]], constant: int = 0) -> int | str:
+        """The sum of indices times numbers."""
+        constant += sum(value * factor for value, factor in terms if isinstance(value, int))
+        names = [(value, factor) for value, factor in terms if isinstance(value, str)]
+        if not names:
+            return constant
+        if len(names) == 1 and names[0][1] == 1 and constant == 0:
+            return names[0][0]
+        inputs = ", ".join(f"d{position}" for position in range(len(names)))
+        total = " + ".join(f"d{position} * {factor}" for position, (_, factor) in enumerate(names))
+        operands = ", ".join(value for value, _ in names)
+        return self.value(
+            f"affine.apply affine_map<({inputs}) -> ({total} + {constant})>({operands})"
+        )
+
+    @contextmanager
+    def loop(self, first: int | str, last: int | str, step: int = 1) -> Iterator[int | str]:
+        """A loop, or only its body where it runs once; gives the loop's index."""
+        if isinstance(first, int) and isinstance(last, int) and first < last <= first + step:
+            yield first
+            return
+        counter = self.name()
+        bounds = f"{self.index(first)} to {self.index(last)} step {self.index(step)}"
+        self.add(f"scf.for {counter} = {bounds} {{")
+        yield counter
+        self.add("}")
+
+    @contextmanager
+    def accumulate(
+        self, first: int | str, last: int | str, state: list[str], type: str
+    ) -> Iterator[tuple[int | str, list[str]]]:
+        """A loop that carries values.
+
+        Gives its index and the values, for the body to replace; afterwards the list holds those
+        of the last iteration.
+        """
+        if isinstance(first, int) and last == first + 1:
+            yield first, state
+            return
+        counter = self.name()
+        inner = [self.name() for _ in state]
+        result = self.name()
+        given = ", ".join(f"{name} = {value}" for name, value in zip(inner, state, strict=True))
+        types = ", ".join([type] * len(state))
+        self.add(
+            f"{result}:{len(state)} = scf.for {counter} = {self.index(first)} to "
+            f"{self.index(last)} step {self.index(1)} iter_args({given}) -> ({types}) {{"
+        )
+        yield counter, inner
+        self.add(f"scf.yield {', '.join(inner)} : {types}")
+        self.add("}")
+        state[:] = [f"{result}#{position}" for position in range(len(state))]

@@ -1,0 +1,364 @@
+"""Contractions as register tiles: matrix products of every layout, and convolutions.
+
+A tile of the result lives in vector registers while the summed dimensions run over it: for each
+step one vector of the right operand, and one number of the left one for each row. The right
+operand is first copied to a panel, so that its vectors lie one after the other and stay in the
+cache while all rows pass over them. A convolution is the same with another way to fill the panel.
+
+    for batch, for block of the depth, for panel of columns:
+        panel[depth, column] = rhs[...]
+        for tile of rows, for tile of columns:
+            sums = out[rows, columns]
+            for depth:
+                sums[row] += lhs[row, depth] * panel[depth, columns]
+            out[rows, columns] = sums
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch_mlir import ir
+
+from pipelines.reference.contraction import Contraction, find_contraction, indexing_maps
+from pipelines.reference.schedules.code import Code
+from pipelines.reference.schedules.machine import Machine
+from pipelines.reference.schedules.panel import InPlace, Panel, PanelColumns, Source
+from pipelines.reference.schedules.places import Buffer, Index, Nest, Place, sum_of_dimensions
+
+# Rows up to which copying the right operand costs more than it saves.
+_FEW_ROWS = 16
+# Columns of a window's innermost dimension below which all its columns share a panel.
+_SHORT = 28
+
+
+def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str | None:
+    """The function's text with the contraction as loops over vectors.
+
+    Returns:
+        None where plain loops do as well: products of a vector with a matrix that lies along the
+        sum, and windows over each channel alone.
+    """
+    found = find_contraction(generic)
+    if found is None:
+        return None
+    maps = indexing_maps(generic)
+    last = list(maps[found.rhs].results)[-1]
+    contiguous = isinstance(last, ir.AffineDimExpr) and last.position == found.column
+    rows = found.extent(found.rows)
+    if rows < 2 and not (contiguous and not found.windows):
+        return None
+    if not all(_is_plain(operand.type) for operand in generic.operands):
+        return None
+    kernel = _Kernel(function, generic, found, maps, machine)
+    return kernel.text(copied=found.windows or not contiguous or rows > _FEW_ROWS)
+
+
+def _is_plain(memref: ir.Type) -> bool:
+    """Whether the innermost dimension is contiguous."""
+    shape = ir.MemRefType(memref)
+    return shape.rank > 0 and shape.get_strides_and_offset()[0][-1] == 1
+
+
+class _Kernel:
+    """The function under construction."""
+
+    def __init__(
+        self,
+        function: ir.OpView,
+        generic: ir.Operation,
+        found: Contraction,
+        maps: list[ir.AffineMap],
+        machine: Machine,
+    ):
+        self.code = Code()
+        self.found = found
+        arguments = list(function.regions[0].blocks[0].arguments)
+        names = [f"%arg{position}" for position in range(len(arguments))]
+        signature = ", ".join(
+            f"{name}: {argument.type}" for name, argument in zip(names, arguments, strict=True)
+        )
+        symbol = ir.StringAttr(function.attributes["sym_name"]).value
+        self.code.add(f"func.func private @{symbol}({signature}) {{")
+        self.code.begin()
+        buffers = [
+            Buffer(
+                names[arguments.index(operand)],
+                operand.type,
+                [sum_of_dimensions(expression) for expression in indexing.results],
+            )
+            for operand, indexing in zip(generic.operands, maps, strict=True)
+        ]
+        self.lhs, self.out = buffers[found.lhs], buffers[2]
+        self.sizes = [self._size(dimension, buffers) for dimension in range(len(found.sizes))]
+        element = ir.MemRefType(generic.operands[2].type).element_type
+        self.source = Source(self.code, found, buffers[found.rhs], self.sizes, element, machine)
+
+    def _size(self, dimension: int, buffers: list[Buffer]) -> Index:
+        known = self.found.sizes[dimension]
+        if known is not None:
+            return known
+        for buffer in buffers:
+            if [(dimension, 1)] in buffer.access:
+                axis = self.code.index(buffer.access.index([(dimension, 1)]))
+                return self.code.value(f"memref.dim {buffer.value}, {axis} : {buffer.type}")
+        raise AssertionError("find_contraction has found every dimension in some operand")
+
+    def text(self, *, copied: bool) -> str:
+        """The whole function."""
+        found, code = self.found, self.code
+        shared = self._shared_columns() if copied else []
+        outer = [*found.batch, *(d for d in found.columns if d not in shared)]
+        outer = [d for d in outer if d != found.column]
+        rows = [d for d in found.rows if d != self._main_row()]
+        with Nest(code, outer, self.sizes) as place:
+            if not copied:
+                with Nest(code, rows, self.sizes, place) as inner:
+                    self._direct(inner)
+            elif shared:
+                self._with_shared_panel(place, shared, rows)
+            else:
+                self._with_panels(place, rows)
+        code.add("return")
+        code.add("}")
+        return str(code)
+
+    def _main_row(self) -> int | None:
+        return max(self.found.rows, key=lambda d: self.found.sizes[d] or 1 << 40, default=None)
+
+    def _shared_columns(self) -> list[int]:
+        """The columns that fill one panel together: those of a small image."""
+        found = self.found
+        if not found.windows or (found.sizes[found.column] or _SHORT) >= _SHORT:
+            return []
+        strides, _ = ir.MemRefType(self.out.type).get_strides_and_offset()
+        shared: list[int] = []
+        expected = 1
+        for terms, stride in zip(reversed(self.out.access), reversed(strides), strict=True):
+            dimension = terms[0][0] if len(terms) == 1 else None
+            if dimension not in found.columns or stride != expected:
+                break
+            shared.insert(0, dimension)
+            if found.sizes[dimension] is None:
+                return []
+            expected *= found.sizes[dimension]
+        return shared if len(shared) > 1 else []
+
+    # Panels -------------------------------------------------------------------------------------
+
+    def _with_panels(self, place: Place, rows: list[int]) -> None:
+        """A panel for each tile of columns."""
+        code, column = self.code, self.found.column
+        size = self.sizes[column]
+        width, height = self.source.machine.tile(
+            self.source.item, self.found.sizes[column], self._known_rows()
+        )
+        panel = Panel(self.source, width)
+        for first, last, step in panel.blocks():
+            with code.loop(first, last, step) as block:
+                depths = panel.bounds(block, step)
+                for start, count in self._tiles(size, width):
+                    with code.loop(*start, width) as position:
+                        there = {**place, column: position}
+                        panel.fill(there, depths, width if count is None else count)
+                        with Nest(code, rows, self.sizes, place) as inner:
+                            inner = {**inner, column: position}
+                            self._rows(inner, height, width, count, panel.columns(0), depths)
+        panel.free()
+
+    def _with_shared_panel(self, place: Place, shared: list[int], rows: list[int]) -> None:
+        """One panel for all columns of a small image, whose rows lie one after the other."""
+        code, found = self.code, self.found
+        count = math.prod(found.sizes[d] for d in shared)
+        width, height = self.source.machine.tile(self.source.item, count, self._known_rows())
+        padded = -(-count // width) * width
+        panel = Panel(self.source, padded)
+        flat = self._flat_output(len(shared))
+        for first, last, step in panel.blocks():
+            with code.loop(first, last, step) as block:
+                depths = panel.bounds(block, step)
+                with Nest(code, shared[:-1], self.sizes, place) as inner:
+                    offset = code.sum(
+                        [
+                            (inner[d], math.prod(found.sizes[e] for e in shared[position + 1 :]))
+                            for position, d in enumerate(shared[:-1])
+                        ]
+                    )
+                    panel.fill(
+                        {**inner, found.column: 0}, depths, found.sizes[found.column], offset
+                    )
+                with Nest(code, rows, self.sizes, place) as inner:
+                    for start, size in self._tiles(count, width):
+                        with code.loop(*start, width) as position:
+                            self._rows(
+                                {**inner, found.column: position},
+                                height,
+                                width,
+                                size,
+                                panel.columns(position),
+                                depths,
+                                flat,
+                            )
+        panel.free()
+
+    def _flat_output(self, axes: int) -> Buffer:
+        """The result with its last axes as one."""
+        old = ir.MemRefType(self.out.type)
+        kept = old.rank - axes
+        groups = [[axis] for axis in range(kept)] + [list(range(kept, old.rank))]
+        shape = [*old.shape[:kept], math.prod(old.shape[kept:])]
+        strides, offset = old.get_strides_and_offset()
+        layout = ir.StridedLayoutAttr.get(offset, [*strides[:kept], 1])
+        identity = old.layout == ir.MemRefType.get(old.shape, old.element_type).layout
+        new = ir.MemRefType.get(shape, old.element_type, None if identity else layout)
+        value = self.code.value(
+            f"memref.collapse_shape {self.out.value} {groups} : {self.out.type} into {new}"
+        )
+        return Buffer(value, new, [*self.out.access[:kept], [(self.found.column, 1)]])
+
+    def _direct(self, place: Place) -> None:
+        """Few rows: the right operand is read where it is."""
+        code, column = self.code, self.found.column
+        size = self.sizes[column]
+        width, height = self.source.machine.tile(
+            self.source.item, self.found.sizes[column], self._known_rows()
+        )
+        if height == 1:
+            width = min(
+                4 * width, self.source.machine.registers // 2 * self.source.machine.vector_bytes
+            )
+        full = {d: (0, self.sizes[d]) for d in self.found.depth}
+        for start, count in self._tiles(size, width):
+            with code.loop(*start, width) as position:
+                here = {**place, column: position}
+                self._rows(here, height, width, count, InPlace(self.source), full)
+
+    def _tiles(self, size: Index, width: int) -> list[tuple[tuple[Index, Index], Index | None]]:
+        """Ranges of columns; with the number of columns of a tile where it is less than `width`."""
+        code = self.code
+        if isinstance(size, int):
+            whole = size // width * width
+            tiles = [((0, whole), None)] if whole else []
+            return tiles + ([((whole, size), size - whole)] if whole < size else [])
+        whole = code.value(
+            f"affine.apply affine_map<(d0) -> (d0 floordiv {width} * {width})>({size})"
+        )
+        rest = code.value(f"arith.subi {size}, {whole} : index")
+        return [((0, whole), None), ((whole, size), rest)]
+
+    def _known_rows(self) -> int | None:
+        row = self._main_row()
+        return 1 if row is None else self.found.sizes[row]
+
+    # Tiles --------------------------------------------------------------------------------------
+
+    def _rows(
+        self,
+        place: Place,
+        height: int,
+        width: int,
+        valid: Index | None,
+        reader: InPlace | PanelColumns,
+        depths: dict[int, tuple[Index, Index]],
+        out: Buffer | None = None,
+    ) -> None:
+        """All rows of one tile of columns."""
+        code, row = self.code, self._main_row()
+        out = out or self.out
+        if row is None:
+            self._tile([place], width, valid, reader, depths, out)
+            return
+        size = self.sizes[row]
+        if isinstance(size, int):
+            whole = size // height * height
+        else:
+            whole = code.value(
+                f"affine.apply affine_map<(d0) -> (d0 floordiv {height} * {height})>({size})"
+            )
+        ranges = [((0, whole), height)]
+        if isinstance(size, int):
+            ranges += [((whole, size), size - whole)] if whole < size else []
+        elif height > 1:
+            ranges += [((whole, size), 1)]
+        for (first, last), step in ranges:
+            if first == last:
+                continue
+            with code.loop(first, last, step) as start:
+                places = [{**place, row: code.sum([(start, 1)], offset)} for offset in range(step)]
+                self._tile(places, width, valid, reader, depths, out)
+
+    def _tile(
+        self,
+        places: list[Place],
+        width: int,
+        valid: Index | None,
+        reader: InPlace | PanelColumns,
+        depths: dict[int, tuple[Index, Index]],
+        out: Buffer,
+    ) -> None:
+        """The sums of one tile, a vector for each row."""
+        code = self.code
+        width = self._rounded(width, valid)
+        vector = f"vector<{width}x{self.source.element}>"
+        mask = self._mask(width, valid)
+        zero = code.constant("dense<0.0>", vector)
+        addresses = [out.at(code, place) for place in places]
+        sums = [zero] * len(places)
+        self._depth(list(depths), places, depths, sums, vector, width, mask, reader)
+        for address, total in zip(addresses, sums, strict=True):
+            if mask is None:
+                load = f"vector.load {out.value}[{address}] : {out.type}, {vector}"
+            else:
+                load = (
+                    f"vector.maskedload {out.value}[{address}], {mask}, {zero} : {out.type}, "
+                    f"vector<{width}xi1>, {vector} into {vector}"
+                )
+            total = code.value(f"arith.addf {code.value(load)}, {total} : {vector}")
+            if mask is None:
+                code.add(f"vector.store {total}, {out.value}[{address}] : {out.type}, {vector}")
+            else:
+                code.add(
+                    f"vector.maskedstore {out.value}[{address}], {mask}, {total} : {out.type}, "
+                    f"vector<{width}xi1>, {vector}"
+                )
+
+    def _rounded(self, width: int, valid: Index | None) -> int:
+        """The vector's length: whole registers that hold the valid columns."""
+        if not isinstance(valid, int):
+            return width
+        lanes = self.source.machine.vector_bytes // self.source.item
+        if valid < lanes:
+            return min(1 << (valid - 1).bit_length(), width)
+        return min(-(-valid // lanes) * lanes, width)
+
+    def _mask(self, width: int, valid: Index | None) -> str | None:
+        if valid is None or valid == width:
+            return None
+        return self.code.value(f"vector.create_mask {self.code.index(valid)} : vector<{width}xi1>")
+
+    def _depth(
+        self,
+        dimensions: list[int],
+        places: list[Place],
+        depths: dict[int, tuple[Index, Index]],
+        sums: list[str],
+        vector: str,
+        width: int,
+        mask: str | None,
+        reader: InPlace | PanelColumns,
+    ) -> None:
+        """The loops over the depth. Replaces the sums, one for each place."""
+        code = self.code
+        if not dimensions:
+            right = reader.read(places[0], vector, width, mask)
+            for row, place in enumerate(places):
+                left = code.value(
+                    f"memref.load {self.lhs.value}[{self.lhs.at(code, place)}] : {self.lhs.type}"
+                )
+                spread = code.value(f"vector.broadcast {left} : {self.source.element} to {vector}")
+                sums[row] = code.value(f"vector.fma {spread}, {right}, {sums[row]} : {vector}")
+            return
+        dimension, *inner = dimensions
+        with code.accumulate(*depths[dimension], sums, vector) as (index, state):
+            deeper = [{**place, dimension: index} for place in places]
+            self._depth(inner, deeper, depths, state, vector, width, mask, reader)

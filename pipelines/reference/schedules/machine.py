@@ -1,0 +1,63 @@
+"""What schedules need to know of a processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A processor's vector registers.
+
+    Attributes:
+        vector_bytes: of one register.
+        registers: their number.
+    """
+
+    vector_bytes: int
+    registers: int
+
+    def tile(self, item: int, columns: int | None, rows: int | None) -> tuple[int, int]:
+        """Columns and rows of a tile of sums that fits into the registers.
+
+        Args:
+            item: bytes of an element.
+            columns: of the whole result, `None` where dynamic.
+            rows: likewise.
+        """
+        lanes = self.vector_bytes // item
+        half = self.registers // 2
+        # Two vectors of a row for each number that is broadcast, or one where columns are few.
+        widths = [2 * lanes, lanes, 3 * lanes, 4 * lanes]
+        if columns is not None:
+            while lanes > 2 and columns <= lanes // 2:
+                lanes //= 2
+                widths = [lanes]
+            width = min(widths, key=lambda w: (-(-columns // w) * w, widths.index(w)))
+        else:
+            width = widths[0]
+        vectors = max(width * item // self.vector_bytes, 1)
+        most = max(half // vectors, 1)
+        if rows is None:
+            return width, most
+        heights = range(min(most, rows), max(most // 2, 1) - 1, -1) or [rows]
+        height = min(heights, key=lambda h: (-(-rows // h) * h, -h), default=rows)
+        return width, max(height, 1)
+
+
+AVX512 = Machine(vector_bytes=64, registers=32)
+AVX2 = Machine(vector_bytes=32, registers=16)
+SSE = Machine(vector_bytes=16, registers=16)
+MACHINES = {"avx512": AVX512, "avx2": AVX2, "sse": SSE}
+
+
+@cache
+def host_machine() -> Machine:
+    """This computer's."""
+    info = Path("/proc/cpuinfo")
+    flags = info.read_text().split() if info.exists() else []
+    if "avx512f" in flags and "avx512vl" in flags:
+        return AVX512
+    return AVX2 if "avx2" in flags and "fma" in flags else SSE

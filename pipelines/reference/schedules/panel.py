@@ -1,0 +1,272 @@
+"""The right operand of a contraction: read where it is, or copied to a panel first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pipelines.reference.contraction import Contraction
+from pipelines.reference.schedules.code import Code
+from pipelines.reference.schedules.machine import Machine
+from pipelines.reference.schedules.places import Buffer, Index, Place, Ranges
+
+# Bytes of a panel: half of a second-level cache that is small by today's measure.
+_BYTES = 256 * 1024
+# Steps of a sum that one register takes before it is added to the result: long chains of additions
+# lose digits, and eager's kernels cut them too.
+_CHAIN = 512
+
+
+@dataclass
+class Source:
+    """The right operand of a contraction, and what is known of both.
+
+    Attributes:
+        code: takes what is emitted.
+        found: the contraction.
+        buffer: the operand.
+        sizes: of the loops: numbers, or names of values.
+        element: type of the elements.
+        machine: for which code is made.
+    """
+
+    code: Code
+    found: Contraction
+    buffer: Buffer
+    sizes: list[Index]
+    element: ir.Type
+    machine: Machine
+
+    @property
+    def item(self) -> int:
+        """Bytes of an element."""
+        return self.element.width // 8
+
+
+class InPlace:
+    """Reads vectors of the operand where it is."""
+
+    def __init__(self, source: Source):
+        self._source = source
+
+    def read(self, place: Place, vector: str, width: int, mask: str | None) -> str:
+        """The vector of columns that starts at `place`; zeros where the mask is false."""
+        code, rhs = self._source.code, self._source.buffer
+        address = rhs.at(code, place)
+        if mask is None:
+            return code.value(f"vector.load {rhs.value}[{address}] : {rhs.type}, {vector}")
+        zero = code.constant("dense<0.0>", vector)
+        return code.value(
+            f"vector.maskedload {rhs.value}[{address}], {mask}, {zero} : {rhs.type}, "
+            f"vector<{width}xi1>, {vector} into {vector}"
+        )
+
+
+class Panel:
+    """A copy of a block of the right operand: a row for each step of the sum."""
+
+    def __init__(self, source: Source, width: int):
+        self._source = source
+        self.width = width
+        self._cut, self._block = _block(source, width)
+        code, found = source.code, source.found
+        # The steps of each depth dimension in a block, and how many rows lie between two of them.
+        self._strides: dict[int, Index] = {}
+        rows: Index = 1
+        for dimension in reversed(found.depth):
+            self._strides[dimension] = rows
+            size = self._block if dimension == self._cut else source.sizes[dimension]
+            if isinstance(rows, int) and isinstance(size, int):
+                rows *= size
+            else:
+                rows = code.value(f"arith.muli {code.index(rows)}, {code.index(size)} : index")
+        sizes = "?" if isinstance(rows, str) else str(rows)
+        self.type = f"memref<{sizes}x{width}x{source.element}>"
+        dynamic = rows if isinstance(rows, str) else ""
+        self.value = code.value(f"memref.alloc({dynamic}) {{alignment = 64 : i64}} : {self.type}")
+
+    def free(self) -> None:
+        """Gives the memory back."""
+        self._source.code.add(f"memref.dealloc {self.value} : {self.type}")
+
+    def blocks(self) -> list[tuple[Index, Index, int]]:
+        """Ranges of the dimension that is cut: first, last, step."""
+        if self._cut is None:
+            return [(0, 1, 1)]
+        size = self._source.sizes[self._cut]
+        if isinstance(size, str):
+            return [(0, size, self._block)]
+        whole = size // self._block * self._block
+        ranges = [(0, whole, self._block)]
+        return ranges + ([(whole, size, size - whole)] if whole < size else [])
+
+    def bounds(self, block: Index, step: int) -> dict[int, tuple[Index, Index]]:
+        """First and last value of each depth dimension in a block."""
+        source = self._source
+        bounds: dict[int, tuple[Index, Index]] = {}
+        self._origin = block
+        # The number of steps of each dimension, where it is known.
+        self._lengths = {
+            dimension: step if dimension == self._cut else source.found.sizes[dimension]
+            for dimension in source.found.depth
+        }
+        for dimension in source.found.depth:
+            if dimension != self._cut:
+                bounds[dimension] = (0, source.sizes[dimension])
+                continue
+            last = source.code.sum([(block, 1)], step)
+            size = source.sizes[dimension]
+            if isinstance(size, str):
+                last = source.code.value(f"arith.minsi {last}, {size} : index")
+                self._lengths[dimension] = None
+            bounds[dimension] = (block, last)
+        return bounds
+
+    def _row(self, place: Place) -> str:
+        """The panel's row of a step of the sum."""
+        code = self._source.code
+        total: list[tuple[Index, int]] = []
+        for dimension, stride in self._strides.items():
+            index = place[dimension]
+            if dimension == self._cut:
+                index = code.sum([(index, 1), (self._origin, -1)])
+            if isinstance(stride, str):
+                index, stride = (
+                    code.value(f"arith.muli {code.index(index)}, {stride} : index"),
+                    1,
+                )
+            total.append((index, stride))
+        return code.index(code.sum(total))
+
+    def fill(
+        self,
+        place: Place,
+        depths: dict[int, tuple[Index, Index]],
+        count: Index,
+        offset: Index = 0,
+    ) -> None:
+        """Copies `count` columns of the right operand, from `place` on, to the panel's `offset`."""
+        source, code = self._source, self._source.code
+        column = source.found.column
+        # The dimension along which the right operand is contiguous, if it is one of the sum.
+        inner = next((d for d in depths if source.buffer.access[-1] == [(d, 1)]), None)
+        steps = [d for d in depths if d != inner]
+        with Ranges(code, steps, depths, place) as here:
+            if inner is None:
+                with code.loop(0, count) as lane:
+                    spot = {**here, column: code.sum([(place[column], 1), (lane, 1)])}
+                    self._move(spot, code.sum([(lane, 1), (offset, 1)]))
+            else:
+                self._transpose(here, inner, depths[inner], count, offset)
+
+    def _transpose(
+        self,
+        place: Place,
+        inner: int,
+        depth: tuple[Index, Index],
+        count: Index,
+        offset: Index,
+    ) -> None:
+        """Copies columns that are contiguous along the sum: squares first, then what is left."""
+        source, code = self._source, self._source.code
+        column, side = source.found.column, source.machine.vector_bytes // source.item
+        lanes = count // side * side if isinstance(count, int) else 0
+        length = self._lengths[inner]
+        squares = length // side * side if length is not None else 0
+        if lanes and squares:
+            with code.loop(0, lanes, side) as lane, code.loop(0, squares, side) as step:
+                spot = {
+                    **place,
+                    column: code.sum([(place[column], 1), (lane, 1)]),
+                    inner: code.sum([(depth[0], 1), (step, 1)]),
+                }
+                self._move_square(spot, inner, code.sum([(lane, 1), (offset, 1)]), side)
+        else:
+            lanes = squares = 0
+        # Below the squares, and beside them.
+        for lane_range, start in (((0, lanes), squares), ((lanes, count), 0)):
+            if lane_range[0] == lane_range[1] or length == start:
+                continue
+            below = code.sum([(depth[0], 1)], start)
+            with code.loop(*lane_range) as lane, code.loop(below, depth[1]) as step:
+                there = code.sum([(place[column], 1), (lane, 1)])
+                spot = {**place, column: there, inner: step}
+                self._move(spot, code.sum([(lane, 1), (offset, 1)]))
+
+    def _move_square(self, spot: Place, inner: int, lane: Index, side: int) -> None:
+        """Transposes a square: rows of two halves interleave until each holds a column."""
+        source, code = self._source, self._source.code
+        rhs, column = source.buffer, source.found.column
+        vector = f"vector<{side}x{source.element}>"
+        rows = [
+            code.value(
+                f"vector.load {rhs.value}["
+                f"{rhs.at(code, {**spot, column: code.sum([(spot[column], 1)], row)})}] : "
+                f"{rhs.type}, {vector}"
+            )
+            for row in range(side)
+        ]
+        half = side // 2
+        low = [position // 2 + side * (position % 2) for position in range(side)]
+        high = [position + half for position in low]
+        for _ in range(side.bit_length() - 1):
+            rows = [
+                code.value(f"vector.shuffle {left}, {right} {picked} : {vector}, {vector}")
+                for left, right in zip(rows[:half], rows[half:], strict=True)
+                for picked in (low, high)
+            ]
+        for position, row in enumerate(rows):
+            step = code.sum([(spot[inner], 1)], position)
+            code.add(
+                f"vector.store {row}, {self.value}[{self._row({**spot, inner: step})}, "
+                f"{code.index(lane)}] : {self.type}, {vector}"
+            )
+
+    def _move(self, spot: Place, lane: Index) -> None:
+        source, code = self._source, self._source.code
+        rhs = source.buffer
+        number = code.value(f"memref.load {rhs.value}[{rhs.at(code, spot)}] : {rhs.type}")
+        row = self._row(spot)
+        code.add(f"memref.store {number}, {self.value}[{row}, {code.index(lane)}] : {self.type}")
+
+    def columns(self, position: Index) -> PanelColumns:
+        """A reader of vectors that start at this column."""
+        return PanelColumns(self, position)
+
+    def read(self, place: Place, position: Index, vector: str) -> str:
+        """The vector of columns from `position` on, in the row of the step at `place`."""
+        code = self._source.code
+        row = self._row(place)
+        return code.value(
+            f"vector.load {self.value}[{row}, {code.index(position)}] : {self.type}, {vector}"
+        )
+
+
+@dataclass
+class PanelColumns:
+    """Reads vectors of a panel from a column on."""
+
+    panel: Panel
+    position: Index
+
+    def read(self, place: Place, vector: str, width: int, mask: str | None) -> str:
+        """The vector that starts at the column. A panel is as wide as whole vectors: no mask."""
+        return self.panel.read(place, self.position, vector)
+
+
+def _block(source: Source, width: int) -> tuple[int | None, int]:
+    """The dimension of the sum that is cut for a panel of a width, and the size of a block."""
+    found = source.found
+    deepest = max(found.depth, key=lambda d: found.sizes[d] or 1 << 40, default=None)
+    if deepest is None:
+        return None, 1
+    others = found.extent(tuple(d for d in found.depth if d != deepest))
+    others = 1 if math.isinf(others) else int(others)
+    limit = max(min(_BYTES // (width * source.item), _CHAIN) // others, 16)
+    size = found.sizes[deepest]
+    if size is None:
+        return deepest, limit
+    # Blocks of about equal size: a short last one costs as much to start as a long one.
+    return deepest, -(-size // -(-size // limit))

@@ -1,0 +1,74 @@
+"""Places in the loops of an operation, and what its operands hold there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pipelines.reference.schedules.code import Code
+
+# A value's name, or a number.
+Index = int | str
+# The values of dimensions; those that are missing are 0.
+Place = dict[int, Index]
+
+
+@dataclass
+class Buffer:
+    """A memref of a kernel, and where it holds what.
+
+    Attributes:
+        value: its name.
+        type: its memref type.
+        access: for each axis, the sum of dimensions that indexes it, as (dimension, factor).
+    """
+
+    value: str
+    type: ir.Type
+    access: list[list[tuple[int, int]]]
+
+    def at(self, code: Code, place: Place) -> str:
+        """The indices at the given values of dimensions; missing ones are 0."""
+        indices = [
+            code.sum([(place.get(dimension, 0), factor) for dimension, factor in terms])
+            for terms in self.access
+        ]
+        return ", ".join(code.index(index) for index in indices)
+
+
+class Ranges:
+    """A nest of loops over ranges of dimensions; gives the values of all dimensions so far."""
+
+    def __init__(self, code: Code, dimensions, ranges, place: Place | None = None):
+        self._loops = [(d, code.loop(*ranges[d])) for d in dimensions]
+        self._place = dict(place or {})
+
+    def __enter__(self) -> Place:
+        for dimension, loop in self._loops:
+            self._place[dimension] = loop.__enter__()
+        return self._place
+
+    def __exit__(self, *problem) -> None:
+        for _, loop in reversed(self._loops):
+            loop.__exit__(*problem)
+
+
+class Nest(Ranges):
+    """A nest of loops over whole dimensions."""
+
+    def __init__(self, code: Code, dimensions, sizes, place: Place | None = None):
+        super().__init__(code, dimensions, {d: (0, sizes[d]) for d in dimensions}, place)
+
+
+def sum_of_dimensions(expression: ir.AffineExpr) -> list[tuple[int, int]]:
+    """A sum of multiples of dimensions, as (dimension, factor)."""
+    if isinstance(expression, ir.AffineDimExpr):
+        return [(expression.position, 1)]
+    if isinstance(expression, ir.AffineMulExpr):
+        (dimension, _), *_ = sum_of_dimensions(expression.lhs)
+        return [(dimension, ir.AffineConstantExpr(expression.rhs).value)]
+    if isinstance(expression, ir.AffineAddExpr):
+        return sum_of_dimensions(expression.lhs) + sum_of_dimensions(expression.rhs)
+    # The constant 0, where an axis has a single element.
+    return []

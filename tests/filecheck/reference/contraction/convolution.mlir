@@ -1,0 +1,27 @@
+// RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-avx512 %s | filecheck %s
+
+// A convolution with stride 2 over a small image: one panel for all 7 x 7 columns, a row for each
+// channel and each place in the window, and the result as rows of 49.
+
+#x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 * 2 + d5, d3 * 2 + d6)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+#y = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+// CHECK:       #[[PLACE:.*]] = affine_map<(d0, d1) -> (d0 * 2 + d1)>
+// CHECK-LABEL: func.func private @linalg_generic_0(
+// CHECK:         %[[PANEL:.*]] = memref.alloc() {{.*}} : memref<72x64xf32>
+// CHECK:         %[[OUT:.*]] = memref.collapse_shape %arg2 {{.*}} : memref<1x16x7x7xf32> into memref<1x16x49xf32>
+// CHECK:         affine.apply #[[PLACE]]
+// CHECK:         memref.load %arg0
+// CHECK:         memref.store {{.*}}, %[[PANEL]]
+// CHECK:         vector.load %[[OUT]]
+// CHECK:         memref.load %arg1
+// CHECK:         vector.fma
+func.func @main(%x: memref<1x8x15x15xf32>, %w: memref<16x8x3x3xf32>, %y: memref<1x16x7x7xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : memref<1x8x15x15xf32>, memref<16x8x3x3xf32>) outs(%y : memref<1x16x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}

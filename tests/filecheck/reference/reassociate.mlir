@@ -1,0 +1,17 @@
+// RUN: unmess-opt --pipeline reference-reassociate %s | filecheck %s
+
+// The addition that accumulates may be reassociated, and no other one.
+
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#out = affine_map<(d0, d1) -> (d0)>
+// CHECK:       %[[OWN:.*]] = arith.addf %in, %in : f32
+// CHECK-NEXT:  arith.addf %[[OWN]], %out fastmath<reassoc> : f32
+func.func @main(%x: memref<4x8xf32>, %y: memref<4xf32>) {
+  linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x8xf32>) outs(%y : memref<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %in : f32
+    %1 = arith.addf %0, %out : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
