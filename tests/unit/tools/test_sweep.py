@@ -107,3 +107,18 @@ def test_the_table(sweep):
         "| `hf:a` | encoder | 2e-07 |",
         "| `hf:b` | decoder | torch: a\\|b |",
     ]
+
+
+def test_the_table_of_an_unfinished_sweep(sweep):
+    recipes = [Recipe("hf:a", "hf", "encoder"), Recipe("hf:b", "hf", "encoder")]
+    text = sweep.page("hf", recipes, results(row("reference")), ("reference",))
+    assert "1 checks have not been run." in text
+    assert "| `hf:a` | encoder | 2e-07 |" in text
+    assert "| `hf:b` | encoder | not run |" in text
+
+
+def test_limits_of_a_model_that_was_not_run_stay(sweep):
+    known = Limit("linalg", "no lowering")
+    recipe = Recipe("hf:b", "hf", "encoder", (known,))
+    assert sweep.limits_of(recipe, results(row("reference")), ("reference",)) == [known]
+    assert list(sweep.unexpected([recipe], results(row("reference")), ("reference",))) == []
