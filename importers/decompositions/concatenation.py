@@ -13,6 +13,9 @@ def concatenate(tensors: list[torch.Tensor], dim: int = 0) -> Any:
     Any others are left.
     """
     first = tensors[0]
+    if not -first.dim() <= dim < first.dim():
+        # A tensor of one dimension without elements goes with any others.
+        return NotImplemented
     for tensor in tensors:
         same = tensor.dim() == first.dim() and tensor.dtype == first.dtype
         size = tensor.shape[dim] if same else None

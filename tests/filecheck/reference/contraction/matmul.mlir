@@ -1,5 +1,6 @@
 // RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-avx512 %s | filecheck %s --check-prefixes CHECK,AVX512
 // RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-avx2 %s | filecheck %s --check-prefixes CHECK,AVX2
+// RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-sse %s | filecheck %s --check-prefix SSE
 
 // The loop over the depth carries the sums of a tile in registers; after it they are added to the
 // result. Both sizes are whole tiles: nothing is masked.
@@ -22,6 +23,12 @@
 // CHECK:         vector.store {{.*}}, %arg2
 // CHECK:         memref.dealloc %[[PANEL]]
 // CHECK-NOT:   mask
+
+// Without fused multiply-adds in the processor there are none in the code.
+// SSE-NOT:     fma
+// SSE:         arith.mulf {{.*}} : vector<8xf32>
+// SSE-NEXT:    arith.addf {{.*}} : vector<8xf32>
+// SSE-NOT:     fma
 func.func @main(%a: memref<32x100xf32>, %b: memref<100x64xf32>, %c: memref<32x64xf32>) {
   linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<32x100xf32>, memref<100x64xf32>) outs(%c : memref<32x64xf32>) {
   ^bb0(%x: f32, %y: f32, %z: f32):
