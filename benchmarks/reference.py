@@ -29,7 +29,12 @@ class MatMul(nn.Module):
 def image_model(name: str):
     import torchvision
 
-    return torchvision.models.get_model(name), (torch.randn(1, 3, 224, 224),), {}
+    model = torchvision.models.get_model(name)
+    for parameter in model.parameters():
+        if not parameter.any():
+            # A head of zeros would hide every error.
+            nn.init.normal_(parameter, std=0.02)
+    return model, (torch.randn(1, 3, 224, 224),), {}
 
 
 def encoder(config, tokens: int):

@@ -112,7 +112,10 @@ def _fold_copies(reader: ir.Operation) -> None:
         source = reader.operands[index].owner
         while (copied := _copied(source)) is not None:
             original, before = copied
-            maps[index] = _composed(maps[index], before)
+            composed = _composed(maps[index], before)
+            if not _covered([*maps[:index], composed, *maps[index + 1 :]]):
+                break
+            maps[index] = composed
             reader.operands[index] = original
             reader.attributes["indexing_maps"] = ir.ArrayAttr.get(
                 [ir.AffineMapAttr.get(indexing) for indexing in maps]
@@ -139,6 +142,17 @@ def _copied(source: ir.OpView | ir.Block) -> tuple[ir.Value, ir.AffineMap] | Non
     ):
         return None
     return generic.operands[0], maps[0]
+
+
+def _covered(maps: list[ir.AffineMap]) -> bool:
+    """Whether each loop's range is the size of some operand's axis."""
+    ranges = {
+        expression.position
+        for indexing in maps
+        for expression in indexing.results
+        if isinstance(expression, ir.AffineDimExpr)
+    }
+    return len(ranges) == maps[0].n_dims
 
 
 def _composed(outer: ir.AffineMap, inner: ir.AffineMap) -> ir.AffineMap:
