@@ -56,3 +56,19 @@ def test_an_operator_that_fails_inside_a_branch_is_named_with_its_line():
     with pytest.raises(unmess.Error, match=r"scan.* has no form in the torch dialect") as e:
         unmess.lower(unmess.capture(function, (torch.ones(2, 2),)), to="raw")
     assert e.value.where == f"{__file__}:{function.__code__.co_firstlineno + 1}"
+
+
+def branch(x):
+    if x.sum() > 0:
+        return x * 2
+    return x * 3
+
+
+def test_a_branch_that_the_example_decided_is_checked_at_run():
+    program = unmess.capture(branch, (torch.ones(3),))
+    assert any("guards that hold on the example only" in note.text for note in program.notes)
+    run = unmess.load(program, on="reference")
+    torch.testing.assert_close(run(torch.full((3,), 2.0)), torch.full((3,), 4.0))
+    with pytest.raises(unmess.Error, match="a check in the program failed") as caught:
+        run(-torch.ones(3))
+    assert caught.value.where == f"{__file__}:{branch.__code__.co_firstlineno + 1}"
