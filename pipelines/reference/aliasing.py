@@ -22,8 +22,8 @@ _VIEWS = (
 def are_distinct(values: Iterable[ir.Value]) -> bool:
     """Whether these values, all different, are views of different blocks of memory.
 
-    Blocks are different when each was allocated in the program, or is an argument of it: arguments
-    may overlap, but only state is written, which nobody else has.
+    Blocks are different when each was allocated in the program, is a global of its own, or is an
+    argument: arguments may overlap, but only state is written, which nobody else has.
     """
     blocks = [_block(value) for value in values if isinstance(value.type, ir.MemRefType)]
     return all(block is not None for block in blocks) and all(
@@ -31,14 +31,16 @@ def are_distinct(values: Iterable[ir.Value]) -> bool:
     )
 
 
-def _block(value: ir.Value) -> ir.Value | None:
-    """The allocation or argument that a value is a view of, if it is known."""
+def _block(value: ir.Value) -> ir.Value | str | None:
+    """The allocation, argument or global that a value is a view of, if it is known."""
     while not isinstance(value.owner, ir.Block):
         operation = value.owner.operation
         if operation.name in _VIEWS:
             value = operation.operands[0]
-        elif operation.name in ("memref.alloc", "memref.get_global"):
+        elif operation.name == "memref.alloc":
             return value
+        elif operation.name == "memref.get_global":
+            return str(operation.attributes["name"])
         else:
             return None
     block = value.owner

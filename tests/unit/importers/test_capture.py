@@ -138,6 +138,19 @@ def test_an_operator_without_a_form_is_named():
     assert "aten.as_strided.default has no form in the torch dialect" in caught.value.cause
 
 
+def test_advice_is_that_of_the_first_strategy_where_a_fallback_stops_later():
+    def branch(x):
+        if x.sum() > 0:
+            return torch.ops.aten.as_strided(x.t(), (2,), (2,))
+        return x * 3
+
+    with pytest.raises(unmess.Error) as caught:
+        unmess.lower(unmess.capture(branch, (torch.ones(2, 2),)))
+    assert caught.value.stage == "import"
+    assert caught.value.where == f"{__file__}:{branch.__code__.co_firstlineno + 2}"
+    assert "torch.where or torch.cond" in caught.value.hint
+
+
 def test_unknown_stage_weights_and_runner():
     program = unmess.capture(torch.nn.ReLU(), (torch.ones(1),))
     for action, message in (
