@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.contraction import find_contraction, indexing_maps
+from pipelines.reference.elementary_functions import expand_elementary_functions
 
 # Operations that read their inputs many times over. What they read is computed before, once.
 _APART = (
@@ -21,14 +22,25 @@ _APART = (
     "linalg.quantized",
     "linalg.vecmat",
 )
+_HINT = "report this with the model"
+
+GENERALIZE = Pipeline(
+    name="reference-generalize",
+    stage="compile",
+    hint=_HINT,
+    steps=(
+        Step("func.func(linalg-generalize-named-ops)", "one form for fusion, schedules and loops"),
+    ),
+)
+
 FUSE = Pipeline(
     name="reference-fuse",
     stage="compile",
-    hint="report this with the model",
+    hint=_HINT,
     steps=(
-        Step("func.func(linalg-generalize-named-ops)", "one form for fusion, schedules and loops"),
         Step("func.func(linalg-fuse-elementwise-ops)", "fewer passes over memory"),
-        Step("inline", "what was set apart comes back"),
+        Step("inline", "what was set apart comes back, and elementary functions go in place"),
+        Step("symbol-dce", "elementary functions that nothing uses go"),
         Step("canonicalize", "folds what fusion left"),
         Step("cse", "equal index computations once"),
     ),
@@ -41,6 +53,8 @@ def fuse(module: ir.Module, name: str) -> None:
     Every linalg operation is a `linalg.generic` after it.
     """
     set_apart(module)
+    GENERALIZE.apply(module, name)
+    expand_elementary_functions(module)
     FUSE.apply(module, name)
     fold_transpositions(module)
 

@@ -1,0 +1,95 @@
+"""exp, erf, tanh and powers in simpler terms, so that loops over them become vector code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, func, math
+
+_FILE = Path(__file__).with_suffix(".mlir")
+_PREFIX = "unmess_elementary_"
+
+
+def expand_elementary_functions(module: ir.Module) -> None:
+    """Replaces exp, erf and tanh on f32 and narrower floats by calls, and some powers by products.
+
+    The functions that are called are added to the module, private: inline them. f64 keeps the C
+    library's functions. `elementary_functions.mlir` has the definitions and their errors.
+    """
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name in _EXPANSIONS:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context, ir.Location.unknown():
+        module.operation.walk(visit)
+        if any(operation.name != "math.powf" for operation in found):
+            _add_definitions(module)
+        for operation in found:
+            with ir.InsertionPoint(operation), operation.location:
+                result = _EXPANSIONS[operation.name](operation)
+            if result is not None:
+                operation.result.replace_all_uses_with(result)
+                operation.erase()
+
+
+def _call(operation: ir.Operation) -> ir.Value | None:
+    value = operation.operands[0]
+    single = ir.F32Type.get()
+    if not isinstance(value.type, ir.F32Type | ir.F16Type | ir.BF16Type):
+        return None
+    narrow = value.type
+    if narrow != single:
+        value = arith.ExtFOp(single, value).result
+    name = _PREFIX + operation.name.removeprefix("math.")
+    value = func.CallOp([single], name, [value]).result
+    return value if narrow == single else arith.TruncFOp(narrow, value).result
+
+
+def _power(operation: ir.Operation) -> ir.Value | None:
+    """The exponents that eager's kernel treats apart, in the way it does."""
+    base, exponent = operation.operands
+    if isinstance(exponent.owner, ir.Block) or exponent.owner.operation.name != "arith.constant":
+        return None
+    number = exponent.owner.operation.attributes["value"]
+    if not isinstance(number, ir.FloatAttr):
+        return None
+    expansion = _POWERS.get(number.value)
+    return None if expansion is None else expansion(base)
+
+
+def _reciprocal(value: ir.Value) -> ir.Value:
+    one = arith.ConstantOp(value.type, ir.FloatAttr.get(value.type, 1.0)).result
+    return arith.DivFOp(one, value).result
+
+
+def _square(value: ir.Value) -> ir.Value:
+    return arith.MulFOp(value, value).result
+
+
+_POWERS: dict[float, Callable[[ir.Value], ir.Value]] = {
+    0.5: lambda base: math.SqrtOp(base).result,
+    2.0: _square,
+    3.0: lambda base: arith.MulFOp(_square(base), base).result,
+    -0.5: lambda base: _reciprocal(math.SqrtOp(base).result),
+    -1.0: _reciprocal,
+    -2.0: lambda base: _reciprocal(_square(base)),
+}
+_EXPANSIONS: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
+    "math.exp": _call,
+    "math.erf": _call,
+    "math.tanh": _call,
+    "math.powf": _power,
+}
+
+
+def _add_definitions(module: ir.Module) -> None:
+    text = _FILE.read_text()
+    for name in ("exp", "erf", "tanh"):
+        text = text.replace(f"@{name}(", f"@{_PREFIX}{name}(")
+    for function in ir.Module.parse(text).body.operations:
+        function.operation.clone(ip=ir.InsertionPoint(module.body))
