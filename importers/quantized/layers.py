@@ -13,7 +13,7 @@ from torch.ao.nn import quantized
 from torch.ao.nn.intrinsic import quantized as fused
 from torch.nn import functional
 
-from importers.quantized.values import LOWEST, Integers, no_form, rounded
+from importers.quantized.values import LOWEST, Integers, no_form, rounded, rounded_at
 
 
 @contextlib.contextmanager
@@ -126,27 +126,29 @@ def _dropout(_layer: Any, x: Integers) -> Integers:
 
 def _hardswish(layer: Any) -> Callable[[Integers], Integers]:
     scale, zero_point = float(layer.scale), int(layer.zero_point)
-    return lambda x: Integers.of(functional.hardswish(x.numbers()), scale, zero_point)
+    return lambda x: rounded_at(functional.hardswish(x.fused_numbers()), scale, zero_point)
 
 
-def _at_scale_of(layer: Any, numbers: torch.Tensor) -> Integers:
-    return Integers.of(numbers, float(layer.scale), int(layer.zero_point))
+def _at_scale_of(layer: Any) -> tuple[float, int]:
+    return float(layer.scale), int(layer.zero_point)
 
 
 def _add(layer: Any, x: Integers, y: Integers) -> Integers:
-    return _at_scale_of(layer, x.numbers() + y.numbers())
+    return rounded_at(x.fused_numbers() + y.fused_numbers(), *_at_scale_of(layer))
 
 
 def _add_relu(layer: Any, x: Integers, y: Integers) -> Integers:
-    return _at_scale_of(layer, torch.relu(x.numbers() + y.numbers()))
+    return rounded_at(torch.relu(x.fused_numbers() + y.fused_numbers()), *_at_scale_of(layer))
 
 
 def _mul(layer: Any, x: Integers, y: Integers) -> Integers:
-    return _at_scale_of(layer, x.numbers() * y.numbers())
+    scale, zero_point = _at_scale_of(layer)
+    unit = torch.tensor(x.scale) * torch.tensor(y.scale) * (1.0 / torch.tensor(scale))
+    return rounded((x.centred * y.centred).to(torch.float32) * unit.item(), scale, zero_point)
 
 
 def _cat(layer: Any, parts: Sequence[Integers], dim: int = 0) -> Integers:
-    return _at_scale_of(layer, torch.cat([part.numbers() for part in parts], dim))
+    return Integers.of(torch.cat([part.numbers() for part in parts], dim), *_at_scale_of(layer))
 
 
 _OPERATIONS = {"add": _add, "add_relu": _add_relu, "mul": _mul, "cat": _cat}

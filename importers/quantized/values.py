@@ -45,6 +45,15 @@ class Integers:
         """f32."""
         return self.centred.to(torch.float32) * self.scale
 
+    def fused_numbers(self) -> torch.Tensor:
+        """f32, by one fused multiplication and addition, as the vector kernels of sums read them.
+
+        In f64 the product and the sum are exact but for what f32 drops.
+        """
+        scale = torch.tensor(self.scale)
+        offset = (scale * -self.zero_point).item()
+        return (self.values.to(torch.float64) * scale.item() + offset).to(torch.float32)
+
     def like(self, values: torch.Tensor) -> Integers:
         """Other values of the same scale."""
         return Integers(values, self.scale, self.zero_point)
@@ -108,6 +117,14 @@ def rounded(
     return Integers(values.clamp(lowest, HIGHEST), scale, zero_point)
 
 
+def rounded_at(numbers: torch.Tensor, scale: float, zero_point: int) -> Integers:
+    """Integers from f32 numbers, rounded before the zero point is added.
+
+    So do the vector kernels of elementwise operations; at halves, an odd zero point decides.
+    """
+    return rounded(numbers * (1.0 / torch.tensor(scale)).item(), scale, zero_point)
+
+
 def no_form(what: str) -> Error:
     """What is said about a quantised layer or function that has no form here."""
     return Error(
@@ -154,7 +171,7 @@ def _max_pool2d(x: Integers, *args: Any, **kwargs: Any) -> Integers:
 
 def _hardsigmoid(x: Integers, inplace: bool = False) -> Integers:
     # Its results are from 0 to 1, whatever the scale of the operand.
-    return Integers.of(functional.hardsigmoid(x.numbers()), 1 / 256, 0)
+    return rounded_at(functional.hardsigmoid(x.fused_numbers()), 1 / 256, 0)
 
 
 def _relu(x: Integers, inplace: bool = False) -> Integers:

@@ -65,6 +65,30 @@ def test_eager_mode(engine):
     check(program)
 
 
+class Elementwise(nn.Module):
+    """Operations on every pair of 8-bit numbers; the scales make many results halves."""
+
+    def __init__(self):
+        super().__init__()
+        self.quantize = nn.quantized.Quantize(0.1, 7, torch.quint8)
+        self.dequantize = nn.quantized.DeQuantize()
+        self.add, self.add_relu, self.mul = (nn.quantized.QFunctional() for _ in range(3))
+        for layer, scale in ((self.add, 0.2), (self.add_relu, 0.2), (self.mul, 0.02)):
+            layer.scale, layer.zero_point = scale, 101
+        self.hardswish = nn.quantized.Hardswish(0.1, 33)
+
+    def forward(self, x, y):
+        x, y = self.quantize(x), self.quantize(y)
+        results = self.add.add(x, y), self.add_relu.add_relu(x, y), self.mul.mul(x, y)
+        return [self.dequantize(result) for result in (*results, self.hardswish(x))]
+
+
+def test_every_pair_of_numbers():
+    numbers = (torch.arange(256) - 7) * 0.1
+    x, y = (grid.contiguous() for grid in torch.meshgrid(numbers, numbers, indexing="ij"))
+    check(unmess.capture(Elementwise().eval(), (x, y)))
+
+
 def test_a_layer_without_integer_form_is_refused():
     model = nn.Sequential(
         nn.quantized.Quantize(0.1, 128, torch.quint8), nn.quantized.ELU(0.1, 128), nn.Flatten()
