@@ -16,6 +16,7 @@ from pipelines.reference.kernels import vectorize
 from pipelines.reference.outlining import outline
 from pipelines.reference.pointers import pass_pointers
 from pipelines.reference.reassociation import reassociate
+from pipelines.reference.rows import join_rows
 from pipelines.reference.schedules.machine import MACHINES
 
 _PIPELINES: tuple[Pipeline, ...] = (
@@ -39,6 +40,7 @@ PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     "reference-unaliased": lowering.mark_unaliased,
     "reference-protect": lowering.protect_arguments,
     "reference-fuse": lambda module: fuse(module, "module"),
+    "reference-join-rows": join_rows,
     "reference-outline": outline,
     "reference-reassociate": reassociate,
     **{

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from torch_mlir import ir
 
-_VIEWS = (
+# Operations whose result is another view of what their first operand is a view of.
+VIEWS = (
     "memref.cast",
     "memref.collapse_shape",
     "memref.expand_shape",
@@ -19,23 +20,24 @@ _VIEWS = (
 )
 
 
-def are_distinct(values: Iterable[ir.Value]) -> bool:
-    """Whether these values, all different, are views of different blocks of memory.
+def are_distinct(values: Iterable[ir.Value], written: Iterable[ir.Value]) -> bool:
+    """Whether no two of these values, all different, share memory that is written through a view.
 
     Blocks are different when each was allocated in the program, is a global of its own, or is an
     argument: arguments may overlap, but only state is written, which nobody else has.
     """
-    blocks = [_block(value) for value in values if isinstance(value.type, ir.MemRefType)]
-    return all(block is not None for block in blocks) and all(
-        left != right for index, left in enumerate(blocks) for right in blocks[:index]
-    )
+    blocks = [memory_block(value) for value in values if isinstance(value.type, ir.MemRefType)]
+    changed = [memory_block(value) for value in written]
+    if any(block is None for block in blocks + changed):
+        return False
+    return all(blocks.count(block) <= 1 for block in changed)
 
 
-def _block(value: ir.Value) -> ir.Value | str | None:
+def memory_block(value: ir.Value) -> ir.Value | str | None:
     """The allocation, argument or global that a value is a view of, if it is known."""
     while not isinstance(value.owner, ir.Block):
         operation = value.owner.operation
-        if operation.name in _VIEWS:
+        if operation.name in VIEWS:
             value = operation.operands[0]
         elif operation.name == "memref.alloc":
             return value

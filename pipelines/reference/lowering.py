@@ -13,6 +13,7 @@ from pipelines.reference.llvm_attributes import annotate
 from pipelines.reference.outlining import outline
 from pipelines.reference.pointers import pass_pointers
 from pipelines.reference.reassociation import reassociate
+from pipelines.reference.rows import join_rows
 from pipelines.reference.schedules.machine import host_machine
 
 _HINT = "the linalg form is fine, the reference runner cannot take it further: try --on iree-cpu"
@@ -102,6 +103,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> int:
     read_where_used(module)
     protect_arguments(module)
     BUFFERIZE.apply(module, name)
+    join_rows(module)
     outline(module)
     reassociate(module)
     if level:

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from pipelines.reference.aliasing import are_distinct
+from pipelines.reference.aliasing import VIEWS, are_distinct
+from pipelines.reference.rows import ROWS
 
+# Operations that write through none of their operands, views included.
+_READS = ("memref.load", "memref.dim", "memref.extract_", *VIEWS)
 # On every function that is made here.
 OUTLINED = "unmess.outlined"
 # On those whose memory arguments do not overlap, where one of them is written.
@@ -30,7 +33,9 @@ def outline(module: ir.Module) -> None:
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         is_linalg = operation.name.startswith("linalg.")
-        if not operation.results and (is_linalg or _loops_over_scalars(operation)):
+        if ROWS in operation.attributes or (
+            not operation.results and (is_linalg or _loops_over_scalars(operation))
+        ):
             operations.append(operation)
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
@@ -68,7 +73,7 @@ class _Functions:
             copy = _with_constants(operation, replacements)
             _replace(copy, replacements)
             func.ReturnOp([])
-        if are_distinct(operands):
+        if are_distinct(operands, _written(operation)):
             function.attributes[NO_ALIAS] = ir.UnitAttr.get()
         text = function.operation.get_asm(enable_debug_info=False, use_local_scope=True)
         if text in self.names:
@@ -99,6 +104,25 @@ def _loops_over_scalars(operation: ir.Operation) -> bool:
 
     operation.walk(visit)
     return not found
+
+
+def _written(operation: ir.Operation) -> list[ir.Value]:
+    """The buffers that the operation, or one inside it, may write."""
+    written: list[ir.Value] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.name.startswith("linalg.") and "operandSegmentSizes" in inner.attributes:
+            written.extend(list(inner.operands)[inner.attributes["operandSegmentSizes"][0] :])
+        elif not inner.name.startswith(_READS):
+            written.extend(value for value in inner.operands if _is_buffer(value))
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return written
+
+
+def _is_buffer(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.MemRefType)
 
 
 def _operands_from_outside(operation: ir.Operation) -> list[ir.Value]:
