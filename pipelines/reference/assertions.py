@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -34,8 +35,9 @@ class Assertions:
     which the program runs to its end on values that nobody looks at.
     """
 
-    def __init__(self) -> None:
-        self._checks: list[Check] = []
+    def __init__(self, checks: Iterable[Check] = ()) -> None:
+        """Args: checks: those of a program that was compiled before."""
+        self._checks = list(checks)
         self._failed = threading.local()
         # Compiled code calls this object: it must live as long as the code.
         self._callback = _CALLBACK(self._record)
@@ -65,6 +67,16 @@ class Assertions:
             for function in module.body.operations:
                 if function.operation.name == "llvm.func" and function.sym_name.value == "puts":
                     function.attributes["sym_name"] = ir.StringAttr.get(_SYMBOL)
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks by their numbers."""
+        return tuple(self._checks)
+
+    @property
+    def symbols(self) -> dict[str, int]:
+        """What compiled code calls, by name."""
+        return {_SYMBOL: ctypes.cast(self._callback, ctypes.c_void_p).value}
 
     def register(self, engine) -> None:
         """Makes the callback known to the JIT."""

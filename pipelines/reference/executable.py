@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch_mlir import ir
-from torch_mlir.execution_engine import ExecutionEngine
 
 from pipelines.executable import Executable
-from pipelines.ir_modules import copy_module, entry_function
-from pipelines.reference.assertions import Assertions
-from pipelines.reference.lowering import lower_to_llvm
+from pipelines.reference.compilation import machine_code
 from pipelines.reference.memory import ResultLayout, descriptor, scalar
-from unmess.core.error import Error, first_line
+from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.progress import enter_stage
+
+_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class ReferenceExecutable(Executable):
@@ -35,23 +33,8 @@ class ReferenceExecutable(Executable):
         super().__init__(module)
         enter_stage("compile")
         start = time.perf_counter()
-        lowered = copy_module(module.ir)
-        self._assertions = Assertions()
-        with lowered.context:
-            for entry in module.entries:
-                function = entry_function(lowered, entry)
-                function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
-        level = lower_to_llvm(lowered, module.name, self._assertions)
-        try:
-            self._engine = ExecutionEngine(lowered, opt_level=level)
-            self._assertions.register(self._engine)
-            self._functions = {entry: self._engine.lookup(entry) for entry in module.entries}
-        except RuntimeError as problem:
-            raise Error(
-                "compile",
-                f"LLVM does not compile the module: {first_line(problem)}",
-                hint="try --on iree-cpu, and report this with the model",
-            ) from problem
+        self._code, self._assertions = machine_code(module)
+        self._functions = {entry: _FUNCTION(self._code.address(entry)) for entry in module.entries}
         self.seconds["compile"] = time.perf_counter() - start
         enter_stage("load")
         start = time.perf_counter()

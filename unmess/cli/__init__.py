@@ -9,6 +9,7 @@ import importlib.metadata
 
 import click
 
+from unmess.cli.cache import cache
 from unmess.cli.check import check
 from unmess.cli.doctor import doctor
 from unmess.cli.import_ import import_
@@ -90,5 +91,5 @@ def cli() -> None:
     """
 
 
-for _command in (import_, run, check, models, doctor, ops, schema, repairs):
+for _command in (import_, run, check, models, doctor, ops, schema, repairs, cache):
     cli.add_command(_command)

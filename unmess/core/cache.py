@@ -1,4 +1,4 @@
-"""The cache folder: reproducers and, later, compiled artifacts."""
+"""The cache folder, and the reproducers in it."""
 
 from __future__ import annotations
 

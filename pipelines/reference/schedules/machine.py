@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -59,8 +60,22 @@ MACHINES = {"avx512": AVX512, "avx2": AVX2, "sse": SSE}
 @cache
 def host_machine() -> Machine:
     """This computer's."""
-    info = Path("/proc/cpuinfo")
-    flags = info.read_text().split() if info.exists() else []
+    flags = _first_processor().get("flags", "").split()
     if "avx512f" in flags and "avx512vl" in flags:
         return AVX512
     return AVX2 if "avx2" in flags and "fma" in flags else SSE
+
+
+def processor() -> str:
+    """What decides which code is made on this computer: LLVM goes by the model and the features."""
+    found = _first_processor()
+    names = ("vendor_id", "cpu family", "model", "stepping", "flags")
+    return repr((platform.machine(), host_machine(), [found.get(name) for name in names]))
+
+
+@cache
+def _first_processor() -> dict[str, str]:
+    info = Path("/proc/cpuinfo")
+    text = info.read_text().split("\n\n")[0] if info.exists() else ""
+    fields = (line.partition(":") for line in text.splitlines())
+    return {name.strip(): value.strip() for name, _, value in fields}

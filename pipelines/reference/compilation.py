@@ -1,0 +1,106 @@
+"""From linalg-on-tensors to code in this process, by way of the cache where it can be."""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+from torch_mlir import ir
+from torch_mlir.execution_engine import ExecutionEngine
+
+from pipelines.ir_modules import copy_module, entry_function
+from pipelines.reference.assertions import Assertions
+from pipelines.reference.lowering import lower_to_llvm
+from pipelines.reference.object_cache import Compiled, compiled_key, find, keep
+from pipelines.reference.object_code import ObjectCode, Unloadable
+from unmess.core.error import Error, first_line
+from unmess.core.module import Module
+
+
+class Code(Protocol):
+    """Machine code in memory, which is given back when the object is dropped."""
+
+    def address(self, entry: str) -> int:
+        """Of an entry function, which takes the addresses of its operands in an array."""
+
+
+def machine_code(module: Module) -> tuple[Code, Assertions]:
+    """The code of a module at stage `linalg`, whose IR is left as it is, and its run-time checks.
+
+    Raises:
+        Error: stage `compile`.
+    """
+    key = compiled_key(module)
+    if key and (compiled := find(key)):
+        assertions = Assertions(compiled.checks)
+        try:
+            return _Loaded(compiled, assertions), assertions
+        except Unloadable:
+            # It was when it was kept: a library that it uses is not in this process.
+            pass
+    assertions = Assertions()
+    engine = _compile(module, assertions)
+    try:
+        compiled = Compiled(_object_file(engine), assertions.checks)
+        code = _Loaded(compiled, assertions)
+    except Unloadable:
+        return _Jitted(engine), assertions
+    if key:
+        keep(key, compiled)
+    return code, assertions
+
+
+def _compile(module: Module, assertions: Assertions) -> ExecutionEngine:
+    lowered = copy_module(module.ir)
+    with lowered.context:
+        for entry in module.entries:
+            function = entry_function(lowered, entry)
+            function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+    level = lower_to_llvm(lowered, module.name, assertions)
+    try:
+        engine = ExecutionEngine(lowered, opt_level=level)
+        assertions.register(engine)
+        # LLVM makes the code when it is first asked for.
+        for entry in module.entries:
+            engine.raw_lookup(_interface(entry))
+    except RuntimeError as problem:
+        raise Error(
+            "compile",
+            f"LLVM does not compile the module: {first_line(problem)}",
+            hint="try --on iree-cpu, and report this with the model",
+        ) from problem
+    return engine
+
+
+def _interface(entry: str) -> str:
+    return f"_mlir_ciface_{entry}"
+
+
+def _object_file(engine: ExecutionEngine) -> bytes:
+    """What the JIT has compiled, as a file."""
+    if not hasattr(os, "memfd_create"):
+        raise Unloadable("no files in memory")
+    # LLVM ends the process where a file cannot be written; in memory it always can.
+    with open(os.memfd_create("object"), "rb") as file:
+        engine.dump_to_object_file(f"/proc/self/fd/{file.fileno()}")
+        return file.read()
+
+
+class _Loaded:
+    """Code from an object file. The JIT, its copy of the code, and LLVM's IR are not kept."""
+
+    def __init__(self, compiled: Compiled, assertions: Assertions):
+        self._code = ObjectCode(compiled.object_code, assertions.symbols)
+
+    def address(self, entry: str) -> int:
+        return self._code.address(f"_mlir_{_interface(entry)}")
+
+
+class _Jitted:
+    """Code where the JIT has put it, on processors whose object files are not loaded here."""
+
+    def __init__(self, engine: ExecutionEngine):
+        self._engine = engine
+
+    def address(self, entry: str) -> int:
+        return self._engine.raw_lookup(_interface(entry))

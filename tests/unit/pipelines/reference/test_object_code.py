@@ -1,0 +1,84 @@
+"""Object files in this process's memory."""
+
+import ctypes
+import gc
+from pathlib import Path
+
+import pytest
+import torch
+
+import unmess
+from pipelines.reference import compilation
+from pipelines.reference.object_code import ObjectCode, Unloadable
+
+_SYMBOL = "_mlir_ciface_unmess_check_failed"
+
+
+@pytest.fixture(scope="module")
+def object_file():
+    """Of a program with constants, a table and a call of the callback."""
+    files = []
+
+    def spied(compiled, assertions):
+        files.append(compiled.object_code)
+        return loaded(compiled, assertions)
+
+    loaded = compilation._Loaded
+    program = unmess.capture(
+        lambda i, table: torch.nn.functional.embedding(i, table).exp(),
+        (torch.tensor([1]), torch.randn(3, 4)),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compilation, "_Loaded", spied)
+        patch.setenv("UNMESS_CACHE_MB", "0")
+        unmess.load(program)
+    return files[0]
+
+
+def test_code_is_executable_and_not_writable(object_file):
+    code = ObjectCode(object_file, {_SYMBOL: 1})
+    start = code.address("main")
+    ranges = [line.split()[:2] for line in Path("/proc/self/maps").read_text().splitlines()]
+    permissions = {
+        permission
+        for span, permission in ranges
+        if int(span.split("-")[0], 16) <= start < int(span.split("-")[1], 16)
+    }
+    assert permissions == {"r-xp"}
+
+
+def test_memory_is_given_back(object_file):
+    def mapped() -> int:
+        gc.collect()
+        return Path("/proc/self/maps").read_text().count(" r-xp ")
+
+    before = mapped()
+    kept = [ObjectCode(object_file, {_SYMBOL: 1}) for _ in range(50)]
+    during = mapped()
+    del kept
+    assert during >= before + 1
+    assert mapped() <= before
+
+
+def test_a_name_that_is_nowhere_is_told(object_file):
+    with pytest.raises(Unloadable, match=f"it uses {_SYMBOL}"):
+        ObjectCode(object_file, {})
+
+
+def test_names_are_found_in_the_process(object_file):
+    code = ObjectCode(object_file, {_SYMBOL: 1})
+    malloc = ctypes.cast(ctypes.CDLL(None).malloc, ctypes.c_void_p).value
+    assert code.address("malloc") == malloc
+
+
+@pytest.mark.parametrize("length", [0, 3, 64, 1000])
+def test_cut_files_are_refused(object_file, length):
+    with pytest.raises(Unloadable):
+        ObjectCode(object_file[:length], {_SYMBOL: 1})
+
+
+def test_other_machines_are_refused(object_file):
+    aarch64 = bytearray(object_file)
+    aarch64[18] = 183
+    with pytest.raises(Unloadable, match="not a relocatable file for x86-64"):
+        ObjectCode(bytes(aarch64), {_SYMBOL: 1})
