@@ -1,118 +1,124 @@
-"""Failed run-time checks come back to the caller instead of ending the process."""
+"""Failed run-time checks and allocations come back to the caller instead of ending the process."""
 
 from __future__ import annotations
 
-import ctypes
-import threading
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import llvm
+from torch_mlir.dialects import arith, func, llvm, scf
 
+from pipelines.reference.runtime import ALLOCATE, FAIL
+from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
-_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
-# ExecutionEngine registers a runtime function under this prefix, and code calls it by that name.
-_NAME = "unmess_check_failed"
-_SYMBOL = f"_mlir_ciface_{_NAME}"
+# What MLIR calls for `memref.alloc`: takes an alignment and a size.
+_MLIR_ALLOCATE = "_mlir_memref_to_llvm_aligned_alloc"
 
 
 @dataclass(frozen=True)
 class Check:
-    """A run-time check: its message and the user's source line."""
+    """What can fail when a program runs.
 
-    message: str
+    `message` is that of the check, or None for an allocation; `where` is the user's source line.
+    """
+
+    message: str | None
     where: str | None
+
+    def error(self, amount: int) -> Error:
+        """What the user gets to see, for an allocation of so many bytes."""
+        if self.message is None:
+            cause = f"out of memory: cannot allocate {amount:,} bytes"
+            hint = "eager may need as much: run it on smaller inputs"
+        else:
+            cause = f"a check in the program failed: {self.message}"
+            hint = "an index or a size is out of range: compare with the model in eager"
+        return Error("run", cause, where=self.where, hint=hint)
 
 
 class Assertions:
-    """The run-time checks of one module, and which of them failed in the calling thread.
+    """The checks and allocations of one module, which know themselves by number when they fail.
 
-    MLIR lowers `cf.assert` to a block that prints the message and aborts the process. Here that
-    block calls back instead and returns, with zeroed results, from the function that it is in: from
-    the entry function, whose temporaries are then not freed, or from an outlined operation, after
-    which the program runs to its end on values that nobody looks at.
+    MLIR lowers `cf.assert` to code that ends the process, and an allocation to one whose failure
+    nobody notices. Here both end the call of the program only: see `runtime.mlir`.
+
+    Attributes:
+        checks: by number.
     """
 
-    def __init__(self, checks: Iterable[Check] = ()) -> None:
-        """Args: checks: those of a program that was compiled before."""
-        self._checks = list(checks)
-        self._failed = threading.local()
-        # Compiled code calls this object: it must live as long as the code.
-        self._callback = _CALLBACK(self._record)
+    def __init__(self) -> None:
+        self.checks: list[Check] = []
+        self._numbers: dict[Check, int] = {}
 
-    def number(self, module: ir.Module) -> None:
-        """Replaces the messages of `cf.assert` by numbers. Call before they are lowered."""
-
-        def visit(operation: ir.Operation) -> ir.WalkResult:
-            if operation.name == "cf.assert":
-                message = ir.StringAttr(operation.attributes["msg"]).value
-                check = Check(message, location_line(operation.location))
-                operation.attributes["msg"] = ir.StringAttr.get(str(len(self._checks)))
-                self._checks.append(check)
-            return ir.WalkResult.ADVANCE
-
-        with module.context:
-            module.operation.walk(visit)
-
-    def rewrite_aborts(self, module: ir.Module) -> None:
-        """Makes the failure blocks call back and return. Call on the LLVM dialect."""
-        if not self._checks:
+    def replace_checks(self, module: ir.Module) -> None:
+        """Makes the branch of each `cf.assert` that fails call the runtime."""
+        asserts = _find(module, "cf.assert")
+        if not asserts:
             return
         with module.context, ir.Location.unknown():
+            integer = ir.IntegerType.get_signless(64)
+            bit = ir.IntegerType.get_signless(1)
+            func.FuncOp(
+                FAIL,
+                ([integer, integer], []),
+                visibility="private",
+                ip=ir.InsertionPoint.at_block_begin(module.body),
+            )
+            for operation in asserts:
+                message = ir.StringAttr(operation.attributes["msg"]).value
+                number = self._number(message, operation.location)
+                with ir.InsertionPoint(operation), operation.location:
+                    true = arith.ConstantOp(bit, 1).result
+                    failed = arith.XOrIOp(operation.operands[0], true).result
+                    branch = scf.IfOp(failed)
+                    with ir.InsertionPoint(branch.then_block):
+                        numbers = [arith.ConstantOp(integer, value).result for value in (number, 0)]
+                        func.CallOp([], FAIL, numbers)
+                        scf.YieldOp([])
+                operation.erase()
+
+    def replace_allocations(self, module: ir.Module) -> None:
+        """Makes allocations call the runtime. Call on the LLVM dialect."""
+        calls = [
+            operation
+            for operation in _find(module, "llvm.call")
+            if "callee" in operation.attributes
+            and ir.FlatSymbolRefAttr(operation.attributes["callee"]).value == _MLIR_ALLOCATE
+        ]
+        if not calls:
+            return
+        with module.context, ir.Location.unknown():
+            integer = ir.IntegerType.get_signless(64)
+            for call in calls:
+                size = call.operands[1]
+                number = self._number(None, call.location)
+                with ir.InsertionPoint(call), call.location:
+                    value = llvm.ConstantOp(integer, ir.IntegerAttr.get(integer, number)).result
+                # The alignment, which is the same for all in the runtime, gives way to the number.
+                call.operands[0] = size
+                call.operands[1] = value
+                call.attributes["callee"] = ir.FlatSymbolRefAttr.get(ALLOCATE)
             for function in module.body.operations:
-                if function.operation.name == "llvm.func":
-                    _rewrite_function(function)
-            for function in module.body.operations:
-                if function.operation.name == "llvm.func" and function.sym_name.value == "puts":
-                    function.attributes["sym_name"] = ir.StringAttr.get(_SYMBOL)
+                name = function.attributes.get("sym_name")
+                if name is not None and ir.StringAttr(name).value == _MLIR_ALLOCATE:
+                    function.attributes["sym_name"] = ir.StringAttr.get(ALLOCATE)
 
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        """The checks by their numbers."""
-        return tuple(self._checks)
-
-    @property
-    def symbols(self) -> dict[str, int]:
-        """What compiled code calls, by name."""
-        return {_SYMBOL: ctypes.cast(self._callback, ctypes.c_void_p).value}
-
-    def register(self, engine) -> None:
-        """Makes the callback known to the JIT."""
-        if self._checks:
-            engine.register_runtime(_NAME, self._callback)
-
-    def take(self) -> Check | None:
-        """The first check that failed in this thread since the last call."""
-        failed = getattr(self._failed, "first", None)
-        self._failed.first = None
-        return failed
-
-    def _record(self, number: bytes) -> None:
-        if getattr(self._failed, "first", None) is None:
-            self._failed.first = self._checks[int(number)]
+    def _number(self, message: str | None, location: ir.Location) -> int:
+        check = Check(message, location_line(location))
+        if check not in self._numbers:
+            self._numbers[check] = len(self.checks)
+            self.checks.append(check)
+        return self._numbers[check]
 
 
-def _rewrite_function(function: ir.OpView) -> None:
-    result = llvm.FunctionType(function.function_type.value).return_type
-    for block in function.body.blocks:
-        operations = list(block.operations)
-        names = [_callee(operation) for operation in operations]
-        if "abort" not in names:
-            continue
-        puts, abort, unreachable = operations[names.index("puts")], *operations[-2:]
-        puts.attributes["callee"] = ir.FlatSymbolRefAttr.get(_SYMBOL)
-        abort.operation.erase()
-        unreachable.operation.erase()
-        with ir.InsertionPoint(block):
-            if str(result) == "!llvm.void":
-                llvm.ReturnOp()
-            else:
-                llvm.ReturnOp(arg=llvm.ZeroOp(result))
+def _find(module: ir.Module, name: str) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
 
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == name:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
 
-def _callee(operation: ir.OpView) -> str | None:
-    if operation.operation.name == "llvm.call" and "callee" in operation.attributes:
-        return ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
-    return None
+    with module.context:
+        module.operation.walk(visit)
+    return found

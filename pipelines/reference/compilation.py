@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from typing import Protocol
 
@@ -9,10 +10,11 @@ from torch_mlir import ir
 from torch_mlir.execution_engine import ExecutionEngine
 
 from pipelines.ir_modules import copy_module, entry_function
-from pipelines.reference.assertions import Assertions
+from pipelines.reference.assertions import Assertions, Check
 from pipelines.reference.lowering import lower_to_llvm
 from pipelines.reference.object_cache import Compiled, compiled_key, find, keep
 from pipelines.reference.object_code import ObjectCode, Unloadable
+from pipelines.reference.runtime import Runtime
 from unmess.core.error import Error, first_line
 from unmess.core.module import Module
 
@@ -24,30 +26,30 @@ class Code(Protocol):
         """Of an entry function, which takes the addresses of its operands in an array."""
 
 
-def machine_code(module: Module) -> tuple[Code, Assertions]:
-    """The code of a module at stage `linalg`, whose IR is left as it is, and its run-time checks.
+def machine_code(module: Module) -> tuple[Code, tuple[Check, ...]]:
+    """The code of a module at stage `linalg`, whose IR is left as it is, and its checks by number.
 
     Raises:
         Error: stage `compile`.
     """
     key = compiled_key(module)
     if key and (compiled := find(key)):
-        assertions = Assertions(compiled.checks)
         try:
-            return _Loaded(compiled, assertions), assertions
+            return _Loaded(compiled), compiled.checks
         except Unloadable:
             # It was when it was kept: a library that it uses is not in this process.
             pass
     assertions = Assertions()
     engine = _compile(module, assertions)
+    checks = tuple(assertions.checks)
     try:
-        compiled = Compiled(_object_file(engine), assertions.checks)
-        code = _Loaded(compiled, assertions)
+        compiled = Compiled(_object_file(engine), checks)
+        code = _Loaded(compiled)
     except Unloadable:
-        return _Jitted(engine), assertions
+        return _Jitted(engine), checks
     if key:
         keep(key, compiled)
-    return code, assertions
+    return code, checks
 
 
 def _compile(module: Module, assertions: Assertions) -> ExecutionEngine:
@@ -59,7 +61,8 @@ def _compile(module: Module, assertions: Assertions) -> ExecutionEngine:
     level = lower_to_llvm(lowered, module.name, assertions)
     try:
         engine = ExecutionEngine(lowered, opt_level=level)
-        assertions.register(engine)
+        for symbol, address in Runtime.get().symbols.items():
+            engine.raw_register_runtime(symbol, ctypes.c_void_p(address))
         # LLVM makes the code when it is first asked for.
         for entry in module.entries:
             engine.raw_lookup(_interface(entry))
@@ -89,8 +92,8 @@ def _object_file(engine: ExecutionEngine) -> bytes:
 class _Loaded:
     """Code from an object file. The JIT, its copy of the code, and LLVM's IR are not kept."""
 
-    def __init__(self, compiled: Compiled, assertions: Assertions):
-        self._code = ObjectCode(compiled.object_code, assertions.symbols)
+    def __init__(self, compiled: Compiled):
+        self._code = ObjectCode(compiled.object_code, Runtime.get().symbols)
 
     def address(self, entry: str) -> int:
         return self._code.address(f"_mlir_{_interface(entry)}")

@@ -12,11 +12,9 @@ import torch
 from pipelines.executable import Executable
 from pipelines.reference.compilation import machine_code
 from pipelines.reference.memory import ResultLayout, descriptor, scalar
-from unmess.core.error import Error
+from pipelines.reference.runtime import Runtime
 from unmess.core.module import Module
 from unmess.core.progress import enter_stage
-
-_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class ReferenceExecutable(Executable):
@@ -33,8 +31,8 @@ class ReferenceExecutable(Executable):
         super().__init__(module)
         enter_stage("compile")
         start = time.perf_counter()
-        self._code, self._assertions = machine_code(module)
-        self._functions = {entry: _FUNCTION(self._code.address(entry)) for entry in module.entries}
+        self._code, self._checks = machine_code(module)
+        self._functions = {entry: self._code.address(entry) for entry in module.entries}
         self.seconds["compile"] = time.perf_counter() - start
         enter_stage("load")
         start = time.perf_counter()
@@ -67,16 +65,9 @@ class ReferenceExecutable(Executable):
             packed.append(ctypes.addressof(structure))
         elif signature.results:
             packed.insert(0, _cell(ctypes.addressof(structure), alive))
-        self._functions[entry]((ctypes.c_void_p * len(packed))(*packed))
-        failed = self._assertions.take()
-        if failed:
-            layout.release(structure)
-            raise Error(
-                "run",
-                f"a check in the program failed: {failed.message}",
-                where=failed.where,
-                hint="an index or a size is out of range: compare with the model in eager",
-            )
+        failure = Runtime.get().run(self._functions[entry], packed)
+        if failure:
+            raise self._checks[failure.number].error(failure.amount)
         return layout.take(structure)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.reference.outlining import NO_ALIAS, OUTLINED
+from pipelines.reference.runtime import ALLOCATE, FAIL
 
 
 def annotate(module: ir.Module) -> None:
@@ -16,7 +17,10 @@ def annotate(module: ir.Module) -> None:
     with module.context:
         unit = ir.UnitAttr.get()
         for function in module.body.operations:
-            if function.operation.name != "llvm.func" or not function.regions[0].blocks:
+            if function.operation.name != "llvm.func":
+                continue
+            if not function.regions[0].blocks:
+                _describe(function)
                 continue
             attributes = function.attributes
             attributes["no_inline"] = unit
@@ -27,6 +31,17 @@ def annotate(module: ir.Module) -> None:
             if NO_ALIAS in attributes:
                 del attributes[NO_ALIAS]
                 _mark_pointers(function)
+
+
+def _describe(function: ir.OpView) -> None:
+    """What is known about a function of the runtime."""
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    if name == FAIL:
+        words = [ir.StringAttr.get(word) for word in ("cold", "noreturn")]
+        function.attributes["passthrough"] = ir.ArrayAttr.get(words)
+    elif name == ALLOCATE:
+        result = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+        function.attributes["res_attrs"] = ir.ArrayAttr.get([result])
 
 
 def _mark_pointers(function: ir.OpView) -> None:

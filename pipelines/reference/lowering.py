@@ -75,9 +75,12 @@ LLVM = Pipeline(
         Step("convert-ub-to-llvm", "what masked reads leave undefined"),
         Step("convert-complex-to-llvm", "complex numbers to pairs"),
         Step("func.func(convert-arith-to-llvm)", "arithmetic"),
-        Step("finalize-memref-to-llvm", "memrefs to descriptors, malloc and free"),
+        Step(
+            "finalize-memref-to-llvm{use-aligned-alloc use-generic-functions}",
+            "memrefs to descriptors, memory from functions of our own",
+        ),
         Step("convert-func-to-llvm", "functions, with C interfaces"),
-        Step("convert-cf-to-llvm", "branches and assertions"),
+        Step("convert-cf-to-llvm", "branches"),
         Step("reconcile-unrealized-casts", "nothing may be left half converted"),
     ),
 )
@@ -88,7 +91,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> int:
 
     Args:
         name: of the model, for reproducers.
-        assertions: takes the module's run-time checks.
+        assertions: takes what can fail when the program runs.
 
     Returns:
         The level at which it is worth to be optimized by LLVM.
@@ -109,9 +112,9 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> int:
     if level:
         vectorize(module, host_machine(), deserves_schedule)
     pass_pointers(module)
-    assertions.number(module)
+    assertions.replace_checks(module)
     LLVM.apply(module, name)
-    assertions.rewrite_aborts(module)
+    assertions.replace_allocations(module)
     annotate(module)
     return level
 

@@ -8,12 +8,10 @@ import weakref
 
 import torch
 
+from pipelines.reference.runtime import Runtime
 from unmess.core.signature import ScalarSpec, TensorSpec
 
 _SCALARS = {int: "q", float: "d", bool: "?"}
-_free = ctypes.CDLL(None).free
-_free.argtypes = [ctypes.c_void_p]
-_free.restype = None
 
 
 def descriptor(tensor: torch.Tensor) -> ctypes.Array:
@@ -48,16 +46,6 @@ class ResultLayout:
         """Room for one call's results."""
         return ctypes.create_string_buffer(max(self.size, 1))
 
-    def release(self, structure: ctypes.Array) -> None:
-        """Frees what a call that failed has left in the structure."""
-        pointers = {
-            struct.unpack_from("q", structure, offset)[0]
-            for spec, offset in zip(self._specs, self._offsets, strict=True)
-            if isinstance(spec, TensorSpec)
-        }
-        for pointer in pointers:
-            _free(pointer)
-
     def take(self, structure: ctypes.Array) -> list[torch.Tensor | int | float | bool]:
         """The results of a call, which own their memory from here on."""
         owners: dict[int, ctypes.Array] = {}
@@ -88,7 +76,8 @@ def _take_tensor(structure, offset: int, spec: TensorSpec, owners) -> torch.Tens
         # an empty array could not be tied to the memory.
         length = max(aligned - allocated + (start + elements) * spec.dtype.itemsize, 1)
         owner = (ctypes.c_char * length).from_address(allocated)
-        weakref.finalize(owner, _free, allocated)
+        # At the end of the process its memory goes with it, and other things may still use it.
+        weakref.finalize(owner, Runtime.get().release, allocated).atexit = False
         owners[allocated] = owner
     if elements == 0:
         return torch.empty(shape, dtype=spec.dtype)

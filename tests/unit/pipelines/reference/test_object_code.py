@@ -19,9 +19,9 @@ def object_file():
     """Of a program with constants, a table and a call of the callback."""
     files = []
 
-    def spied(compiled, assertions):
+    def spied(compiled):
         files.append(compiled.object_code)
-        return loaded(compiled, assertions)
+        return loaded(compiled)
 
     loaded = compilation._Loaded
     program = unmess.capture(

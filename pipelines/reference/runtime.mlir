@@ -1,0 +1,307 @@
+// What calls compiled programs, and what they call. Plain LLVM, compiled once for each process.
+//
+// A call of a program has a record on the stack of the thread that calls. All memory that the program
+// allocates is in a list that starts there. When a check fails, in a function however deep, control
+// goes back to `run` by longjmp, which frees the list: programs have no code of their own for it, and
+// nothing is tested on the way. What is in the list when a program returns are its results.
+
+!block = !llvm.struct<(
+  ptr,              // 0: the next one
+  ptr,              // 1: the one before
+  ptr,              // 2: what malloc returned
+  ptr               // 3: unused, for the size of 32 bytes
+)>
+!call = !llvm.struct<(
+  !block,           // 0: both ends of the list of blocks, whose first is here where it is empty
+  i64,              // 1: the number of the check that failed, or one of the two below
+  i64,              // 2: what the check says about it: the bytes of an allocation
+  i32,              // 3: 1 where an interrupt ends the call, 0 where it is not this call's concern
+  i32,              // 4: 1 while an interrupt has to wait, since malloc has locks and a list has links
+  i32,              // 5: 1 once an interrupt waits
+  array<64 x i64>   // 6: jmp_buf, which glibc gives 200 bytes on x86-64, 312 on aarch64
+)>
+!sigaction = !llvm.struct<(ptr, array<16 x i64>, i32, ptr)>
+
+llvm.func @malloc(i64) -> !llvm.ptr
+llvm.func @free(!llvm.ptr)
+llvm.func @_setjmp(!llvm.ptr) -> i32 attributes {passthrough = ["returns_twice"]}
+llvm.func @longjmp(!llvm.ptr, i32) attributes {passthrough = ["noreturn"]}
+llvm.func @sigaction(i32, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func @pthread_key_create(!llvm.ptr, !llvm.ptr) -> i32
+llvm.func @pthread_getspecific(i32) -> !llvm.ptr
+llvm.func @pthread_setspecific(i32, !llvm.ptr) -> i32
+
+// The thread's record. The JIT has no thread-local variables.
+llvm.mlir.global internal @key(0 : i32) : i32
+// Who handles interrupts when no program runs: Python. Only the main thread writes it.
+llvm.mlir.global internal @outer_action() : !sigaction {
+  %zero = llvm.mlir.zero : !sigaction
+  llvm.return %zero : !sigaction
+}
+llvm.mlir.global internal @own_action() : !sigaction {
+  %zero = llvm.mlir.zero : !sigaction
+  %handler = llvm.mlir.addressof @interrupt : !llvm.ptr
+  // SA_SIGINFO, and SA_NODEFER: longjmp would leave the signal blocked.
+  %flags = llvm.mlir.constant(0x40000004 : i32) : i32
+  %0 = llvm.insertvalue %handler, %zero[0] : !sigaction
+  %1 = llvm.insertvalue %flags, %0[2] : !sigaction
+  llvm.return %1 : !sigaction
+}
+
+// Prepares, and fills in the addresses that Python and programs need: run, release, allocate, free,
+// fail.
+llvm.func @start(%addresses: !llvm.ptr) {
+  %null = llvm.mlir.zero : !llvm.ptr
+  %key = llvm.mlir.addressof @key : !llvm.ptr
+  %status = llvm.call @pthread_key_create(%key, %null) : (!llvm.ptr, !llvm.ptr) -> i32
+  %run = llvm.mlir.addressof @run : !llvm.ptr
+  %release = llvm.mlir.addressof @release : !llvm.ptr
+  %allocate = llvm.mlir.addressof @allocate : !llvm.ptr
+  %free = llvm.mlir.addressof @deallocate : !llvm.ptr
+  %fail = llvm.mlir.addressof @fail : !llvm.ptr
+  llvm.store %run, %addresses : !llvm.ptr, !llvm.ptr
+  %1 = llvm.getelementptr %addresses[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  llvm.store %release, %1 : !llvm.ptr, !llvm.ptr
+  %2 = llvm.getelementptr %addresses[2] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  llvm.store %allocate, %2 : !llvm.ptr, !llvm.ptr
+  %3 = llvm.getelementptr %addresses[3] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  llvm.store %free, %3 : !llvm.ptr, !llvm.ptr
+  %4 = llvm.getelementptr %addresses[4] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  llvm.store %fail, %4 : !llvm.ptr, !llvm.ptr
+  llvm.return
+}
+
+// Calls a program.
+//   function: as MLIR packs them: takes an array of pointers to arguments and results.
+//   report: where two numbers go: the check that failed, or -1, or -2 for an interrupt; and what is
+//     known about it.
+//   interruptible: whether SIGINT ends the call. Only for the main thread.
+llvm.func @run(%function: !llvm.ptr, %arguments: !llvm.ptr, %report: !llvm.ptr, %interruptible: i32) {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %sigint = llvm.mlir.constant(2 : i32) : i32
+  %passed = llvm.mlir.constant(-1 : i64) : i64
+  %interrupted = llvm.mlir.constant(-2 : i64) : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %own = llvm.mlir.addressof @own_action : !llvm.ptr
+  %outer = llvm.mlir.addressof @outer_action : !llvm.ptr
+  %call = llvm.alloca %one x !call : (i32) -> !llvm.ptr
+  %last = llvm.getelementptr %call[0, 0, 1] : (!llvm.ptr) -> !llvm.ptr, !call
+  %check = llvm.getelementptr %call[0, 1] : (!llvm.ptr) -> !llvm.ptr, !call
+  %amount = llvm.getelementptr %call[0, 2] : (!llvm.ptr) -> !llvm.ptr, !call
+  %ends = llvm.getelementptr %call[0, 3] : (!llvm.ptr) -> !llvm.ptr, !call
+  %busy = llvm.getelementptr %call[0, 4] : (!llvm.ptr) -> !llvm.ptr, !call
+  %waiting = llvm.getelementptr %call[0, 5] : (!llvm.ptr) -> !llvm.ptr, !call
+  %buffer = llvm.getelementptr %call[0, 6] : (!llvm.ptr) -> !llvm.ptr, !call
+  %has_signals = llvm.icmp "ne" %interruptible, %zero : i32
+  llvm.store %call, %call : !llvm.ptr, !llvm.ptr
+  llvm.store %call, %last : !llvm.ptr, !llvm.ptr
+  llvm.store %passed, %check : i64, !llvm.ptr
+  llvm.store %interruptible, %ends : i32, !llvm.ptr
+  llvm.store %one, %busy : i32, !llvm.ptr
+  llvm.store %zero, %waiting : i32, !llvm.ptr
+  llvm.call @enter(%call) : (!llvm.ptr) -> ()
+  llvm.cond_br %has_signals, ^take_signals, ^set_mark
+^take_signals:
+  %5 = llvm.call @sigaction(%sigint, %own, %outer) : (i32, !llvm.ptr, !llvm.ptr) -> i32
+  llvm.br ^set_mark
+^set_mark:
+  %jumped = llvm.call @_setjmp(%buffer) : (!llvm.ptr) -> i32
+  %first = llvm.icmp "eq" %jumped, %zero : i32
+  llvm.cond_br %first, ^work, ^end
+^work:
+  llvm.call @unlock(%call) : (!llvm.ptr) -> ()
+  llvm.call %function(%arguments) : !llvm.ptr, (!llvm.ptr) -> ()
+  llvm.br ^end
+^end:
+  llvm.call @lock(%call) : (!llvm.ptr) -> ()
+  llvm.cond_br %has_signals, ^give_signals_back, ^leave
+^give_signals_back:
+  %6 = llvm.call @sigaction(%sigint, %outer, %null) : (i32, !llvm.ptr, !llvm.ptr) -> i32
+  llvm.br ^leave
+^leave:
+  llvm.call @enter(%null) : (!llvm.ptr) -> ()
+  %late = llvm.load volatile %waiting : !llvm.ptr -> i32
+  %is_late = llvm.icmp "ne" %late, %zero : i32
+  %in_time = llvm.load %check : !llvm.ptr -> i64
+  %outcome = llvm.select %is_late, %interrupted, %in_time : i1, i64
+  %known = llvm.load %amount : !llvm.ptr -> i64
+  llvm.store %outcome, %report : i64, !llvm.ptr
+  %second = llvm.getelementptr %report[1] : (!llvm.ptr) -> !llvm.ptr, i64
+  llvm.store %known, %second : i64, !llvm.ptr
+  %is_good = llvm.icmp "eq" %outcome, %passed : i64
+  %start = llvm.load %call : !llvm.ptr -> !llvm.ptr
+  llvm.cond_br %is_good, ^done, ^blocks(%start : !llvm.ptr)
+^blocks(%block: !llvm.ptr):
+  %is_end = llvm.icmp "eq" %block, %call : !llvm.ptr
+  llvm.cond_br %is_end, ^done, ^drop
+^drop:
+  %following = llvm.load %block : !llvm.ptr -> !llvm.ptr
+  %place = llvm.getelementptr %block[0, 2] : (!llvm.ptr) -> !llvm.ptr, !block
+  %allocated = llvm.load %place : !llvm.ptr -> !llvm.ptr
+  llvm.call @free(%allocated) : (!llvm.ptr) -> ()
+  llvm.br ^blocks(%following : !llvm.ptr)
+^done:
+  llvm.return
+}
+
+// malloc for programs: aligned to 64 bytes. `check` is the number under which a failure is known.
+llvm.func @allocate(%bytes: i64, %check: i64) -> !llvm.ptr {
+  %most = llvm.mlir.constant(0x7fffffffffffff00 : i64) : i64
+  // The block's own data, and what is lost to alignment.
+  %extra = llvm.mlir.constant(95 : i64) : i64
+  %mask = llvm.mlir.constant(-64 : i64) : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %call = llvm.call @current() : () -> !llvm.ptr
+  %is_absurd = llvm.icmp "ugt" %bytes, %most : i64
+  llvm.cond_br %is_absurd, ^fail, ^try
+^try:
+  llvm.call @lock(%call) : (!llvm.ptr) -> ()
+  %total = llvm.add %bytes, %extra : i64
+  %allocated = llvm.call @malloc(%total) : (i64) -> !llvm.ptr
+  %is_none = llvm.icmp "eq" %allocated, %null : !llvm.ptr
+  llvm.cond_br %is_none, ^fail, ^link
+^link:
+  %address = llvm.ptrtoint %allocated : !llvm.ptr to i64
+  %end = llvm.add %address, %extra : i64
+  %aligned = llvm.and %end, %mask : i64
+  %data = llvm.inttoptr %aligned : i64 to !llvm.ptr
+  %block = llvm.getelementptr %data[-1] : (!llvm.ptr) -> !llvm.ptr, !block
+  %before = llvm.getelementptr %block[0, 1] : (!llvm.ptr) -> !llvm.ptr, !block
+  %place = llvm.getelementptr %block[0, 2] : (!llvm.ptr) -> !llvm.ptr, !block
+  %first = llvm.load %call : !llvm.ptr -> !llvm.ptr
+  %before_first = llvm.getelementptr %first[0, 1] : (!llvm.ptr) -> !llvm.ptr, !block
+  llvm.store %first, %block : !llvm.ptr, !llvm.ptr
+  llvm.store %call, %before : !llvm.ptr, !llvm.ptr
+  llvm.store %allocated, %place : !llvm.ptr, !llvm.ptr
+  llvm.store %block, %before_first : !llvm.ptr, !llvm.ptr
+  llvm.store %block, %call : !llvm.ptr, !llvm.ptr
+  llvm.call @unlock(%call) : (!llvm.ptr) -> ()
+  llvm.return %data : !llvm.ptr
+^fail:
+  llvm.call @fail(%check, %bytes) : (i64, i64) -> ()
+  llvm.unreachable
+}
+
+// free for programs.
+llvm.func @deallocate(%data: !llvm.ptr) {
+  %call = llvm.call @current() : () -> !llvm.ptr
+  %block = llvm.getelementptr %data[-1] : (!llvm.ptr) -> !llvm.ptr, !block
+  %before = llvm.getelementptr %block[0, 1] : (!llvm.ptr) -> !llvm.ptr, !block
+  llvm.call @lock(%call) : (!llvm.ptr) -> ()
+  %next = llvm.load %block : !llvm.ptr -> !llvm.ptr
+  %previous = llvm.load %before : !llvm.ptr -> !llvm.ptr
+  %before_next = llvm.getelementptr %next[0, 1] : (!llvm.ptr) -> !llvm.ptr, !block
+  llvm.store %next, %previous : !llvm.ptr, !llvm.ptr
+  llvm.store %previous, %before_next : !llvm.ptr, !llvm.ptr
+  llvm.call @release(%data) : (!llvm.ptr) -> ()
+  llvm.call @unlock(%call) : (!llvm.ptr) -> ()
+  llvm.return
+}
+
+// free for who has a result, in any thread.
+llvm.func @release(%data: !llvm.ptr) {
+  %block = llvm.getelementptr %data[-1] : (!llvm.ptr) -> !llvm.ptr, !block
+  %place = llvm.getelementptr %block[0, 2] : (!llvm.ptr) -> !llvm.ptr, !block
+  %allocated = llvm.load %place : !llvm.ptr -> !llvm.ptr
+  llvm.call @free(%allocated) : (!llvm.ptr) -> ()
+  llvm.return
+}
+
+// Ends the call.
+llvm.func @fail(%number: i64, %known: i64) attributes {passthrough = ["noreturn"]} {
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %call = llvm.call @current() : () -> !llvm.ptr
+  %check = llvm.getelementptr %call[0, 1] : (!llvm.ptr) -> !llvm.ptr, !call
+  %amount = llvm.getelementptr %call[0, 2] : (!llvm.ptr) -> !llvm.ptr, !call
+  %buffer = llvm.getelementptr %call[0, 6] : (!llvm.ptr) -> !llvm.ptr, !call
+  llvm.store %number, %check : i64, !llvm.ptr
+  llvm.store %known, %amount : i64, !llvm.ptr
+  llvm.call @longjmp(%buffer, %one) : (!llvm.ptr, i32) -> ()
+  llvm.unreachable
+}
+
+// Handles SIGINT.
+llvm.func internal @interrupt(%signal: i32, %info: !llvm.ptr, %context: !llvm.ptr) {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %ignore = llvm.mlir.constant(1 : i64) : i64
+  %known = llvm.mlir.constant(0 : i64) : i64
+  %interrupted = llvm.mlir.constant(-2 : i64) : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %outer = llvm.mlir.addressof @outer_action : !llvm.ptr
+  %call = llvm.call @current() : () -> !llvm.ptr
+  %is_idle = llvm.icmp "eq" %call, %null : !llvm.ptr
+  llvm.cond_br %is_idle, ^pass_on, ^in_call
+^in_call:
+  %ends = llvm.getelementptr %call[0, 3] : (!llvm.ptr) -> !llvm.ptr, !call
+  %interruptible = llvm.load %ends : !llvm.ptr -> i32
+  %goes_on = llvm.icmp "eq" %interruptible, %zero : i32
+  llvm.cond_br %goes_on, ^pass_on, ^end_call
+^end_call:
+  %busy = llvm.getelementptr %call[0, 4] : (!llvm.ptr) -> !llvm.ptr, !call
+  %is = llvm.load volatile %busy : !llvm.ptr -> i32
+  %is_busy = llvm.icmp "ne" %is, %zero : i32
+  llvm.cond_br %is_busy, ^wait, ^jump
+^wait:
+  %waiting = llvm.getelementptr %call[0, 5] : (!llvm.ptr) -> !llvm.ptr, !call
+  llvm.store volatile %one, %waiting : i32, !llvm.ptr
+  llvm.return
+^jump:
+  llvm.call @fail(%interrupted, %known) : (i64, i64) -> ()
+  llvm.unreachable
+^pass_on:
+  // Another thread was given the signal.
+  %handler = llvm.load %outer : !llvm.ptr -> !llvm.ptr
+  %address = llvm.ptrtoint %handler : !llvm.ptr to i64
+  %is_none = llvm.icmp "ule" %address, %ignore : i64
+  llvm.cond_br %is_none, ^done, ^call
+^call:
+  llvm.call %handler(%signal, %info, %context) : !llvm.ptr, (i32, !llvm.ptr, !llvm.ptr) -> ()
+  llvm.return
+^done:
+  llvm.return
+}
+
+// From here on an interrupt waits. The fences are for the compiler: a handler runs in this thread.
+llvm.func internal @lock(%call: !llvm.ptr) attributes {always_inline} {
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %busy = llvm.getelementptr %call[0, 4] : (!llvm.ptr) -> !llvm.ptr, !call
+  llvm.store volatile %one, %busy : i32, !llvm.ptr
+  llvm.fence syncscope("singlethread") seq_cst
+  llvm.return
+}
+
+// From here on an interrupt ends the call: at once, where one has waited.
+llvm.func internal @unlock(%call: !llvm.ptr) attributes {always_inline} {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %known = llvm.mlir.constant(0 : i64) : i64
+  %interrupted = llvm.mlir.constant(-2 : i64) : i64
+  %busy = llvm.getelementptr %call[0, 4] : (!llvm.ptr) -> !llvm.ptr, !call
+  %waiting = llvm.getelementptr %call[0, 5] : (!llvm.ptr) -> !llvm.ptr, !call
+  llvm.fence syncscope("singlethread") seq_cst
+  llvm.store volatile %zero, %busy : i32, !llvm.ptr
+  %waited = llvm.load volatile %waiting : !llvm.ptr -> i32
+  %none = llvm.icmp "eq" %waited, %zero : i32
+  llvm.cond_br %none, ^done, ^end_call
+^end_call:
+  llvm.call @fail(%interrupted, %known) : (i64, i64) -> ()
+  llvm.unreachable
+^done:
+  llvm.return
+}
+
+// The record of the call that runs in this thread, or null.
+llvm.func internal @current() -> !llvm.ptr attributes {always_inline} {
+  %place = llvm.mlir.addressof @key : !llvm.ptr
+  %key = llvm.load %place : !llvm.ptr -> i32
+  %call = llvm.call @pthread_getspecific(%key) : (i32) -> !llvm.ptr
+  llvm.return %call : !llvm.ptr
+}
+
+llvm.func internal @enter(%call: !llvm.ptr) attributes {always_inline} {
+  %place = llvm.mlir.addressof @key : !llvm.ptr
+  %key = llvm.load %place : !llvm.ptr -> i32
+  %status = llvm.call @pthread_setspecific(%key, %call) : (i32, !llvm.ptr) -> i32
+  llvm.return
+}
