@@ -140,7 +140,7 @@ def test_a_name_that_this_process_lacks_is_compiled_again(compiled, monkeypatch)
     unmess.load(module)
     (key,) = [object_cache.compiled_key(module)]
     kept = object_cache.find(key)
-    renamed = kept.object_code.replace(b"\0malloc\0", b"\0mAlloc\0")
+    renamed = kept.object_code.replace(b"unmess_allocate", b"unmess_Allocate")
     assert renamed != kept.object_code
     object_cache.keep(key, object_cache.Compiled(renamed, kept.checks))
     assert torch.equal(unmess.load(module)(x), x * 2)
