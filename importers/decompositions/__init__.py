@@ -27,6 +27,7 @@ from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.memory import checked_at_capture, empty_in_order
 from importers.decompositions.padding import constant_pad
 from importers.decompositions.power import integer_power
+from importers.decompositions.reciprocal import reciprocal
 from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
@@ -276,6 +277,13 @@ DECOMPOSITIONS = (
         "compile",
         "math.erf of bf16 has no form in the reference runner; eager computes in f32, too",
         erf,
+    ),
+    Decomposition(
+        "reciprocal as a quotient",
+        "aten::reciprocal.default",
+        "run",
+        "the linalg form asserts that no element is zero, for each element of every batch norm",
+        reciprocal,
     ),
 )
 

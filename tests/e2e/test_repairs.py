@@ -258,6 +258,7 @@ CASES = [
     Case("GELU by tanh or in f32", tanh_gelu, (torch.linspace(-3, 2, 50),), "differs"),
     Case("GELU by tanh or in f32", F.gelu, (random(8, dtype=torch.bfloat16),), "erf"),
     Case("error function in f32", torch.erf, (random(8, dtype=torch.bfloat16),), "erf"),
+    Case("reciprocal as a quotient", torch.reciprocal, (torch.tensor([0.0, 2.0]),), "zero element"),
     Case("complex numbers as pairs", mix_tokens, (random(2, 6, 8),)),
     Case("complex numbers as pairs", filter_in_frequency, (random(2, 8),)),
     Case("complex numbers as pairs", spectrogram, (random(2, 48),)),
