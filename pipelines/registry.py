@@ -11,6 +11,7 @@ from pipelines import stages
 from pipelines.pipeline import Pipeline
 from pipelines.reference import lowering
 from pipelines.reference.assertions import Assertions
+from pipelines.reference.collapsing import collapse_loops
 from pipelines.reference.fusion import fuse
 from pipelines.reference.kernels import vectorize
 from pipelines.reference.outlining import outline
@@ -41,6 +42,7 @@ PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     "reference-protect": lowering.protect_arguments,
     "reference-fuse": lambda module: fuse(module, "module"),
     "reference-join-rows": join_rows,
+    "reference-collapse": collapse_loops,
     "reference-outline": outline,
     "reference-reassociate": reassociate,
     **{

@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.assertions import Assertions
+from pipelines.reference.collapsing import collapse_loops
 from pipelines.reference.effort import deserves_schedule, optimization_level
 from pipelines.reference.fusion import fuse
 from pipelines.reference.kernels import vectorize
@@ -107,6 +108,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> int:
     protect_arguments(module)
     BUFFERIZE.apply(module, name)
     join_rows(module)
+    collapse_loops(module)
     outline(module)
     reassociate(module)
     if level:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.reference.schedules import contraction
+from pipelines.reference.schedules import contraction, windows
 
 # The first that takes an operation is used.
-SCHEDULES = (contraction.rewrite,)
+SCHEDULES = (contraction.rewrite, windows.rewrite)

@@ -21,10 +21,10 @@ import math
 from torch_mlir import ir
 
 from pipelines.reference.contraction import Contraction, find_contraction, indexing_maps
-from pipelines.reference.schedules.code import Code
+from pipelines.reference.schedules.kernel import Kernel
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.panel import InPlace, Panel, PanelColumns, Source
-from pipelines.reference.schedules.places import Buffer, Index, Nest, Place, sum_of_dimensions
+from pipelines.reference.schedules.places import Buffer, Index, Nest, Place
 
 # Rows up to which copying the right operand costs more than it saves.
 _FEW_ROWS = 16
@@ -50,7 +50,7 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
         return None
     if not all(_is_plain(operand.type) for operand in generic.operands):
         return None
-    kernel = _Kernel(function, generic, found, maps, machine)
+    kernel = _Contraction(function, generic, found, machine)
     return kernel.text(copied=found.windows or not contiguous or rows > _FEW_ROWS)
 
 
@@ -60,49 +60,18 @@ def _is_plain(memref: ir.Type) -> bool:
     return shape.rank > 0 and shape.get_strides_and_offset()[0][-1] == 1
 
 
-class _Kernel:
-    """The function under construction."""
+class _Contraction(Kernel):
+    """The function of a contraction."""
 
     def __init__(
-        self,
-        function: ir.OpView,
-        generic: ir.Operation,
-        found: Contraction,
-        maps: list[ir.AffineMap],
-        machine: Machine,
+        self, function: ir.OpView, generic: ir.Operation, found: Contraction, machine: Machine
     ):
-        self.code = Code()
+        super().__init__(function, generic, machine)
         self.found = found
-        arguments = list(function.regions[0].blocks[0].arguments)
-        names = [f"%arg{position}" for position in range(len(arguments))]
-        signature = ", ".join(
-            f"{name}: {argument.type}" for name, argument in zip(names, arguments, strict=True)
+        self.lhs, self.out = self.buffers[found.lhs], self.buffers[2]
+        self.source = Source(
+            self.code, found, self.buffers[found.rhs], self.sizes, self.element, machine
         )
-        symbol = ir.StringAttr(function.attributes["sym_name"]).value
-        self.code.add(f"func.func private @{symbol}({signature}) {{")
-        self.code.begin()
-        buffers = [
-            Buffer(
-                names[arguments.index(operand)],
-                operand.type,
-                [sum_of_dimensions(expression) for expression in indexing.results],
-            )
-            for operand, indexing in zip(generic.operands, maps, strict=True)
-        ]
-        self.lhs, self.out = buffers[found.lhs], buffers[2]
-        self.sizes = [self._size(dimension, buffers) for dimension in range(len(found.sizes))]
-        element = ir.MemRefType(generic.operands[2].type).element_type
-        self.source = Source(self.code, found, buffers[found.rhs], self.sizes, element, machine)
-
-    def _size(self, dimension: int, buffers: list[Buffer]) -> Index:
-        known = self.found.sizes[dimension]
-        if known is not None:
-            return known
-        for buffer in buffers:
-            if [(dimension, 1)] in buffer.access:
-                axis = self.code.index(buffer.access.index([(dimension, 1)]))
-                return self.code.value(f"memref.dim {buffer.value}, {axis} : {buffer.type}")
-        raise AssertionError("find_contraction has found every dimension in some operand")
 
     def text(self, *, copied: bool) -> str:
         """The whole function."""
@@ -119,9 +88,7 @@ class _Kernel:
                 self._with_shared_panel(place, shared, rows)
             else:
                 self._with_panels(place, rows)
-        code.add("return")
-        code.add("}")
-        return str(code)
+        return self.end()
 
     def _main_row(self) -> int | None:
         return max(self.found.rows, key=lambda d: self.found.sizes[d] or 1 << 40, default=None)
@@ -150,14 +117,14 @@ class _Kernel:
         """A panel for each tile of columns."""
         code, column = self.code, self.found.column
         size = self.sizes[column]
-        width, height = self.source.machine.tile(
+        width, height = self.machine.tile(
             self.source.item, self.found.sizes[column], self._known_rows()
         )
         panel = Panel(self.source, width)
         for first, last, step in panel.blocks():
             with code.loop(first, last, step) as block:
                 depths = panel.bounds(block, step)
-                for start, count in self._tiles(size, width):
+                for start, count in self.columns(size, width):
                     with code.loop(*start, width) as position:
                         there = {**place, column: position}
                         panel.fill(there, depths, width if count is None else count)
@@ -170,7 +137,7 @@ class _Kernel:
         """One panel for all columns of a small image, whose rows lie one after the other."""
         code, found = self.code, self.found
         count = math.prod(found.sizes[d] for d in shared)
-        width, height = self.source.machine.tile(self.source.item, count, self._known_rows())
+        width, height = self.machine.tile(self.source.item, count, self._known_rows())
         padded = -(-count // width) * width
         panel = Panel(self.source, padded)
         flat = self._flat_output(len(shared))
@@ -188,7 +155,7 @@ class _Kernel:
                         {**inner, found.column: 0}, depths, found.sizes[found.column], offset
                     )
                 with Nest(code, rows, self.sizes, place) as inner:
-                    for start, size in self._tiles(count, width):
+                    for start, size in self.columns(count, width):
                         with code.loop(*start, width) as position:
                             self._rows(
                                 {**inner, found.column: position},
@@ -220,31 +187,16 @@ class _Kernel:
         """Few rows: the right operand is read where it is."""
         code, column = self.code, self.found.column
         size = self.sizes[column]
-        width, height = self.source.machine.tile(
+        width, height = self.machine.tile(
             self.source.item, self.found.sizes[column], self._known_rows()
         )
         if height == 1:
-            width = min(
-                4 * width, self.source.machine.registers // 2 * self.source.machine.vector_bytes
-            )
+            width = min(4 * width, self.machine.registers // 2 * self.machine.vector_bytes)
         full = {d: (0, self.sizes[d]) for d in self.found.depth}
-        for start, count in self._tiles(size, width):
+        for start, count in self.columns(size, width):
             with code.loop(*start, width) as position:
                 here = {**place, column: position}
                 self._rows(here, height, width, count, InPlace(self.source), full)
-
-    def _tiles(self, size: Index, width: int) -> list[tuple[tuple[Index, Index], Index | None]]:
-        """Ranges of columns; with the number of columns of a tile where it is less than `width`."""
-        code = self.code
-        if isinstance(size, int):
-            whole = size // width * width
-            tiles = [((0, whole), None)] if whole else []
-            return tiles + ([((whole, size), size - whole)] if whole < size else [])
-        whole = code.value(
-            f"affine.apply affine_map<(d0) -> (d0 floordiv {width} * {width})>({size})"
-        )
-        rest = code.value(f"arith.subi {size}, {whole} : index")
-        return [((0, whole), None), ((whole, size), rest)]
 
     def _known_rows(self) -> int | None:
         row = self._main_row()
@@ -268,21 +220,7 @@ class _Kernel:
         if row is None:
             self._tile([place], width, valid, reader, depths, out)
             return
-        size = self.sizes[row]
-        if isinstance(size, int):
-            whole = size // height * height
-        else:
-            whole = code.value(
-                f"affine.apply affine_map<(d0) -> (d0 floordiv {height} * {height})>({size})"
-            )
-        ranges = [((0, whole), height)]
-        if isinstance(size, int):
-            ranges += [((whole, size), size - whole)] if whole < size else []
-        elif height > 1:
-            ranges += [((whole, size), 1)]
-        for (first, last), step in ranges:
-            if first == last:
-                continue
+        for (first, last), step in self.rows(self.sizes[row], height):
             with code.loop(first, last, step) as start:
                 places = [{**place, row: code.sum([(start, 1)], offset)} for offset in range(step)]
                 self._tile(places, width, valid, reader, depths, out)
@@ -298,43 +236,16 @@ class _Kernel:
     ) -> None:
         """The sums of one tile, a vector for each row."""
         code = self.code
-        width = self._rounded(width, valid)
-        vector = f"vector<{width}x{self.source.element}>"
-        mask = self._mask(width, valid)
-        zero = code.constant("dense<0.0>", vector)
+        width = self.rounded(width, valid)
+        vector = f"vector<{width}x{self.element}>"
+        mask = self.mask(width, valid)
         addresses = [out.at(code, place) for place in places]
-        sums = [zero] * len(places)
+        sums = [code.constant("dense<0.0>", vector)] * len(places)
         self._depth(list(depths), places, depths, sums, vector, width, mask, reader)
         for address, total in zip(addresses, sums, strict=True):
-            if mask is None:
-                load = f"vector.load {out.value}[{address}] : {out.type}, {vector}"
-            else:
-                load = (
-                    f"vector.maskedload {out.value}[{address}], {mask}, {zero} : {out.type}, "
-                    f"vector<{width}xi1>, {vector} into {vector}"
-                )
-            total = code.value(f"arith.addf {code.value(load)}, {total} : {vector}")
-            if mask is None:
-                code.add(f"vector.store {total}, {out.value}[{address}] : {out.type}, {vector}")
-            else:
-                code.add(
-                    f"vector.maskedstore {out.value}[{address}], {mask}, {total} : {out.type}, "
-                    f"vector<{width}xi1>, {vector}"
-                )
-
-    def _rounded(self, width: int, valid: Index | None) -> int:
-        """The vector's length: whole registers that hold the valid columns."""
-        if not isinstance(valid, int):
-            return width
-        lanes = self.source.machine.vector_bytes // self.source.item
-        if valid < lanes:
-            return min(1 << (valid - 1).bit_length(), width)
-        return min(-(-valid // lanes) * lanes, width)
-
-    def _mask(self, width: int, valid: Index | None) -> str | None:
-        if valid is None or valid == width:
-            return None
-        return self.code.value(f"vector.create_mask {self.code.index(valid)} : vector<{width}xi1>")
+            before = self.load(out, address, width, mask)
+            total = code.value(f"arith.addf {before}, {total} : {vector}")
+            self.store(total, out, address, width, mask)
 
     def _depth(
         self,
@@ -355,16 +266,10 @@ class _Kernel:
                 left = code.value(
                     f"memref.load {self.lhs.value}[{self.lhs.at(code, place)}] : {self.lhs.type}"
                 )
-                spread = code.value(f"vector.broadcast {left} : {self.source.element} to {vector}")
-                sums[row] = self._fused(spread, right, sums[row], vector)
+                spread = code.value(f"vector.broadcast {left} : {self.element} to {vector}")
+                sums[row] = self.fused(spread, right, sums[row], vector)
             return
         dimension, *inner = dimensions
         with code.accumulate(*depths[dimension], sums, vector) as (index, state):
             deeper = [{**place, dimension: index} for place in places]
             self._depth(inner, deeper, depths, state, vector, width, mask, reader)
-
-    def _fused(self, left: str, right: str, total: str, vector: str) -> str:
-        if self.source.machine.fuses:
-            return self.code.value(f"vector.fma {left}, {right}, {total} : {vector}")
-        product = self.code.value(f"arith.mulf {left}, {right} : {vector}")
-        return self.code.value(f"arith.addf {total}, {product} : {vector}")

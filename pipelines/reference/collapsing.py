@@ -1,0 +1,146 @@
+"""Loops that run through all operands without a gap become one.
+
+The last loops of an image of 7 x 7 are shorter than a vector; as one loop of 49 they are not.
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch_mlir import ir
+from torch_mlir.dialects import memref
+
+from pipelines.reference.contraction import find_contraction, indexing_maps
+
+
+def collapse_loops(module: ir.Module) -> None:
+    """Collapses loops of `linalg.generic` on memrefs, in place. Contractions are left."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "linalg.generic" and not operation.results:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context, ir.Location.unknown():
+        module.operation.walk(visit)
+        for operation in found:
+            groups = _groups(operation)
+            if len(groups) < indexing_maps(operation)[0].n_dims:
+                _collapse(operation, groups)
+
+
+def _groups(generic: ir.Operation) -> list[list[int]]:
+    """The loops, with those that can be one in a list."""
+    maps = indexing_maps(generic)
+    count = maps[0].n_dims
+    singles = [[dimension] for dimension in range(count)]
+    if (
+        not all(isinstance(each.type, ir.MemRefType) for each in generic.operands)
+        or not all(_picks(indexing) for indexing in maps)
+        or _knows_its_place(generic)
+        or find_contraction(generic) is not None
+    ):
+        return singles
+    kinds = [str(kind) for kind in ir.ArrayAttr(generic.attributes["iterator_types"])]
+    groups: list[list[int]] = []
+    for dimension in range(count):
+        together = dimension > 0 and kinds[dimension - 1] == kinds[dimension]
+        if together and all(
+            _runs_on(operand.type, indexing, dimension)
+            for operand, indexing in zip(generic.operands, maps, strict=True)
+        ):
+            groups[-1].append(dimension)
+        else:
+            groups.append([dimension])
+    return groups
+
+
+def _picks(indexing: ir.AffineMap) -> bool:
+    """Whether each axis is indexed by a loop of its own, or by the constant 0."""
+    used = [
+        each.position if isinstance(each, ir.AffineDimExpr) else None
+        for each in indexing.results
+        if not isinstance(each, ir.AffineConstantExpr)
+    ]
+    return None not in used and len(set(used)) == len(used)
+
+
+def _knows_its_place(generic: ir.Operation) -> bool:
+    return any(
+        inner.operation.name == "linalg.index" or inner.operation.regions
+        for inner in generic.regions[0].blocks[0].operations
+    )
+
+
+def _runs_on(buffer: ir.MemRefType, indexing: ir.AffineMap, dimension: int) -> bool:
+    """Whether a loop and the one around it go through a buffer as one, or not at all."""
+    axes = _axes(indexing)
+    inner, outer = axes.get(dimension), axes.get(dimension - 1)
+    if inner is None or outer is None:
+        return inner is outer
+    strides, _ = buffer.get_strides_and_offset()
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    return (
+        inner == outer + 1
+        and not buffer.is_dynamic_dim(inner)
+        and not buffer.is_dynamic_dim(outer)
+        and dynamic not in (strides[inner], strides[outer])
+        and strides[outer] == buffer.shape[inner] * strides[inner]
+    )
+
+
+def _axes(indexing: ir.AffineMap) -> dict[int, int]:
+    """The axis that each loop indexes."""
+    return {
+        each.position: axis
+        for axis, each in enumerate(indexing.results)
+        if isinstance(each, ir.AffineDimExpr)
+    }
+
+
+def _collapse(generic: ir.Operation, groups: list[list[int]]) -> None:
+    kinds = list(ir.ArrayAttr(generic.attributes["iterator_types"]))
+    new = {dimensions[0]: position for position, dimensions in enumerate(groups)}
+    operands: list[ir.Value] = []
+    maps: list[ir.AffineMap] = []
+    with ir.InsertionPoint(generic), generic.location:
+        for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True):
+            # The axes of a group, in one list, and the loop that indexes them from now on.
+            axes: list[list[int]] = []
+            results: list[ir.AffineExpr] = []
+            for axis, each in enumerate(indexing.results):
+                if not isinstance(each, ir.AffineDimExpr):
+                    axes.append([axis])
+                    results.append(each)
+                elif each.position in new:
+                    axes.append([axis])
+                    results.append(ir.AffineExpr.get_dim(new[each.position]))
+                else:
+                    axes[-1].append(axis)
+            operands.append(_with_axes(operand, axes))
+            maps.append(ir.AffineMap.get(len(groups), 0, results))
+        copy = generic.clone()
+    for index, operand in enumerate(operands):
+        copy.operation.operands[index] = operand
+    copy.operation.attributes["indexing_maps"] = ir.ArrayAttr.get(
+        [ir.AffineMapAttr.get(indexing) for indexing in maps]
+    )
+    copy.operation.attributes["iterator_types"] = ir.ArrayAttr.get(
+        [kinds[dimensions[0]] for dimensions in groups]
+    )
+    generic.erase()
+
+
+def _with_axes(operand: ir.Value, axes: list[list[int]]) -> ir.Value:
+    """The view of a buffer in which each list of axes is one."""
+    old = operand.type
+    if len(axes) == old.rank:
+        return operand
+    strides, offset = old.get_strides_and_offset()
+    shape = [math.prod(old.shape[axis] for axis in group) for group in axes]
+    layout = None
+    if old.layout != ir.MemRefType.get(old.shape, old.element_type).layout:
+        layout = ir.StridedLayoutAttr.get(offset, [strides[group[-1]] for group in axes])
+    new = ir.MemRefType.get(shape, old.element_type, layout)
+    return memref.CollapseShapeOp(new, operand, axes).result

@@ -1,0 +1,141 @@
+"""What the functions of all schedules have in common: operands, sizes, and tiles of the result."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.reference.contraction import indexing_maps, loop_sizes
+from pipelines.reference.schedules.code import Code
+from pipelines.reference.schedules.machine import Machine
+from pipelines.reference.schedules.places import Buffer, Index, sum_of_dimensions
+
+# A range of a dimension, first and last, and how many of its values are worked on together.
+Range = tuple[tuple[Index, Index], int]
+
+
+class Kernel:
+    """A function under construction that computes what a `linalg.generic` on memrefs does.
+
+    Attributes:
+        code: takes what is emitted.
+        buffers: the operands, results last.
+        sizes: of the loops: numbers, or names of values.
+    """
+
+    def __init__(self, function: ir.OpView, generic: ir.Operation, machine: Machine):
+        self.machine = machine
+        self.code = Code()
+        arguments = list(function.regions[0].blocks[0].arguments)
+        names = [f"%arg{position}" for position in range(len(arguments))]
+        signature = ", ".join(
+            f"{name}: {argument.type}" for name, argument in zip(names, arguments, strict=True)
+        )
+        symbol = ir.StringAttr(function.attributes["sym_name"]).value
+        self.code.add(f"func.func private @{symbol}({signature}) {{")
+        self.code.begin()
+        self.buffers = [
+            Buffer(
+                names[arguments.index(operand)],
+                operand.type,
+                [sum_of_dimensions(expression) for expression in indexing.results],
+            )
+            for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)
+        ]
+        self.known_sizes = loop_sizes(generic)
+        self.sizes = [self._size(dimension) for dimension in range(len(self.known_sizes))]
+        self.element = ir.MemRefType(self.buffers[-1].type).element_type
+
+    def _size(self, dimension: int) -> Index:
+        known = self.known_sizes[dimension]
+        if known is not None:
+            return known
+        for buffer in self.buffers:
+            if [(dimension, 1)] in buffer.access:
+                axis = self.code.index(buffer.access.index([(dimension, 1)]))
+                return self.code.value(f"memref.dim {buffer.value}, {axis} : {buffer.type}")
+        raise AssertionError("a schedule takes operations whose sizes are found in some operand")
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a register."""
+        return self.machine.vector_bytes * 8 // self.element.width
+
+    def end(self) -> str:
+        """Ends the function and returns its text."""
+        self.code.add("return")
+        self.code.add("}")
+        return str(self.code)
+
+    def columns(self, size: Index, width: int) -> list[tuple[tuple[Index, Index], Index | None]]:
+        """Ranges of columns; with the number of columns of a tile where it is less than `width`."""
+        code = self.code
+        if isinstance(size, int):
+            whole = size // width * width
+            tiles = [((0, whole), None)] if whole else []
+            return tiles + ([((whole, size), size - whole)] if whole < size else [])
+        whole = self._whole(size, width)
+        rest = code.value(f"arith.subi {size}, {whole} : index")
+        return [((0, whole), None), ((whole, size), rest)]
+
+    def rows(self, size: Index, height: int) -> list[Range]:
+        """Ranges of rows of which `height`, and then the rest, are worked on together."""
+        if isinstance(size, int):
+            whole = size // height * height
+            ranges: list[Range] = [((0, whole), height)] if whole else []
+            return ranges + ([((whole, size), size - whole)] if whole < size else [])
+        if height == 1:
+            return [((0, size), 1)]
+        whole = self._whole(size, height)
+        return [((0, whole), height), ((whole, size), 1)]
+
+    def _whole(self, size: str, step: int) -> str:
+        return self.code.value(
+            f"affine.apply affine_map<(d0) -> (d0 floordiv {step} * {step})>({size})"
+        )
+
+    def rounded(self, width: int, valid: Index | None) -> int:
+        """The vector's length: whole registers that hold the valid columns."""
+        if not isinstance(valid, int):
+            return width
+        if valid < self.lanes:
+            return min(1 << (valid - 1).bit_length(), width)
+        return min(-(-valid // self.lanes) * self.lanes, width)
+
+    def mask(self, width: int, valid: Index | None) -> str | None:
+        """Which columns of a vector are valid, if not all of them."""
+        if valid is None or valid == width:
+            return None
+        return self.code.value(f"vector.create_mask {self.code.index(valid)} : vector<{width}xi1>")
+
+    def load(self, buffer: Buffer, address: str, width: int, mask: str | None) -> str:
+        """The vector at an address of a buffer; zeros where the mask is false."""
+        vector = f"vector<{width}x{self.element}>"
+        if mask is None:
+            return self.code.value(
+                f"vector.load {buffer.value}[{address}] : {buffer.type}, {vector}"
+            )
+        zero = self.code.constant("dense<0.0>", vector)
+        return self.code.value(
+            f"vector.maskedload {buffer.value}[{address}], {mask}, {zero} : {buffer.type}, "
+            f"vector<{width}xi1>, {vector} into {vector}"
+        )
+
+    def store(self, value: str, buffer: Buffer, address: str, width: int, mask: str | None) -> None:
+        """Writes a vector to an address of a buffer, where the mask is true."""
+        vector = f"vector<{width}x{self.element}>"
+        if mask is None:
+            self.code.add(
+                f"vector.store {value}, {buffer.value}[{address}] : {buffer.type}, {vector}"
+            )
+            return
+        self.code.add(
+            f"vector.maskedstore {buffer.value}[{address}], {mask}, {value} : {buffer.type}, "
+            f"vector<{width}xi1>, {vector}"
+        )
+
+    def fused(self, left: str, right: str, total: str, vector: str) -> str:
+        """The sum of a vector and the product of two."""
+        if self.machine.fuses:
+            return self.code.value(f"vector.fma {left}, {right}, {total} : {vector}")
+        product = self.code.value(f"arith.mulf {left}, {right} : {vector}")
+        return self.code.value(f"arith.addf {total}, {product} : {vector}")
