@@ -8,6 +8,9 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -22,12 +25,36 @@ import unmess
 RUNS, SECONDS = 5, 2.0
 
 
+@dataclass
+class Sides:
+    """What is measured.
+
+    Attributes:
+        program: what the reference runner gets.
+        reference: a run of the Executable that it is given.
+        eager: the same by PyTorch; both return the same tensors.
+    """
+
+    program: Any
+    reference: Callable[[Any], Any]
+    eager: Callable[[], Any]
+
+
 class MatMul(nn.Module):
     def forward(self, a, b):
         return a @ b
 
 
-def image_model(name: str):
+def forward(model: nn.Module, *args, **kwargs) -> Sides:
+    model.eval()
+    return Sides(
+        unmess.capture(model, args, kwargs),
+        lambda run: run(*args, **kwargs),
+        lambda: model(*args, **kwargs),
+    )
+
+
+def image_model(name: str) -> Sides:
     import torchvision
 
     model = torchvision.models.get_model(name)
@@ -35,36 +62,53 @@ def image_model(name: str):
         if not parameter.any():
             # A head of zeros would hide every error.
             nn.init.normal_(parameter, std=0.02)
-    return model, (torch.randn(1, 3, 224, 224),), {}
+    return forward(model, torch.randn(1, 3, 224, 224))
 
 
-def encoder(config, tokens: int):
+def encoder(tokens: int, **config) -> Sides:
     import transformers
 
-    ids = torch.randint(0, config.vocab_size, (1, tokens))
-    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    return transformers.BertModel(config), (), inputs
+    model = transformers.BertModel(transformers.BertConfig(**config))
+    ids = torch.randint(0, model.config.vocab_size, (1, tokens))
+    return forward(model, input_ids=ids, attention_mask=torch.ones_like(ids))
 
 
-def bert_base():
+def decode_step() -> Sides:
+    """One step of a model of the shape of SmolLM2-135M, after 128 tokens."""
     import transformers
 
-    return encoder(transformers.BertConfig(), 128)
-
-
-def minilm():
-    """The shape of all-MiniLM-L6-v2, with random weights."""
-    import transformers
-
-    config = transformers.BertConfig(
-        hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
+    config = transformers.LlamaConfig(
+        vocab_size=49152,
+        hidden_size=576,
+        intermediate_size=1536,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        max_position_embeddings=8192,
+        tie_word_embeddings=True,
     )
-    return encoder(config, 128)
+    model = transformers.LlamaForCausalLM(config).eval()
+    programs = unmess.capture_generation(model, batch=1, max_length=256)
+    prompt, token = torch.randint(0, config.vocab_size, (1, 128)), torch.tensor([[7]])
+    eager_cache = model(prompt, use_cache=True).past_key_values
+    caches: dict[int, Any] = {}
+
+    def reference(run):
+        if id(run) not in caches:
+            caches[id(run)] = run.prefill(prompt, programs["prefill"].args[1])[1]
+        return run.decode(token, caches[id(run)])[0]
+
+    def eager():
+        logits = model(token, past_key_values=eager_cache, use_cache=True).logits[:, -1]
+        eager_cache.crop(-1)
+        return logits
+
+    return Sides(programs, reference, eager)
 
 
-MODELS: dict[str, Callable[[], tuple[nn.Module, tuple, dict]]] = {
+MODELS: dict[str, Callable[[], Sides]] = {
     **{
-        name: lambda name=name: image_model(name)
+        name: partial(image_model, name)
         for name in (
             "resnet18",
             "resnet50",
@@ -74,38 +118,42 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, tuple, dict]]] = {
             "swin_t",
         )
     },
-    "bert-base, 1x128": bert_base,
-    "MiniLM-L6, 1x128": minilm,
-    "matmul, 4096x4096": lambda: (
-        MatMul(),
-        (torch.randn(4096, 4096), torch.randn(4096, 4096)),
-        {},
+    "bert-base, 1x128": partial(encoder, 128),
+    # The shape of all-MiniLM-L6-v2, with random weights.
+    "MiniLM-L6, 1x128": partial(
+        encoder,
+        128,
+        hidden_size=384,
+        num_hidden_layers=6,
+        num_attention_heads=12,
+        intermediate_size=1536,
     ),
-    "softmax, 8192x8192": lambda: (nn.Softmax(-1), (torch.randn(8192, 8192),), {}),
-    "layer norm, 8192x1024": lambda: (nn.LayerNorm(1024), (torch.randn(8192, 1024),), {}),
+    "SmolLM2-135M, decode step": decode_step,
+    "matmul, 4096x4096": lambda: forward(
+        MatMul(), torch.randn(4096, 4096), torch.randn(4096, 4096)
+    ),
+    "softmax, 8192x8192": lambda: forward(nn.Softmax(-1), torch.randn(8192, 8192)),
+    "layer norm, 8192x1024": lambda: forward(nn.LayerNorm(1024), torch.randn(8192, 1024)),
 }
 
 
-def measure(build: Callable[[], tuple[nn.Module, tuple, dict]]) -> dict[str, float]:
+def measure(build: Callable[[], Sides]) -> dict[str, float]:
     """Relative error, seconds to load, median seconds of a run of each side."""
     torch.manual_seed(0)
-    model, args, kwargs = build()
-    model.eval()
-    module = unmess.lower(unmess.capture(model, args, kwargs), to="linalg")
-    start = time.perf_counter()
-    run = unmess.load(module, on="reference")
-    load = time.perf_counter() - start
-    sides = {"reference": run, "eager": model}
-    seconds: dict[str, list[float]] = {side: [] for side in sides}
-    results = {}
     with torch.no_grad():
-        for side, call in sides.items():
-            results[side] = call(*args, **kwargs)
+        sides = build()
+        module = unmess.lower(sides.program, to="linalg")
+        start = time.perf_counter()
+        run = unmess.load(module, on="reference")
+        load = time.perf_counter() - start
+        calls = {"reference": partial(sides.reference, run), "eager": sides.eager}
+        seconds: dict[str, list[float]] = {side: [] for side in calls}
+        results = {side: call() for side, call in calls.items()}
         end = time.perf_counter() + 2 * SECONDS
         while time.perf_counter() < end or len(seconds["eager"]) < RUNS:
-            for side, call in sides.items():
+            for side, call in calls.items():
                 start = time.perf_counter()
-                call(*args, **kwargs)
+                call()
                 seconds[side].append(time.perf_counter() - start)
     return {
         "error": _relative_error(results["reference"], results["eager"]),
