@@ -12,6 +12,7 @@ from pipelines.pipeline import Pipeline
 from pipelines.reference import lowering
 from pipelines.reference.assertions import Assertions
 from pipelines.reference.collapsing import collapse_loops
+from pipelines.reference.entry_points import take_operands_by_address
 from pipelines.reference.fusion import fuse
 from pipelines.reference.kernels import vectorize
 from pipelines.reference.outlining import outline
@@ -31,8 +32,13 @@ _PIPELINES: tuple[Pipeline, ...] = (
 )
 
 
-def _reference(module: ir.Module) -> None:
-    lowering.lower_to_llvm(module, "module", Assertions())
+def _public(module: ir.Module) -> list[str]:
+    """The names of the functions that may be called from outside."""
+    return [
+        ir.StringAttr(function.attributes["sym_name"]).value
+        for function in module.body.operations
+        if function.operation.name == "func.func" and "sym_visibility" not in function.attributes
+    ]
 
 
 # Name to what it does to a module, in place.
@@ -50,5 +56,8 @@ PIPELINES: dict[str, Callable[[ir.Module], None]] = {
         for name, machine in MACHINES.items()
     },
     "reference-pointers": pass_pointers,
-    "reference": _reference,
+    "reference-entries": lambda module: take_operands_by_address(module, _public(module)),
+    "reference": lambda module: lowering.lower_to_llvm(
+        module, "module", Assertions(), _public(module)
+    ),
 }

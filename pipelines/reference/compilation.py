@@ -6,10 +6,9 @@ import ctypes
 import os
 from typing import Protocol
 
-from torch_mlir import ir
 from torch_mlir.execution_engine import ExecutionEngine
 
-from pipelines.ir_modules import copy_module, entry_function
+from pipelines.ir_modules import copy_module
 from pipelines.reference.assertions import Assertions, Check
 from pipelines.reference.lowering import lower_to_llvm
 from pipelines.reference.object_cache import Compiled, compiled_key, find, keep
@@ -54,18 +53,14 @@ def machine_code(module: Module) -> tuple[Code, tuple[Check, ...]]:
 
 def _compile(module: Module, assertions: Assertions) -> ExecutionEngine:
     lowered = copy_module(module.ir)
-    with lowered.context:
-        for entry in module.entries:
-            function = entry_function(lowered, entry)
-            function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
-    level = lower_to_llvm(lowered, module.name, assertions)
+    level = lower_to_llvm(lowered, module.name, assertions, module.entries)
     try:
         engine = ExecutionEngine(lowered, opt_level=level)
         for symbol, address in Runtime.get().symbols.items():
             engine.raw_register_runtime(symbol, ctypes.c_void_p(address))
         # LLVM makes the code when it is first asked for.
         for entry in module.entries:
-            engine.raw_lookup(_interface(entry))
+            engine.raw_lookup(entry)
     except RuntimeError as problem:
         raise Error(
             "compile",
@@ -73,10 +68,6 @@ def _compile(module: Module, assertions: Assertions) -> ExecutionEngine:
             hint="try --on iree-cpu, and report this with the model",
         ) from problem
     return engine
-
-
-def _interface(entry: str) -> str:
-    return f"_mlir_ciface_{entry}"
 
 
 def _object_file(engine: ExecutionEngine) -> bytes:
@@ -96,7 +87,7 @@ class _Loaded:
         self._code = ObjectCode(compiled.object_code, Runtime.get().symbols)
 
     def address(self, entry: str) -> int:
-        return self._code.address(f"_mlir_{_interface(entry)}")
+        return self._code.address(f"_mlir_{entry}")
 
 
 class _Jitted:
@@ -106,4 +97,4 @@ class _Jitted:
         self._engine = engine
 
     def address(self, entry: str) -> int:
-        return self._engine.raw_lookup(_interface(entry))
+        return self._engine.raw_lookup(entry)

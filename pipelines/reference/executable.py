@@ -52,30 +52,13 @@ class ReferenceExecutable(Executable):
             for argument in signature.arguments
         ]
         structure = layout.allocate()
-        # The packed form takes the address of each operand; a tensor's operand is the address of
-        # its descriptor. `alive` keeps what the addresses point to until the call is over.
-        alive: list[Any] = []
-        packed: list[int] = []
-        for operand in operands:
-            if isinstance(operand, torch.Tensor):
-                packed.append(_cell(ctypes.addressof(_kept(alive, descriptor(operand))), alive))
-            else:
-                packed.append(ctypes.addressof(_kept(alive, scalar(operand))))
-        if layout.is_by_value:
-            packed.append(ctypes.addressof(structure))
-        elif signature.results:
-            packed.insert(0, _cell(ctypes.addressof(structure), alive))
-        failure = Runtime.get().run(self._functions[entry], packed)
+        # `alive` keeps what the addresses point to until the call is over.
+        alive = [descriptor(o) if isinstance(o, torch.Tensor) else scalar(o) for o in operands]
+        places = map(ctypes.addressof, (structure, *alive))
+        array = (ctypes.c_void_p * (1 + len(alive)))(*places)
+        # As MLIR packs a function's arguments, here the one array: each is the address of a cell.
+        cell = ctypes.c_void_p(ctypes.addressof(array))
+        failure = Runtime.get().run(self._functions[entry], [ctypes.addressof(cell)])
         if failure:
             raise self._checks[failure.number].error(failure.amount)
         return layout.take(structure)
-
-
-def _kept(alive: list[Any], value: Any) -> Any:
-    alive.append(value)
-    return value
-
-
-def _cell(address: int, alive: list[Any]) -> int:
-    """The address of a new cell that holds `address`."""
-    return ctypes.addressof(_kept(alive, ctypes.c_void_p(address)))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from torch_mlir import ir
 
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.assertions import Assertions
 from pipelines.reference.collapsing import collapse_loops
 from pipelines.reference.effort import deserves_schedule, optimization_level
+from pipelines.reference.entry_points import take_operands_by_address
 from pipelines.reference.fusion import fuse
 from pipelines.reference.kernels import vectorize
 from pipelines.reference.llvm_attributes import annotate
@@ -87,12 +90,15 @@ LLVM = Pipeline(
 )
 
 
-def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> int:
+def lower_to_llvm(
+    module: ir.Module, name: str, assertions: Assertions, entries: Iterable[str]
+) -> int:
     """Lowers linalg-on-tensors to the LLVM dialect, in place.
 
     Args:
         name: of the model, for reproducers.
         assertions: takes what can fail when the program runs.
+        entries: the functions that are called from outside.
 
     Returns:
         The level at which it is worth to be optimized by LLVM.
@@ -114,6 +120,7 @@ def lower_to_llvm(module: ir.Module, name: str, assertions: Assertions) -> int:
     if level:
         vectorize(module, host_machine(), deserves_schedule)
     pass_pointers(module)
+    take_operands_by_address(module, entries)
     assertions.replace_checks(module)
     LLVM.apply(module, name)
     assertions.replace_allocations(module)

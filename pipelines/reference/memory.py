@@ -39,8 +39,6 @@ class ResultLayout:
             self._offsets.append(start)
             end = start + size
         self.size = end
-        # A lone number is the function's return value; anything else goes through a pointer.
-        self.is_by_value = len(specs) == 1 and isinstance(specs[0], ScalarSpec)
 
     def allocate(self) -> ctypes.Array:
         """Room for one call's results."""
