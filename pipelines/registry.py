@@ -11,6 +11,7 @@ from pipelines import stages
 from pipelines.pipeline import Pipeline
 from pipelines.reference import lowering
 from pipelines.reference.assertions import Assertions
+from pipelines.reference.checks import insert_checks
 from pipelines.reference.collapsing import collapse_loops
 from pipelines.reference.entry_points import take_operands_by_address
 from pipelines.reference.fusion import fuse
@@ -49,6 +50,7 @@ PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     "reference-fuse": lambda module: fuse(module, "module"),
     "reference-join-rows": join_rows,
     "reference-collapse": collapse_loops,
+    "reference-checks": insert_checks,
     "reference-outline": outline,
     "reference-reassociate": reassociate,
     **{

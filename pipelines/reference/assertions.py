@@ -32,7 +32,7 @@ class Check:
             hint = "eager may need as much: run it on smaller inputs"
         else:
             cause = f"a check in the program failed: {self.message}"
-            hint = "an index or a size is out of range: compare with the model in eager"
+            hint = "an index, a size or a divisor is out of range: compare with the model in eager"
         return Error("run", cause, where=self.where, hint=hint)
 
 
@@ -50,8 +50,16 @@ class Assertions:
         self.checks: list[Check] = []
         self._numbers: dict[Check, int] = {}
 
+    def number_checks(self, module: ir.Module) -> None:
+        """Replaces the message of each `cf.assert` by its number, which says its line as well."""
+        with module.context:
+            for operation in _find(module, "cf.assert"):
+                message = ir.StringAttr(operation.attributes["msg"]).value
+                number = self._number(message, operation)
+                operation.attributes["msg"] = ir.StringAttr.get(str(number))
+
     def replace_checks(self, module: ir.Module) -> None:
-        """Makes the branch of each `cf.assert` that fails call the runtime."""
+        """Makes the branch of each numbered `cf.assert` that fails call the runtime."""
         asserts = _find(module, "cf.assert")
         if not asserts:
             return
@@ -65,8 +73,7 @@ class Assertions:
                 ip=ir.InsertionPoint.at_block_begin(module.body),
             )
             for operation in asserts:
-                message = ir.StringAttr(operation.attributes["msg"]).value
-                number = self._number(message, operation.location)
+                number = int(ir.StringAttr(operation.attributes["msg"]).value)
                 with ir.InsertionPoint(operation), operation.location:
                     true = arith.ConstantOp(bit, 1).result
                     failed = arith.XOrIOp(operation.operands[0], true).result
@@ -91,7 +98,7 @@ class Assertions:
             integer = ir.IntegerType.get_signless(64)
             for call in calls:
                 size = call.operands[1]
-                number = self._number(None, call.location)
+                number = self._number(None, call)
                 with ir.InsertionPoint(call), call.location:
                     value = llvm.ConstantOp(integer, ir.IntegerAttr.get(integer, number)).result
                 # The alignment, which is the same for all in the runtime, gives way to the number.
@@ -103,12 +110,21 @@ class Assertions:
                 if name is not None and ir.StringAttr(name).value == _MLIR_ALLOCATE:
                     function.attributes["sym_name"] = ir.StringAttr.get(ALLOCATE)
 
-    def _number(self, message: str | None, location: ir.Location) -> int:
-        check = Check(message, location_line(location))
+    def _number(self, message: str | None, operation: ir.Operation) -> int:
+        check = Check(message, _line(operation))
         if check not in self._numbers:
             self._numbers[check] = len(self.checks)
             self.checks.append(check)
         return self._numbers[check]
+
+
+def _line(operation: ir.Operation) -> str | None:
+    """The user's line for an operation, or else for the one that it is inside of."""
+    while operation.name != "builtin.module":
+        if line := location_line(operation.location):
+            return line
+        operation = operation.parent.operation
+    return None
 
 
 def _find(module: ir.Module, name: str) -> list[ir.Operation]:

@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.assertions import Assertions
+from pipelines.reference.checks import insert_checks
 from pipelines.reference.collapsing import collapse_loops
 from pipelines.reference.effort import deserves_schedule, optimization_level
 from pipelines.reference.entry_points import take_operands_by_address
@@ -113,6 +114,9 @@ def lower_to_llvm(
     read_where_used(module)
     protect_arguments(module)
     BUFFERIZE.apply(module, name)
+    insert_checks(module)
+    # Before operations that are equal share a function: those at other lines are not.
+    assertions.number_checks(module)
     join_rows(module)
     collapse_loops(module)
     outline(module)

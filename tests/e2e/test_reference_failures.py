@@ -39,6 +39,111 @@ def test_no_memory_for_a_temporary():
     torch.testing.assert_close(run(x), cube(x))
 
 
+def power(x):
+    return torch.cumsum(x[:, None, None, None] + x[:, None, None] + x[:, None] + x, 0)[1, 0, 0, 0]
+
+
+def test_a_size_that_overflows():
+    size = torch.export.Dim("size", min=2)
+    run = load(power, torch.randn(4), dynamic_shapes=({0: size},))
+    # 2 ** 72 floats: the product of the sizes is 0 in 64 bits.
+    fails(run, torch.randn(2**18), message="larger than any memory", function=power)
+
+
+def zeros(count):
+    return torch.zeros(count.item()).cumsum(0)
+
+
+@pytest.mark.parametrize("count", [-3, 2**62])
+def test_a_size_that_is_data(count):
+    run = load(zeros, torch.tensor(5))
+    with pytest.raises(unmess.Error):
+        run(torch.tensor(count))
+    assert torch.equal(run(torch.tensor(3)), torch.zeros(3))
+
+
+def remainder(a, b):
+    return a % b
+
+
+def quotient(a, b):
+    return torch.div(a, b, rounding_mode="trunc")
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+@pytest.mark.parametrize("function", [remainder, quotient])
+def test_integer_division(function, dtype):
+    a, b = torch.tensor([5, 120, 7, 8]).to(dtype), torch.tensor([2, 3, 4, 5]).to(dtype)
+    run = load(function, a, b)
+    assert torch.equal(run(a, b), function(a, b))
+    b[2] = 0
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        function(a, b)
+    fails(run, a, b, message="ZeroDivisionError", function=function)
+    a[:], b[:] = torch.iinfo(dtype).min, -1
+    # Eager itself ends the process for the quotient of wide types; narrow ones wrap around.
+    wraps = function is quotient and dtype in (torch.int32, torch.int64)
+    assert torch.equal(run(a, b), a if wraps else function(a, b))
+
+
+def chosen(x, rows):
+    return x[rows]
+
+
+def replaced(x, rows):
+    return torch.index_put(x, (rows,), torch.ones(2, 4))
+
+
+def added(x, rows):
+    return x.index_add(0, rows, torch.ones(2, 4))
+
+
+def scattered(x, rows):
+    return x.scatter(0, rows[None], 1.0)
+
+
+def one_row(x, rows):
+    return x[rows[1]]
+
+
+@pytest.mark.parametrize("function", [chosen, replaced, added, scattered, one_row])
+def test_indices_out_of_range(function):
+    x, rows = torch.randn(4, 4), torch.tensor([2, 1])
+    run = load(function, x, rows)
+    for row in (4, 2**40, 2**63 - 1):
+        with pytest.raises((IndexError, RuntimeError)):
+            function(x, torch.tensor([0, row]))
+        fails(run, x, torch.tensor([0, row]), message="out of range", function=function)
+    torch.testing.assert_close(run(x, rows), function(x, rows))
+
+
+def masked_sum(x, y):
+    return x[x > 0] + y
+
+
+def test_sizes_that_depend_on_data():
+    x, y = torch.tensor([1.0, -2.0, 3.0]), torch.tensor([4.0, 5.0])
+    run = load(masked_sum, x, y)
+    assert torch.equal(run(x, y), masked_sum(x, y))
+    with pytest.raises(RuntimeError):
+        masked_sum(x.abs(), y)
+    with pytest.raises(unmess.Error, match=r"must be the same|Runtime assertion"):
+        run(x.abs(), y)
+
+
+def test_equal_operations_at_two_lines():
+    def function(x, first, second):
+        a = x[first]
+        return a, x[second]
+
+    x, good, bad = torch.randn(4, 4), torch.tensor([0]), torch.tensor([4])
+    run = load(function, x, good, torch.tensor([1]))
+    for offset, rows in ((1, (bad, good)), (2, (good, bad))):
+        with pytest.raises(unmess.Error, match="index out of range") as caught:
+            run(x, *rows)
+        assert caught.value.where == f"{__file__}:{function.__code__.co_firstlineno + offset}"
+
+
 def interrupted(script: str) -> str:
     """What a script prints whose main thread gets SIGINT a second after it has printed `ready`."""
     process = subprocess.Popen(
