@@ -113,6 +113,7 @@ def _build(name: str, weights: Weights | None, *, own: bool) -> torch.nn.Module:
 def _enliven(name: str, model: torch.nn.Module, args: tuple[Any, ...]) -> str:
     if task(name) == "detection":
         batch = detection.images(name, 2)
+        detection.damp_branches(model)
         changed = enliven(model, batch)
         with detection.spreading(model), torch.no_grad():
             model(batch)

@@ -60,6 +60,17 @@ def test_crop_size_of_inception():
     assert _crop_size("vit_h_14", models.ViT_H_14_Weights.DEFAULT) == (518, 518)
 
 
+def test_rounding_does_not_choose_boxes():
+    source = find_source("torchvision:fasterrcnn_resnet50_fpn")
+    (image,) = source.args[0]
+    with torch.no_grad():
+        boxes = source.model([image])[0]["boxes"]
+        # Sums in another order.
+        with torch.backends.mkldnn.flags(enabled=False):
+            others = source.model([image])[0]["boxes"]
+    assert float((boxes - others).abs().max()) < 3e-5 * image.shape[-1]
+
+
 def test_random_weights_repeat():
     first, second = (find_source("torchvision:shufflenet_v2_x0_5") for _ in range(2))
     for (name, one), two in zip(
