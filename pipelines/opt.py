@@ -13,13 +13,27 @@ from unmess.core.error import Error
 @click.argument("file", type=click.File("r"), default="-")
 @click.option("--pipeline", "names", multiple=True, help="A pipeline by name; may be repeated.")
 @click.option("--pass-pipeline", "text", help="Passes as MLIR spells them: builtin.module(...).")
+@click.option(
+    "--print-after",
+    multiple=True,
+    metavar="STEP",
+    help="Print the IR on stderr after a pass, a pipeline, a function, or all of them.",
+)
 @click.option("--list", "listing", is_flag=True, help="Print the names of the pipelines.")
 @click.option("--locations", is_flag=True, help="Print source locations.")
-def command(file, names: tuple[str, ...], text: str | None, listing: bool, locations: bool) -> None:
+def command(
+    file,
+    names: tuple[str, ...],
+    text: str | None,
+    print_after: tuple[str, ...],
+    listing: bool,
+    locations: bool,
+) -> None:
     """Run pipelines on an MLIR FILE (or standard input), in the order given."""
     from torch_mlir import ir
     from torch_mlir.dialects import torch as torch_d
 
+    from pipelines.debugging import debugging
     from pipelines.registry import PIPELINES
 
     if listing:
@@ -40,10 +54,11 @@ def command(file, names: tuple[str, ...], text: str | None, listing: bool, locat
             raise Error(
                 "usage", f"{file.name} does not parse: {first.location}: {first.message}"
             ) from problem
-        if text is not None:
-            _run_passes(module, text)
-        for name in names:
-            PIPELINES[name](module)
+        with debugging(print_after):
+            if text is not None:
+                _run_passes(module, text)
+            for name in names:
+                PIPELINES[name](module)
         click.echo(module.operation.get_asm(enable_debug_info=locations))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
+from pipelines.debugging import finished, is_debugging
 from unmess.core.cache import write_reproducer
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
@@ -16,6 +16,7 @@ from unmess.core.user_source import location_line
 # Reproducers carry no weights: literals above this size are elided.
 _LARGE = 64
 _ILLEGAL = re.compile(r"failed to legalize operation '([^']+)'")
+_PASS = re.compile(r"(?:func\.func\()?([\w-]+)")
 # What is left of the torch dialect when only operands and structure of operators are.
 _CARRIERS = re.compile(
     r"torch\.(constant\..*|vtensor\.literal|prim\.List.*|prim\.Tuple.*|prim\.dtype|derefine"
@@ -30,31 +31,37 @@ class Step:
     text: str
     why: str
 
+    @property
+    def name(self) -> str:
+        """Of the pass alone."""
+        return _PASS.match(self.text)[1]
+
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Steps from one stage to the next. `stage` is the stage that a failure is reported under."""
+    """Steps from one stage to the next.
+
+    Attributes:
+        stage: that a failure is reported under.
+        verify_each: whether to verify after each step. Otherwise the end is, where everything was
+            made by steps that are known to work; verifying takes a third of the time.
+    """
 
     name: str
     stage: str
     hint: str
     steps: tuple[Step, ...]
+    verify_each: bool = True
 
     def __str__(self) -> str:
         """The whole pipeline as `unmess-opt --pass-pipeline` takes it."""
         return _spelled(self.steps)
 
-    def apply(
-        self,
-        module: ir.Module,
-        name: str = "module",
-        after_step: Callable[[Step], None] | None = None,
-    ) -> None:
-        """Runs the steps on `module`, in place, and verifies after each.
+    def apply(self, module: ir.Module, name: str = "module") -> None:
+        """Runs the steps on `module`, in place.
 
         Args:
             name: of the model, for the reproducer's file name.
-            after_step: called after each step, for instance to print the IR.
 
         Raises:
             Error: under `stage`, with the step, the operation's source line and a reproducer.
@@ -63,18 +70,32 @@ class Pipeline:
         original = module.operation.clone()
         with module.context as context:
             context.emit_error_diagnostics = False
-            for index, step in enumerate(self.steps):
-                try:
-                    PassManager.parse(_spelled((step,))).run(module.operation)
-                except ir.MLIRError as problem:
-                    raise self._failed(index, module, original, name, problem) from problem
-                if after_step:
-                    after_step(step)
+            if self.verify_each or is_debugging():
+                self._apply_each(module, original, name)
+                return
+            try:
+                passes = PassManager.parse(str(self))
+                passes.enable_verifier(False)
+                passes.run(module.operation)
+                module.operation.verify()
+            except ir.MLIRError:
+                # Once more, to say which step it is.
+                self._apply_each(original.clone(), original, name)
+                raise
+
+    def _apply_each(self, module: ir.Module | ir.OpView, original: ir.OpView, name: str) -> None:
+        for index, step in enumerate(self.steps):
+            try:
+                PassManager.parse(_spelled((step,))).run(module.operation)
+            except ir.MLIRError as problem:
+                raise self._failed(index, module, original, name, problem) from problem
+            is_last = index + 1 == len(self.steps)
+            finished(module, step.name, *([self.name] if is_last else []))
 
     def _failed(
         self,
         index: int,
-        module: ir.Module,
+        module: ir.Module | ir.OpView,
         original: ir.OpView,
         name: str,
         problem: ir.MLIRError,
@@ -116,7 +137,7 @@ def brief(message: str, limit: int = 240) -> str:
     return cause if len(cause) <= limit else cause[: limit - 1] + "…"
 
 
-def left_in_torch(module: ir.Module, *, unknown: bool) -> list[tuple[str, ir.Location]]:
+def left_in_torch(module: ir.Module | ir.OpView, *, unknown: bool) -> list[tuple[str, ir.Location]]:
     """The operators in the torch dialect, as PyTorch spells them, in order.
 
     Args:

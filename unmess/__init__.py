@@ -19,6 +19,7 @@ _PUBLIC = {
     "capture_generation": "unmess.api",
     "check": "unmess.api",
     "combine": "unmess.api",
+    "debugging": "pipelines.debugging",
     "decomposition": "importers.decompositions.user",
     "load": "unmess.api",
     "lower": "unmess.api",

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 from torch_mlir.dialects import arith, cf, memref
 
+from pipelines.debugging import step
 from pipelines.reference.contraction import indexing_maps
 
 # Signed divisions, which may trap where the divisor is -1, and whether they then change the sign.
@@ -31,6 +32,7 @@ _MOST_BYTES = 2.0**62
 _Size = int | ir.Value | tuple[ir.Value, int]
 
 
+@step("reference-checks")
 def insert_checks(module: ir.Module) -> None:
     """Puts a `cf.assert` before what may fail, in place. Call when bufferization is complete."""
     found: list[ir.Operation] = []

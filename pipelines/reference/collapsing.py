@@ -10,9 +10,11 @@ import math
 from torch_mlir import ir
 from torch_mlir.dialects import memref
 
+from pipelines.debugging import step
 from pipelines.reference.contraction import find_contraction, indexing_maps
 
 
+@step("reference-collapse")
 def collapse_loops(module: ir.Module) -> None:
     """Collapses loops of `linalg.generic` on memrefs, in place. Contractions are left."""
     found: list[ir.Operation] = []

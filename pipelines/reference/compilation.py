@@ -8,6 +8,7 @@ from typing import Protocol
 
 from torch_mlir.execution_engine import ExecutionEngine
 
+from pipelines.debugging import is_debugging
 from pipelines.ir_modules import copy_module
 from pipelines.reference.assertions import Assertions, Check
 from pipelines.reference.lowering import lower_to_llvm
@@ -31,7 +32,7 @@ def machine_code(module: Module) -> tuple[Code, tuple[Check, ...]]:
     Raises:
         Error: stage `compile`.
     """
-    key = compiled_key(module)
+    key = None if is_debugging() else compiled_key(module)
     if key and (compiled := find(key)):
         try:
             return _Loaded(compiled), compiled.checks

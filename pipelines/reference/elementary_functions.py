@@ -8,10 +8,13 @@ from pathlib import Path
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func, math
 
+from pipelines.debugging import step
+
 _FILE = Path(__file__).with_suffix(".mlir")
 _PREFIX = "unmess_elementary_"
 
 
+@step("reference-elementary")
 def expand_elementary_functions(module: ir.Module) -> None:
     """Replaces exp, erf and tanh on f32 and narrower floats by calls, and some powers by products.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from pipelines.debugging import step
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.contraction import find_contraction, indexing_maps
 from pipelines.reference.elementary_functions import expand_elementary_functions
@@ -28,6 +29,7 @@ GENERALIZE = Pipeline(
     name="reference-generalize",
     stage="compile",
     hint=_HINT,
+    verify_each=False,
     steps=(
         Step("func.func(linalg-generalize-named-ops)", "one form for fusion, schedules and loops"),
     ),
@@ -37,6 +39,7 @@ FUSE = Pipeline(
     name="reference-fuse",
     stage="compile",
     hint=_HINT,
+    verify_each=False,
     steps=(
         Step("func.func(linalg-fuse-elementwise-ops)", "fewer passes over memory"),
         Step("inline", "what was set apart comes back, and elementary functions go in place"),
@@ -60,6 +63,7 @@ def fuse(module: ir.Module, name: str) -> None:
     fold_transpositions(module)
 
 
+@step("reference-repeat-widenings")
 def repeat_widenings(module: ir.Module) -> None:
     """Gives each reader of a tensor that is only widened its own widening, to be fused with it.
 
@@ -91,6 +95,7 @@ def _widens(generic: ir.Operation) -> bool:
     )
 
 
+@step("reference-set-apart")
 def set_apart(module: ir.Module) -> None:
     """Moves what must not be fused with what it reads to functions of their own.
 
@@ -134,6 +139,7 @@ def _call_instead(module: ir.Module, operation: ir.Operation, name: str) -> None
     operation.erase()
 
 
+@step("reference-fold-transpositions")
 def fold_transpositions(module: ir.Module) -> None:
     """Lets what sums read its operands where they were before they were transposed or broadcast.
 

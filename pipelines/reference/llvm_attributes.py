@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pipelines.debugging import step
 from pipelines.reference.outlining import NO_ALIAS, OUTLINED
 from pipelines.reference.runtime import ALLOCATE, FAIL
 
 
+@step("reference-annotate")
 def annotate(module: ir.Module) -> None:
     """Turns the marks of outlined functions into LLVM's attributes.
 

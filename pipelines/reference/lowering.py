@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from torch_mlir import ir
 
+from pipelines.debugging import step
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.assertions import Assertions
 from pipelines.reference.checks import insert_checks
@@ -27,6 +28,7 @@ PREPARE = Pipeline(
     name="reference-prepare",
     stage="compile",
     hint=_HINT,
+    verify_each=False,
     steps=(
         Step("func.func(refback-generalize-tensor-pad)", "tensor.pad to fill and insert_slice"),
         Step("func.func(refback-generalize-tensor-concat)", "tensor.concat to insert_slice"),
@@ -38,6 +40,7 @@ BUFFERIZE = Pipeline(
     name="reference-bufferize",
     stage="compile",
     hint=_HINT,
+    verify_each=False,
     steps=(
         Step("empty-tensor-to-alloc-tensor", "one-shot bufferization places every allocation"),
         Step(
@@ -66,6 +69,7 @@ LLVM = Pipeline(
     name="reference-llvm",
     stage="compile",
     hint=_HINT,
+    verify_each=False,
     steps=(
         Step("func.func(convert-linalg-to-loops)", "scalar loops"),
         Step("func.func(convert-vector-to-scf{full-unroll=true})", "vectors of several dimensions"),
@@ -125,13 +129,14 @@ def lower_to_llvm(
         vectorize(module, host_machine(), deserves_schedule)
     pass_pointers(module)
     take_operands_by_address(module, entries)
-    assertions.replace_checks(module)
+    step("reference-failures")(assertions.replace_checks)(module)
     LLVM.apply(module, name)
-    assertions.replace_allocations(module)
+    step("reference-allocations")(assertions.replace_allocations)(module)
     annotate(module)
     return level
 
 
+@step("reference-unaliased")
 def mark_unaliased(module: ir.Module) -> None:
     """Says that the results of tm_tensor operations alias nothing.
 
@@ -148,6 +153,7 @@ def mark_unaliased(module: ir.Module) -> None:
         module.operation.walk(visit)
 
 
+@step("reference-read-where-used")
 def read_where_used(module: ir.Module) -> None:
     """Puts the view of a tensor's memory right before each operation that looks through it.
 
@@ -171,6 +177,7 @@ def read_where_used(module: ir.Module) -> None:
             view.erase()
 
 
+@step("reference-protect")
 def protect_arguments(module: ir.Module) -> None:
     """Says that no function writes its arguments, except state, which it replaces.
 

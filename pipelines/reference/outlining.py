@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from pipelines.debugging import step
 from pipelines.reference.aliasing import VIEWS, are_distinct
 from pipelines.reference.rows import ROWS
 
@@ -23,6 +24,7 @@ OUTLINED = "unmess.outlined"
 NO_ALIAS = "unmess.no_alias"
 
 
+@step("reference-outline")
 def outline(module: ir.Module) -> None:
     """Moves linalg operations on memrefs, and loops of scalars, to private functions.
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, builtin, llvm, memref
 
+from pipelines.debugging import step
 from pipelines.reference.outlining import is_outlined
 
 
+@step("reference-pointers")
 def pass_pointers(module: ir.Module) -> None:
     """Changes the outlined functions and their calls, in place."""
     with module.context, ir.Location.unknown():

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
 
+from pipelines.debugging import step
 from pipelines.reference.aliasing import VIEWS, memory_block
 from pipelines.reference.contraction import find_contraction, indexing_maps, loop_sizes
 
@@ -31,6 +32,7 @@ _MOST = 12
 _BETWEEN = ("arith.", "memref.alloc", "memref.get_global", *VIEWS)
 
 
+@step("reference-join-rows")
 def join_rows(module: ir.Module) -> None:
     """Puts neighbouring linalg operations on memrefs into loops over their rows, in place."""
     blocks: list[ir.Block] = []

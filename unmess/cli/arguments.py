@@ -34,6 +34,15 @@ inputs = click.option(
 )
 
 
+print_after = click.option(
+    "--print-after",
+    multiple=True,
+    metavar="STEP",
+    help="Print the IR on stderr after a pass (canonicalize), a pipeline (linalg, reference-fuse), "
+    "a function (reference-outline), or all of them; may be repeated.",
+)
+
+
 def check_dynamic(texts: tuple[str, ...]) -> None:
     """Raises an Error (`usage`) where `--dynamic` is misspelled. Inputs are looked up later."""
     parse_dynamic(texts)

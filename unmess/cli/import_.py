@@ -42,6 +42,7 @@ _STDOUT = "-"
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.print_after
 @click.option("--locations", is_flag=True, help="Print source locations.")
 @command
 def import_(
@@ -53,6 +54,7 @@ def import_(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    print_after: tuple[str, ...],
     locations: bool,
 ) -> None:
     """Print the IR of MODEL at a stage, or write it to a file."""
@@ -64,7 +66,7 @@ def import_(
     if file is not None:
         check_writable(file)
     start = time.perf_counter()
-    with session.working(model):
+    with session.working(model, print_after):
         import unmess
         from importers.sources.example_inputs import parse_inputs
 

@@ -30,6 +30,7 @@ from unmess.core.names import RUNNERS, check_runner
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.print_after
 @click.option(
     "--repeat",
     type=click.IntRange(min=0),
@@ -48,6 +49,7 @@ def run(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    print_after: tuple[str, ...],
     repeat: int,
     output: str | None,
     entry: str | None,
@@ -58,7 +60,7 @@ def run(
     arguments.check_strategy(strategy)
     if output is not None:
         check_writable(Path(output))
-    with session.working(model):
+    with session.working(model, print_after):
         import torch
 
         import unmess

@@ -55,8 +55,11 @@ class Session:
     stage: str = field(default="usage", init=False)
 
     @contextlib.contextmanager
-    def working(self, model: str) -> Iterator[None]:
-        """While a model is worked on in this process: shows the stages, silences the libraries."""
+    def working(self, model: str, print_after: tuple[str, ...] = ()) -> Iterator[None]:
+        """While a model is worked on in this process: shows the stages, silences the libraries.
+
+        With `--debug`, or steps to print the IR after, the IR is verified after each step.
+        """
 
         def begin(stage: str) -> None:
             self.stage = stage
@@ -67,8 +70,19 @@ class Session:
             self.progress.begin(f"{model}: loading PyTorch")
             if not (self.verbose or self.debug):
                 quiet_libraries()
-            with listening(begin):
+            with listening(begin), self._debugging(print_after):
                 yield
+
+    @contextlib.contextmanager
+    def _debugging(self, print_after: tuple[str, ...]) -> Iterator[None]:
+        if not (self.debug or print_after):
+            yield
+            return
+        # It imports MLIR.
+        from pipelines.debugging import debugging
+
+        with debugging(print_after, self.progress.line):
+            yield
 
     def write_json(self, document: Any) -> None:
         """Writes the result as JSON; numbers that JSON lacks (NaN, infinity) become null."""
@@ -147,7 +161,9 @@ def command(function: Callable[..., int | None]) -> Callable[..., int]:
         is_flag=True,
         help="Show notes and whole causes, and let libraries print their warnings.",
     )
-    @click.option("--debug", is_flag=True, help="Show tracebacks.")
+    @click.option(
+        "--debug", is_flag=True, help="Show tracebacks, and verify the IR after each step."
+    )
     @functools.wraps(function)
     def guarded(*, as_json: bool, quiet: bool, verbose: bool, debug: bool, **parameters) -> int:
         try:

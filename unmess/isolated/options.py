@@ -25,7 +25,7 @@ class Options:
         timeout: seconds for one runner, counted from the end of the one before it; for the first,
             the start of the process and the capture are included. None: no limit.
         verbose: let libraries print warnings and logs.
-        debug: keep tracebacks, and print the Python stack of a crash.
+        debug: keep tracebacks, print the Python stack of a crash, verify the IR after each step.
         forked: the process is a fork of this one, with what it has imported; see `process.fork`.
     """
 

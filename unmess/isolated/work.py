@@ -71,7 +71,7 @@ class _Work:
 
     def check(self, runners: Sequence[str]) -> None:
         """Captures the model once and checks it on each runner."""
-        with listening(self._enter):
+        with listening(self._enter), self._debugging():
             try:
                 import unmess
 
@@ -139,6 +139,14 @@ class _Work:
             dynamic_shapes=self._options.dynamic or None,
             strategy=self._options.strategy,
         )
+
+    def _debugging(self) -> contextlib.AbstractContextManager[None]:
+        if not self._options.debug:
+            return contextlib.nullcontext()
+        # It imports MLIR.
+        from pipelines.debugging import debugging
+
+        return debugging()
 
     def _enter(self, stage: str) -> None:
         self._stage = stage

@@ -5,6 +5,7 @@ import pytest
 from torch_mlir import ir
 from torch_mlir.dialects import torch as torch_d
 
+from pipelines.debugging import debugging
 from pipelines.pipeline import Pipeline, Step, brief
 from pipelines.registry import PIPELINES
 from unmess.core.error import Error
@@ -50,11 +51,13 @@ def opt(*arguments, stdin=""):
 
 def test_steps_run_in_order_and_are_announced():
     seen = []
-    steps = (Step("canonicalize", "first"), Step("cse", "second"))
+    steps = (Step("func.func(canonicalize{max-iterations=3})", "first"), Step("cse", "second"))
     pipeline = Pipeline("two", "linalg", "hint", steps)
-    pipeline.apply(parse(IDENTITY), after_step=lambda step: seen.append(step.why))
-    assert seen == ["first", "second"]
-    assert str(pipeline) == "builtin.module(canonicalize,cse)"
+    with debugging(["all"], seen.append):
+        pipeline.apply(parse(IDENTITY))
+    assert [text.splitlines()[0] for text in seen] == ["// After canonicalize", "// After cse, two"]
+    assert all("func.func @main" in text for text in seen)
+    assert str(pipeline) == "builtin.module(func.func(canonicalize{max-iterations=3}),cse)"
 
 
 @pytest.mark.parametrize("name", PIPELINES)

@@ -1,0 +1,103 @@
+"""Debug mode: which steps are seen, and how one that leaves invalid IR is told."""
+
+import pytest
+from torch_mlir import ir
+from torch_mlir.dialects import torch as torch_d
+
+from pipelines.debugging import debugging, is_debugging, step
+from pipelines.pipeline import Pipeline, Step
+from unmess.core.error import Error
+
+_SCALE = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = arith.addf %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+_RELU = """
+func.func @main(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
+  %0 = torch.aten.relu %x : !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
+  return %0 : !torch.vtensor<[2],f32>
+}
+"""
+_CLEAN = Pipeline("clean", "linalg", "hint", (Step("canonicalize", ""), Step("func.func(cse)", "")))
+
+
+def parse(text=_SCALE):
+    with ir.Context() as context:
+        torch_d.register_dialect(context)
+        return ir.Module.parse(text)
+
+
+@step("break")
+def break_types(module):
+    """Leaves a return whose type is not the function's."""
+    with module.context:
+        function = module.body.operations[0]
+        old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+        other = ir.Type.parse("tensor<5xf32>")
+        new = ir.FunctionType.get(list(old.inputs), [other])
+        function.attributes["function_type"] = ir.TypeAttr.get(new)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "seen"),
+    [
+        ([], []),
+        (["cse"], ["cse, clean"]),
+        (["clean"], ["cse, clean"]),
+        (["canonicalize", "clean"], ["canonicalize", "cse, clean"]),
+        (["all"], ["canonicalize", "cse, clean"]),
+    ],
+)
+def test_steps_are_shown_by_name(wanted, seen):
+    shown = []
+    with debugging(wanted, shown.append):
+        assert is_debugging()
+        _CLEAN.apply(parse())
+    assert not is_debugging()
+    assert [text.splitlines()[0].removeprefix("// After ") for text in shown] == seen
+
+
+def test_without_a_writer_it_goes_to_stderr(capfd):
+    with debugging(["clean"]):
+        _CLEAN.apply(parse())
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("// After cse, clean\n") and "arith.addf" in err
+
+
+def test_a_step_that_has_not_run_is_an_error_at_the_end():
+    with (
+        pytest.raises(Error, match="no step 'canonicalise' has run") as caught,
+        debugging(["canonicalise", "cse"], lambda text: None),
+    ):
+        _CLEAN.apply(parse())
+    assert caught.value.hint == "those that have: canonicalize, cse, clean"
+
+
+def test_an_error_inside_is_not_hidden_by_a_step_that_has_not_run():
+    with pytest.raises(ZeroDivisionError), debugging(["later"]):
+        raise ZeroDivisionError
+
+
+def test_invalid_ir_is_told_with_the_step():
+    break_types(parse())  # Nobody looks.
+    with (
+        debugging(),
+        pytest.raises(Error, match=r"not valid after break: .*type of return operand"),
+    ):
+        break_types(parse())
+
+
+def test_a_pipeline_that_verifies_at_its_end_says_which_step_failed(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    contract = Step("torch-verify-linalg-on-tensors-backend-contract", "there is a torch operator")
+    steps = (Step("cse", ""), contract, Step("canonicalize", ""))
+    pipeline = Pipeline("failing", "compile", "hint", steps, verify_each=False)
+    with pytest.raises(Error) as caught:
+        pipeline.apply(parse(_RELU))
+    assert caught.value.stage == "compile"
+    assert caught.value.cause.endswith(f"(pass {contract.text})")
+    with open(caught.value.repro) as file:
+        assert f"builtin.module(cse,{contract.text})" in file.readline()
