@@ -133,7 +133,7 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
     if all(difference.ok for difference in differences):
         repeat = max(calls, 1) + 1
         if program.signature.of_kind("state"):
-            exact = _Exact(program, example, repeat).result
+            exact = _Exact(program.eager, example, repeat).result
             later = _compare_trees(expected, actual, exact)
         else:
             # Without state, the program gives what it gave.
@@ -160,6 +160,19 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
     )
 
 
+def compare_results(
+    model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], actual: Any
+) -> list[Difference]:
+    """How the results of a call differ from what `model` gives in eager on the same call.
+
+    Raises:
+        Error: stage `run`, where eager does not take the call.
+    """
+    call = Call({}, args, kwargs)
+    expected = _guarded(model)(*_copied(args), **_copied(kwargs))
+    return _compare_trees(expected, actual, _Exact(model, call).result)
+
+
 def _compare_call(
     program: Program, call: Call, eager: Callable[..., Any], executable: Executable | EntryPoint
 ) -> tuple[Any, list[Difference]]:
@@ -167,7 +180,7 @@ def _compare_call(
     expected = eager(*_copied(call.args), **_copied(call.kwargs))
     actual = executable(*_copied(call.args), **_copied(call.kwargs))
     enter_stage("compare")
-    differences = _compare_trees(expected, actual, _Exact(program, call).result)
+    differences = _compare_trees(expected, actual, _Exact(program.eager, call).result)
     differences += _compare_state(program, eager, executable)
     enter_stage("run")
     return expected, differences
@@ -215,6 +228,11 @@ def _eager(program: Program) -> Callable[..., Any]:
     model = program.eager
     if program.signature.of_kind("state") and isinstance(model, torch.nn.Module):
         model = copy.deepcopy(model)
+    return _guarded(model)
+
+
+def _guarded(model: Callable[..., Any]) -> Callable[..., Any]:
+    """`model` without gradients; what it raises is an Error."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -253,9 +271,9 @@ def _median(function: Callable[..., Any], call: Call, calls: int) -> tuple[float
 class _Exact:
     """The model's results in float64, computed when a comparison needs them."""
 
-    def __init__(self, program: Program, call: Call, repeat: int = 1):
+    def __init__(self, model: Callable[..., Any], call: Call, repeat: int = 1):
         """Those of the last of `repeat` calls."""
-        self._program = program
+        self._model = model
         self._call = call
         self._repeat = repeat
         self._leaves: list[Any] | None = None
@@ -273,10 +291,9 @@ class _Exact:
         return leaf if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.float64 else None
 
     def _compute(self) -> list[Any] | None:
-        model = self._program.eager
-        if not isinstance(model, torch.nn.Module):
+        if not isinstance(self._model, torch.nn.Module):
             return None
-        model = copy.deepcopy(model).double()
+        model = copy.deepcopy(self._model).double()
         with torch.no_grad():
             for _ in range(self._repeat):
                 args, kwargs = pytree.tree_map_only(

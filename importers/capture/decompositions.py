@@ -33,6 +33,8 @@ def decompose(
         except NotLocal:
             used.clear()
             return _decompose_whole(exported, decomposition_table(used)), list(used.values())
+        except Exception as problem:
+            raise _does_not_decompose(problem) from problem
 
 
 def _decompose_whole(
@@ -42,9 +44,13 @@ def _decompose_whole(
     try:
         return exported.run_decompositions(table)
     except Exception as problem:
-        raise Error(
-            "capture",
-            f"the exported program does not decompose: {first_line(problem)}",
-            where=user_line(problem),
-            hint="`unmess check --debug` shows PyTorch's own traceback",
-        ) from problem
+        raise _does_not_decompose(problem) from problem
+
+
+def _does_not_decompose(problem: Exception) -> Error:
+    return Error(
+        "capture",
+        f"the exported program does not decompose: {first_line(problem)}",
+        where=user_line(problem),
+        hint="`unmess check --debug` shows PyTorch's own traceback",
+    )

@@ -12,12 +12,14 @@ from torch._decomp import core_aten_decompositions
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from importers.decompositions.antialias import resize
+from importers.decompositions.any_all import over_several
 from importers.decompositions.attention import attention
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min
 from importers.decompositions.concatenation import concatenate
 from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
+from importers.decompositions.division import divide, fmod
 from importers.decompositions.embedding_bag import embedding_bag
-from importers.decompositions.gelu import erf, gelu
+from importers.decompositions.gelu import gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
@@ -25,9 +27,21 @@ from importers.decompositions.integer_products import bmm, int_mm, mm
 from importers.decompositions.lstm import mkldnn_lstm_layer
 from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.memory import checked_at_capture, empty_in_order
+from importers.decompositions.negation import neg
+from importers.decompositions.not_a_number import (
+    equal,
+    fmax,
+    fmin,
+    is_finite,
+    maximum,
+    minimum,
+)
 from importers.decompositions.padding import constant_pad
+from importers.decompositions.places import index_fill, of_a_number, take
 from importers.decompositions.power import integer_power
 from importers.decompositions.reciprocal import reciprocal
+from importers.decompositions.rolling import roll
+from importers.decompositions.running import cummax, cummin
 from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
@@ -203,14 +217,130 @@ DECOMPOSITIONS = (
     ),
     *(
         Decomposition(
-            "limit of another type",
+            "limits as choices",
             f"aten::{function.__name__}.default",
-            "linalg",
-            "torch-mlir's lowering compares integers as floating point; PatchTST and other models "
-            "of time series keep counts above 1.0",
+            "run",
+            "torch-mlir's lowering gives a limit for NaN, the lower one where it is above the "
+            "upper one, and compares integers as floating point where a limit is (PatchTST keeps "
+            "counts above 1.0)",
             function,
         )
         for function in (clamp, clamp_min, clamp_max)
+    ),
+    *(
+        Decomposition(
+            "NaN in comparisons",
+            f"aten::{operator}",
+            "run",
+            "torch-mlir takes a value for equal to itself, and gives the other number for the "
+            "larger or smaller of NaN and a number",
+            function,
+        )
+        for operator, function in (
+            ("eq.Tensor", equal),
+            ("maximum.default", maximum),
+            ("minimum.default", minimum),
+        )
+    ),
+    *(
+        Decomposition(
+            "larger or smaller number",
+            f"aten::{function.__name__}.default",
+            "linalg",
+            "torch-mlir's lowering does not broadcast",
+            function,
+        )
+        for function in (fmax, fmin)
+    ),
+    Decomposition(
+        "finite numbers",
+        "aten::isfinite.default",
+        "linalg",
+        "there is no lowering",
+        is_finite,
+    ),
+    *(
+        Decomposition(
+            "division in whole numbers",
+            f"aten::{operator}",
+            "run",
+            "torch-mlir divides floating-point numbers, rounds, and then rounds down (1 // 0.1 is "
+            "9, not 10; inf // 2 is NaN)",
+            function,
+        )
+        for operator, function in (
+            ("div.Tensor_mode", divide),
+            ("div.Scalar_mode", divide),
+        )
+    ),
+    *(
+        Decomposition(
+            "remainder with the sign of what is divided",
+            f"aten::fmod.{overload}",
+            "run",
+            "torch-mlir subtracts a multiple of the rounded quotient, which is far from exact; and "
+            "has no lowering for a number",
+            fmod,
+        )
+        for overload in ("Tensor", "Scalar")
+    ),
+    Decomposition(
+        "negation of integers",
+        "aten::neg.default",
+        "run",
+        "torch-mlir's lowering goes by way of f32, which has 24 bits",
+        neg,
+    ),
+    Decomposition(
+        "roll",
+        "aten::roll.default",
+        "run",
+        "torch-mlir's lowering takes shifts of less than a size only, and wants dimensions",
+        roll,
+    ),
+    *(
+        Decomposition(
+            "place of an extreme of one element",
+            f"aten::{name}.default",
+            "linalg",
+            "torch-mlir has no lowering for a tensor without dimensions",
+            of_a_number,
+        )
+        for name in ("argmax", "argmin")
+    ),
+    Decomposition(
+        "elements at places in row-major order",
+        "aten::take.default",
+        "capture",
+        "PyTorch's decomposition reads a lone index as a number",
+        take,
+    ),
+    Decomposition(
+        "number at places of a dimension",
+        "aten::index_fill.int_Scalar",
+        "torch",
+        "PyTorch's decomposition copies strides, which the torch dialect has not",
+        index_fill,
+    ),
+    *(
+        Decomposition(
+            "running extreme",
+            f"aten::{function.__name__}.default",
+            "torch",
+            "the torch dialect has no cummax and cummin",
+            function,
+        )
+        for function in (cummax, cummin)
+    ),
+    *(
+        Decomposition(
+            "any or all over several dimensions",
+            f"aten::{function.__name__}.dims",
+            "torch",
+            "the torch dialect has them over one dimension, or all",
+            over_several(function),
+        )
+        for function in (torch.any, torch.all)
     ),
     *(
         Decomposition(
@@ -268,15 +398,8 @@ DECOMPOSITIONS = (
         "aten::gelu.default",
         "run",
         "torch-mlir's lowering has 0.797724 for √(2/π), which is 0.797885: results are off by up "
-        "to 5e-5; and the error function of bf16 does not compile for the reference runner",
+        "to 5e-5; and narrow types are rounded at each step, by eager once",
         gelu,
-    ),
-    Decomposition(
-        "error function in f32",
-        "aten::erf.default",
-        "compile",
-        "math.erf of bf16 has no form in the reference runner; eager computes in f32, too",
-        erf,
     ),
     Decomposition(
         "reciprocal as a quotient",

@@ -1,4 +1,4 @@
-"""Limits of another type than the tensor's."""
+"""Values between two limits, which are numbers."""
 
 from __future__ import annotations
 
@@ -7,26 +7,31 @@ from typing import Any
 import torch
 
 
-def _promoted(x: torch.Tensor, *limits: Any) -> torch.Tensor | None:
-    """Integers in the floating-point type that the limits ask for; None where they ask for none."""
+def _promoted(x: torch.Tensor, *limits: Any) -> torch.Tensor:
+    """Integers in the floating-point type that the limits ask for."""
     if x.is_floating_point() or not any(isinstance(limit, float) for limit in limits):
-        return None
+        return x
     return x.to(torch.get_default_dtype())
 
 
-def clamp(x: torch.Tensor, min: float | None = None, max: float | None = None) -> Any:
-    """`x` between two numbers; integers become floating point where a limit is."""
-    promoted = _promoted(x, min, max)
-    return NotImplemented if promoted is None else torch.clamp(promoted, min, max)
+def clamp(x: torch.Tensor, min: float | None = None, max: float | None = None) -> torch.Tensor:
+    """`x`, at least `min`, and then at most `max`; NaN stays NaN.
+
+    Integers become floating point where a limit is.
+    """
+    x = _promoted(x, min, max)
+    if min is not None:
+        x = torch.where(x < min, min, x)
+    if max is not None:
+        x = torch.where(x > max, max, x)
+    return x
 
 
-def clamp_min(x: torch.Tensor, min: float) -> Any:
+def clamp_min(x: torch.Tensor, min: float) -> torch.Tensor:
     """`x`, at least `min`; integers become floating point where that is."""
-    promoted = _promoted(x, min)
-    return NotImplemented if promoted is None else torch.clamp_min(promoted, min)
+    return clamp(x, min=min)
 
 
-def clamp_max(x: torch.Tensor, max: float) -> Any:
+def clamp_max(x: torch.Tensor, max: float) -> torch.Tensor:
     """`x`, at most `max`; integers become floating point where that is."""
-    promoted = _promoted(x, max)
-    return NotImplemented if promoted is None else torch.clamp_max(promoted, max)
+    return clamp(x, max=max)

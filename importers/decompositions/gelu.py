@@ -1,4 +1,4 @@
-"""GELU, and the error function in it."""
+"""GELU."""
 
 from __future__ import annotations
 
@@ -16,8 +16,3 @@ def gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
         inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
         return (0.5 * wide * (1 + torch.tanh(inner))).to(x.dtype)
     return torch.ops.aten.gelu.default(wide).to(x.dtype) if x.dtype in _LOW else NotImplemented
-
-
-def erf(x: torch.Tensor) -> torch.Tensor:
-    """The error function of f16 or bf16 `x`, in f32; any other is left as it is."""
-    return torch.erf(x.float()).to(x.dtype) if x.dtype in _LOW else NotImplemented

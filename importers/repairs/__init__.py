@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import torch
 
 from importers.repairs.complex_pairs import split_complex_numbers
+from importers.repairs.empty import leave_nothing_to_compute
 from importers.repairs.flags import read_flags_as_integers
 from importers.repairs.indices import convert_indices
 from importers.repairs.layout import drop_layout_only_as_strided, gather_strided
+from importers.repairs.narrow_integers import compute_in_wider_integers
 from importers.repairs.reshape import take_apart_symbolic_views
 from importers.repairs.signature import with_fitting_signature
-from importers.repairs.unsigned import compute_unsigned_in_signed
+from importers.repairs.whole_numbers import write_as_floating_point
 from unmess.core.program import Note
 
 
@@ -71,12 +73,13 @@ REPAIRS = (
         read_flags_as_integers,
     ),
     Repair(
-        "unsigned integers in signed ones",
-        "operators on uint8, uint16, uint32",
+        "narrow integers in wider ones",
+        "operators on uint8, int8, uint16, uint32",
         "linalg",
         "torch-mlir's lowerings take unsigned integers for signed ones (sums, division, "
-        "comparison), do not take them, or crash",
-        compute_unsigned_in_signed,
+        "comparison), do not take them, or crash; those of int8 crash where they convert "
+        "an operand",
+        compute_in_wider_integers,
     ),
     Repair(
         "index lists of i64",
@@ -85,6 +88,20 @@ REPAIRS = (
         "torch-mlir does not lower an index that is a mask, nor a list of indices of several "
         "integer types",
         convert_indices,
+    ),
+    Repair(
+        "whole numbers beside constants",
+        "arithmetic of a constant floating-point tensor and a Python int",
+        "run",
+        "torch-mlir's folding takes the bits of one for the other: 1.5 * -1 is 2.8e19",
+        write_as_floating_point,
+    ),
+    Repair(
+        "results without elements",
+        "any operator",
+        "linalg",
+        "torch-mlir divides by their number when it lowers a reshape, and crashes",
+        leave_nothing_to_compute,
     ),
     Repair(
         "symbolic view",

@@ -348,13 +348,35 @@ def _same(z: Complex, **_options: Any) -> Complex:
     return z
 
 
+def _placed(target: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
+    """An operator that puts, or adds, complex elements to a tensor, at places given by the rest."""
+
+    def place(into: Any, *args: Any, **options: Any) -> Complex:
+        into = _complex(into, _dtype(into, *args))
+
+        def part(argument: Any, name: str) -> Any:
+            if isinstance(argument, Complex):
+                return getattr(argument, name).to(into.dtype)
+            if isinstance(argument, torch.Tensor) and argument.is_floating_point():
+                return getattr(_complex(argument, into.dtype), name)
+            return argument
+
+        return Complex(
+            target(into.real, *(part(a, "real") for a in args), **options),
+            target(into.imaginary, *(part(a, "imaginary") for a in args), **options),
+        )
+
+    return place
+
+
 _LINEAR = (
-    *(aten.view, aten._unsafe_view, aten.reshape, aten.expand, aten.permute, aten.transpose),
+    *(aten.reshape, aten.expand, aten.permute, aten.transpose),
     *(aten.t, aten.unsqueeze, aten.squeeze, aten.select, aten.slice, aten.flip, aten.roll),
     *(aten.repeat, aten.index_select, aten.gather, aten.index, aten.split, aten.unbind),
     *(aten.split_with_sizes, aten.sum, aten.mean, aten.cumsum, aten.neg, aten.diagonal),
     *(aten.unfold, aten.tril, aten.triu, aten.flatten, aten.unflatten),
 )
+_PLACING = (aten.scatter_add, aten.index_put, aten.index_add, aten.index_copy)
 _IDENTITY = (
     *(aten.clone, aten.detach, aten.alias, aten.contiguous, aten.resolve_conj, aten.resolve_neg),
     *(aten.lift_fresh_copy,),
@@ -363,6 +385,9 @@ _IDENTITY = (
 # By packet: all overloads of an operator act alike.
 OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
     **{target: _part_by_part(target) for target in _LINEAR},
+    # The parts of a tensor that is a view may lie in memory in another way than its own.
+    **dict.fromkeys((aten.view, aten._unsafe_view), _part_by_part(aten.reshape)),
+    **{target: _placed(target) for target in _PLACING},
     **dict.fromkeys(_IDENTITY, _same),
     **dict.fromkeys((aten._conj, aten.conj, aten._conj_physical, aten.conj_physical), _conjugate),
     aten.add: _add,

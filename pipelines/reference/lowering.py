@@ -16,6 +16,7 @@ from pipelines.reference.entry_points import take_operands_by_address
 from pipelines.reference.fusion import fuse
 from pipelines.reference.kernels import vectorize
 from pipelines.reference.llvm_attributes import annotate
+from pipelines.reference.narrowing import narrow_by_way_of_f32
 from pipelines.reference.outlining import outline
 from pipelines.reference.pointers import pass_pointers
 from pipelines.reference.reassociation import reassociate
@@ -74,7 +75,6 @@ LLVM = Pipeline(
         Step("func.func(convert-linalg-to-loops)", "scalar loops"),
         Step("func.func(convert-vector-to-scf{full-unroll=true})", "vectors of several dimensions"),
         Step("convert-scf-to-cf", "loops to branches"),
-        Step("func.func(refback-expand-ops-for-llvm)", "tanh and friends in simpler terms"),
         Step("func.func(arith-expand)", "ceil and floor division, min and max"),
         Step("expand-strided-metadata", "views to address arithmetic"),
         Step("lower-affine", "affine.apply to arith"),
@@ -125,6 +125,7 @@ def lower_to_llvm(
     collapse_loops(module)
     outline(module)
     reassociate(module)
+    narrow_by_way_of_f32(module)
     if level:
         vectorize(module, host_machine(), deserves_schedule)
     pass_pointers(module)

@@ -21,6 +21,6 @@ def test_integers_become_floating_point(function, operator, limits, dtype):
     torch.testing.assert_close(function(x, *limits), operator(x, *limits))
 
 
-def test_the_rest_is_left_as_it_is():
-    assert clamp(torch.arange(4), 1, 2) is NotImplemented
-    assert clamp_min(torch.ones(2), 0.5) is NotImplemented
+def test_nan_and_limits_in_the_wrong_order():
+    x = torch.tensor([torch.nan, torch.inf, -1.0])
+    torch.testing.assert_close(clamp(x, 2, 1), x.clamp(2, 1), equal_nan=True)

@@ -1,8 +1,9 @@
-"""Arithmetic on unsigned integers, in wider signed ones.
+"""Arithmetic on unsigned and on 8-bit integers, in wider signed ones.
 
 Past the torch dialect integers have no sign of their own, and several lowerings take unsigned ones
-for signed, or do not take them at all. Here every operator that computes with them does so in a
-signed type that holds all their values; its result is wrapped to the unsigned type again.
+for signed, or do not take them at all; those of 8 bits crash where they convert an operand. Here
+every operator that computes with them does so in a signed type that holds all their values; its
+result is wrapped to the narrow type again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from importers.repairs.retrace import replace_call
 
 aten = torch.ops.aten
 
-_WIDER = {torch.uint8: torch.int32, torch.uint16: torch.int32, torch.uint32: torch.int64}
+_WIDER = {
+    torch.uint8: torch.int32,
+    torch.int8: torch.int32,
+    torch.uint16: torch.int32,
+    torch.uint32: torch.int64,
+}
 
 # These move elements or convert them, which is done right.
 _AS_THEY_ARE = frozenset(
@@ -30,11 +36,13 @@ _AS_THEY_ARE = frozenset(
         torch.ops.prims.convert_element_type,
     }
 )
+# Products of quantised operands are recognised by their type.
+_OF_8_BITS = frozenset({aten.mm, aten.bmm, aten.matmul, aten.convolution})
 
 
-def compute_unsigned_in_signed(graph: torch.fx.Graph) -> int:
-    """Rewrites the operators that compute with unsigned integers; returns how many there were."""
-    nodes = [node for node in graph.nodes if _computes_unsigned(node)]
+def compute_in_wider_integers(graph: torch.fx.Graph) -> int:
+    """Rewrites the operators that compute with such integers; returns how many there were."""
+    nodes = [node for node in graph.nodes if _computes_narrow(node)]
     if not nodes:
         return 0
     with tracing(graph, decomposition_table()) as table:
@@ -43,10 +51,12 @@ def compute_unsigned_in_signed(graph: torch.fx.Graph) -> int:
     return len(nodes)
 
 
-def _computes_unsigned(node: torch.fx.Node) -> bool:
+def _computes_narrow(node: torch.fx.Node) -> bool:
     if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
         return False
-    if node.target.overloadpacket in _AS_THEY_ARE:
+    if node.target.is_view or node.target.overloadpacket in _AS_THEY_ARE | _OF_8_BITS:
+        return False
+    if node.target.namespace == "quantized_decomposed":
         return False
     values = [node.meta.get("val"), [operand.meta.get("val") for operand in node.all_input_nodes]]
     return any(
@@ -75,6 +85,6 @@ def _wide(value: Any) -> Any:
 def _narrow(value: Any, like: Any) -> Any:
     if not isinstance(value, torch.Tensor) or value.dtype == like.dtype:
         return value
-    if like.dtype in _WIDER and not value.is_floating_point():
+    if like.dtype in _WIDER and not (like.dtype.is_signed or value.is_floating_point()):
         value = value & torch.iinfo(like.dtype).max
     return value.to(like.dtype)

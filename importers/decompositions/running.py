@@ -1,0 +1,40 @@
+"""Running extremes, by comparing each element with all before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+# Longest row: the work grows with its square.
+_LONGEST = 4096
+
+
+def cummax(x: torch.Tensor, dim: int) -> Any:
+    """The largest so far along `dim`, and its last place (i64); NaN is the largest."""
+    return _running(x, dim, torch.amax, -torch.inf)
+
+
+def cummin(x: torch.Tensor, dim: int) -> Any:
+    """The smallest so far along `dim`, and its last place (i64); NaN is the smallest."""
+    return _running(x, dim, torch.amin, torch.inf)
+
+
+def _running(x: torch.Tensor, dim: int, extreme: Any, neutral: float) -> Any:
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64)
+    size = x.shape[dim]
+    if not isinstance(size, int) or not 0 < size <= _LONGEST:
+        return NotImplemented
+    if not x.is_floating_point():
+        limits = torch.iinfo(torch.int64 if x.dtype == torch.bool else x.dtype)
+        neutral = limits.min if neutral < 0 else limits.max
+    row = x.transpose(dim, -1).unsqueeze(-2)
+    place = torch.arange(size)
+    seen = place <= place.unsqueeze(1)
+    values = extreme(torch.where(seen, row, neutral), -1, True)
+    same = torch.eq(row, values)
+    if x.is_floating_point():
+        same = torch.logical_or(same, torch.logical_and(torch.isnan(row), torch.isnan(values)))
+    places = torch.where(torch.logical_and(seen, same), place, -1).amax(-1)
+    return values.squeeze(-1).to(x.dtype).transpose(dim, -1), places.transpose(dim, -1)

@@ -1,0 +1,37 @@
+"""Results without elements, which nothing needs to be computed for."""
+
+from __future__ import annotations
+
+import torch
+
+from importers.decompositions.tracing import origin_of
+
+_EMPTY = torch.ops.aten.empty.memory_format
+
+
+def leave_nothing_to_compute(graph: torch.fx.Graph) -> int:
+    """Replaces each operator whose only result has no elements, at any size; returns how many."""
+    replaced = 0
+    for node in list(graph.nodes):
+        if node.op != "call_function" or node.target is _EMPTY or not _is_empty(node):
+            continue
+        value = node.meta["val"]
+        with graph.inserting_before(node):
+            nothing = graph.call_function(
+                _EMPTY, (list(value.shape),), {"dtype": value.dtype, "device": value.device}
+            )
+        nothing.meta = {"val": value, **origin_of(node)}
+        node.replace_all_uses_with(nothing)
+        graph.erase_node(node)
+        replaced += 1
+    return replaced
+
+
+def _is_empty(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor) or not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    # The importer writes no complex type for it.
+    if value.is_complex():
+        return False
+    return all(isinstance(size, int) for size in value.shape) and 0 in value.shape

@@ -1,0 +1,31 @@
+"""Conversions from f64 to 16 bits go by way of f32, as in eager."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+
+def narrow_by_way_of_f32(module: ir.Module) -> None:
+    """Splits `arith.truncf` from f64 to bf16 and f16 in two, in place.
+
+    Eager rounds twice. And the function that LLVM calls for f64 to bf16 is in no library here.
+    """
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "arith.truncf" and _skips_f32(operation):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context:
+        module.operation.walk(visit)
+        for operation in found:
+            with operation.location, ir.InsertionPoint(operation):
+                single = arith.TruncFOp(ir.F32Type.get(), operation.operands[0])
+                operation.operands[0] = single.result
+
+
+def _skips_f32(operation: ir.Operation) -> bool:
+    source, target = operation.operands[0].type, operation.results[0].type
+    return isinstance(source, ir.F64Type) and isinstance(target, (ir.BF16Type, ir.F16Type))

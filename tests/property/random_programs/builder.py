@@ -1,0 +1,287 @@
+"""Draws a program statement by statement, and runs each in eager as it is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from hypothesis import strategies as st
+
+from random_programs.program import Program
+from random_programs.values import ANY, COMPLEX, FLOATS, INTEGERS, is_exact, pool
+
+# What eager raises where operands do not fit; anything else is a mistake in an operator here.
+_REFUSED = (RuntimeError, IndexError, NotImplementedError)
+_ELEMENTS = 3000
+_INPUTS = 3
+_SIZES = (2, 3, 4, 5, 6, 1, 0)
+_SIZE_WEIGHTS = (5, 5, 4, 4, 2, 3, 1)
+# Around the widths of the reference runner's tiles.
+_TILES = (8, 16, 17, 7, 9, 15, 31, 32, 33, 1)
+
+
+class Skip(Exception):
+    """No such statement can follow here."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A way to continue a program.
+
+    Attributes:
+        draw: gives an expression over the Builder's values, or statements that assign `{out}`.
+        exact: a result of operands without rounding errors has none either.
+    """
+
+    draw: Callable[[Builder], str]
+    exact: bool
+
+    @property
+    def name(self) -> str:
+        """For counting."""
+        return self.draw.__name__
+
+
+class Family(list):
+    """Operators of one kind, registered by decorating the functions that draw them."""
+
+    def add(self, *, exact: bool = False) -> Callable[[Callable], Callable]:
+        """Registers a function as an `Operator`."""
+
+        def register(function: Callable[[Builder], str]) -> Callable[[Builder], str]:
+            self.append(Operator(function, exact))
+            return function
+
+        return register
+
+
+class Builder:
+    """A program so far: its inputs, its statements, and the value of each name in eager.
+
+    A value is exact where it has no rounding error, whatever the order of operations: only such
+    values are compared, rounded, sorted and the like, since the results would else differ by more
+    than a tolerance allows for no reason.
+    """
+
+    def __init__(self, draw: Callable[[st.SearchStrategy], Any]):
+        self._draw = draw
+        self.inputs: dict[str, str] = {}
+        self.lines: list[str] = []
+        self.values: dict[str, torch.Tensor] = {}
+        self.drawn: list[str] = []
+        self._exact: set[str] = set()
+        self._used: set[str] = set()
+
+    # Choices.
+
+    def pick(self, *options: Any) -> Any:
+        """One of the options; the first is the simplest."""
+        return self._draw(st.sampled_from(options))
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer, both ends included."""
+        return self._draw(st.integers(low, high))
+
+    def chance(self, percent: int) -> bool:
+        """True in so many cases of a hundred."""
+        return self._draw(st.integers(0, 99)) >= 100 - percent
+
+    def size(self, tiles: bool = False) -> int:
+        """A dimension's size; with `tiles`, one near a width of the runner's tiles."""
+        if tiles:
+            return self.pick(*_TILES)
+        return self.pick(*(s for s, w in zip(_SIZES, _SIZE_WEIGHTS, strict=True) for _ in range(w)))
+
+    def shape(self, rank: int, tiles: bool = False) -> tuple[int, ...]:
+        """A shape of that rank."""
+        return tuple(self.size(tiles) for _ in range(rank))
+
+    def axis(self, name: str) -> int:
+        """A dimension of a value, counted from either end."""
+        rank = self[name].dim()
+        if rank == 0:
+            raise Skip
+        return self.integer(-rank, rank - 1)
+
+    def axes(self, name: str) -> list[int]:
+        """Some of a value's dimensions, at least one."""
+        rank = self[name].dim()
+        if rank == 0:
+            raise Skip
+        chosen = [axis for axis in range(rank) if self.chance(50)] or [rank - 1]
+        return [axis - rank if self.chance(30) else axis for axis in chosen]
+
+    # Operands.
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self.values[name]
+
+    def tensor(
+        self,
+        dtypes: Sequence[torch.dtype] = ANY,
+        rank: tuple[int, int] = (0, 4),
+        *,
+        exact: bool = False,
+        kind: str | None = None,
+        where: Callable[[torch.Tensor], bool] = lambda value: True,
+    ) -> str:
+        """The name of a value of one of these dtypes and ranks: an earlier one, or a new input.
+
+        Args:
+            exact: only an exact one.
+            kind: only a new input of this kind of numbers.
+            where: what else an earlier value must satisfy.
+        """
+        fitting = [
+            name
+            for name, value in self.values.items()
+            if value.dtype in dtypes
+            and rank[0] <= value.dim() <= rank[1]
+            and (not exact or name in self._exact)
+            and where(value)
+        ]
+        if kind is None and fitting and (len(self.inputs) >= _INPUTS or self.chance(80)):
+            return self.use(self.pick(*reversed(fitting)))
+        dtype = self.pick(*dtypes)
+        kind = kind or self.pick(
+            *(("small", "special") if exact else ("generic", "small", "small", "special"))
+        )
+        shape = self.shape(
+            self.integer(max(rank[0], min(2, rank[1])), rank[1]) if self.chance(75) else rank[0]
+        )
+        return self.new(shape, dtype, kind)
+
+    def partner(self, name: str, dtypes: Sequence[torch.dtype] | None = None, **more: Any) -> str:
+        """Another operand that is broadcast with the value `name`."""
+        shape = self[name].shape
+        dtypes = dtypes or ((self[name].dtype,) if self.chance(75) else ANY)
+        fitting = [
+            other
+            for other, value in self.values.items()
+            if value.dtype in dtypes
+            and (not more.get("exact") or other in self._exact)
+            and _broadcast(shape, value.shape)
+        ]
+        if "kind" not in more and fitting and (len(self.inputs) >= _INPUTS or self.chance(70)):
+            return self.use(self.pick(*reversed(fitting)))
+        start = self.pick(0, 0, min(1, len(shape)))
+        other = tuple(1 if self.chance(20) else size for size in shape[start:])
+        return self.new(other, self.pick(*dtypes), more.get("kind", "small"))
+
+    def new(
+        self, shape: Sequence[int], dtype: torch.dtype, kind: str, numbers: list | None = None
+    ) -> str:
+        """The name of a new input.
+
+        Args:
+            numbers: what to fill it with in turn, instead of numbers of the kind.
+        """
+        name = f"x{len(self.inputs)}"
+        numbers = pool(kind, dtype) if numbers is None else numbers
+        text = _filled(
+            tuple(shape), dtype, numbers, self.integer(0, 4), self.pick(*_layouts(shape))
+        )
+        self.inputs[name] = text
+        self.values[name] = self._evaluate(text)
+        if is_exact(self.values[name]):
+            self._exact.add(name)
+        return self.use(name)
+
+    def permutation(self, count: int, of: int) -> str:
+        """The name of a new input: `count` distinct int64 below `of`."""
+        step = self.pick(*(s for s in range(1, max(of, 2)) if math.gcd(s, of) == 1))
+        numbers = [(i * step) % of for i in range(of)]
+        return self.new((count,), torch.int64, "small", numbers[self.integer(0, of - count) :])
+
+    def use(self, name: str) -> str:
+        """`name`, which is no result of its own any more."""
+        self._used.add(name)
+        return name
+
+    # Statements.
+
+    def apply(self, operator: Operator) -> None:
+        """Adds a statement by that operator, if there is one that eager takes."""
+        before = dict(self.inputs), set(self._used)
+        try:
+            self._assign(operator)
+        except (Skip, *_REFUSED):
+            self.inputs, self._used = before
+            for name in set(self.values) - set(self.inputs):
+                if name.startswith("x"):
+                    del self.values[name]
+
+    def _assign(self, operator: Operator) -> None:
+        text = operator.draw(self)
+        name = f"v{len(self.lines)}"
+        statement = text.format(out=name) if "{out}" in text else f"{name} = {text}"
+        names = {"torch": torch, "F": F, **self.values}
+        with torch.no_grad():
+            exec(statement, names)
+        value = names[name]
+        if not isinstance(value, torch.Tensor) or value.numel() > _ELEMENTS or value.dim() > 6:
+            raise Skip
+        self.lines.append(statement)
+        self.values[name] = value
+        self.drawn.append(operator.name)
+        operands = [n for n in self.values if n != name and _mentions(statement, n)]
+        if is_exact(value) and (
+            value.dtype in (*INTEGERS, torch.bool)
+            or (operator.exact and all(operand in self._exact for operand in operands))
+        ):
+            self._exact.add(name)
+
+    def _evaluate(self, text: str) -> torch.Tensor:
+        return eval(text, {"torch": torch, "nan": math.nan, "inf": math.inf})
+
+    def program(self) -> Program:
+        """What was drawn; its results are the values that nothing else uses."""
+        results = [n for n in self.values if n.startswith("v") and n not in self._used]
+        return Program(tuple(self.inputs.items()), tuple(self.lines), tuple(results[-3:])).pruned()
+
+
+def _mentions(text: str, name: str) -> bool:
+    from re import search
+
+    return search(rf"\b{name}\b", text) is not None
+
+
+def _broadcast(a: Sequence[int], b: Sequence[int]) -> bool:
+    return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
+
+
+def _layouts(shape: Sequence[int]) -> list[str]:
+    layouts = ["contiguous"] * 3
+    if len(shape) >= 2:
+        layouts += ["transposed"]
+    if len(shape) >= 1:
+        layouts += ["sliced"]
+    if shape and 1 not in shape[:1]:
+        layouts += ["expanded"]
+    return layouts
+
+
+def _filled(
+    shape: tuple[int, ...], dtype: torch.dtype, numbers: list, start: int, layout: str
+) -> str:
+    """An expression for an input."""
+    view, stored = "", shape
+    if layout == "transposed":
+        view, stored = ".mT", (*shape[:-2], shape[-1], shape[-2])
+    elif layout == "sliced":
+        view, stored = "[..., ::2]", (*shape[:-1], 2 * shape[-1])
+    elif layout == "expanded":
+        view, stored = f".expand({shape})", (1, *shape[1:])
+    count = math.prod(stored)
+    if count <= 1:
+        taken = [numbers[start % len(numbers)]] * count
+        return f"torch.tensor({taken}, dtype={dtype}).reshape({stored}){view}"
+    order = f"torch.arange({start}, {start + count}) % {len(numbers)}"
+    return f"torch.tensor({numbers}, dtype={dtype})[{order}].reshape({stored}){view}"
+
+
+__all__ = ["ANY", "COMPLEX", "FLOATS", "INTEGERS", "Builder", "Family", "Operator", "Skip"]

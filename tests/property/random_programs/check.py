@@ -1,0 +1,93 @@
+"""Runs programs on the reference runner, beside eager, where a crash costs one program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+import unmess
+from random_programs.program import Program
+from unmess.compare import compare_results
+from unmess.probe.children import Died, each_in_children
+
+_SECONDS = 120.0
+
+
+class Batch(torch.nn.Module):
+    """Programs side by side, since one compilation of many is faster than many of one."""
+
+    def __init__(self, models: Sequence[torch.nn.Module]):
+        super().__init__()
+        self.models = torch.nn.ModuleList(models)
+
+    def forward(self, calls):
+        return [model(*args) for model, args in zip(self.models, calls, strict=True)]
+
+
+class Checked:
+    """What is known of programs that were checked: hypothesis asks again when it simplifies."""
+
+    def __init__(self) -> None:
+        self._causes: dict[Program, str | None] = {}
+
+    @property
+    def count(self) -> int:
+        """Different programs that gave what eager gives."""
+        return sum(cause is None for cause in self._causes.values())
+
+    def expect_none_wrong(self, programs: Sequence[Program]) -> None:
+        """Fails with the text of the first program that does not give what eager gives."""
+        new = list(dict.fromkeys(p for p in programs if p not in self._causes))
+        if new and not any(map(self._causes.get, programs)):
+            found = failures(new)
+            self._causes |= {program: found.get(program) for program in new}
+        for program in programs:
+            if cause := self._causes.get(program):
+                raise AssertionError(f"{cause}\n\n{program.source}")
+
+
+def failures(programs: Sequence[Program]) -> dict[Program, str]:
+    """What is wrong with each program that does not give what eager gives."""
+    (causes,) = each_in_children([programs], _causes, _SECONDS)
+    if not isinstance(causes, Died):
+        return {program: cause for program, cause in zip(programs, causes, strict=True) if cause}
+    if len(programs) == 1:
+        return {programs[0]: causes.cause}
+    middle = len(programs) // 2
+    found = failures(programs[:middle]) | failures(programs[middle:])
+    if not found:
+        raise AssertionError(
+            f"together, but not alone: {causes.cause}\n" + "\n".join(p.source for p in programs)
+        )
+    return found
+
+
+def _causes(programs: Sequence[Program]) -> list[str | None]:
+    """What is wrong with each program; where they do not run together, each on its own."""
+    models, calls = zip(*(_executed(program) for program in programs), strict=True)
+    calls = list(calls)
+    try:
+        program = unmess.capture(Batch(models), (calls,))
+        results = unmess.load(program, on="reference")(calls)
+    except Exception as problem:
+        if len(programs) == 1:
+            return [_described(problem)]
+        return [cause for program in programs for cause in _causes([program])]
+    return [
+        next((f"{d.name}: {d.cause}" for d in differences if not d.ok), None)
+        for model, args, result in zip(models, calls, results, strict=True)
+        for differences in [compare_results(model, args, {}, result)]
+    ]
+
+
+def _executed(program: Program) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    names: dict = {}
+    exec(program.source, names)
+    return names["model"]()
+
+
+def _described(problem: Exception) -> str:
+    if isinstance(problem, unmess.Error):
+        return f"Error: {problem.stage}: {problem.cause}"
+    return f"no Error, but {type(problem).__name__}: {problem}"

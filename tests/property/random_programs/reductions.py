@@ -1,0 +1,153 @@
+"""Reductions and scans."""
+
+from __future__ import annotations
+
+from random_programs.builder import Builder, Family, Skip
+from random_programs.values import ANY, BOOL, COMPLEX, FLOATS, INTEGERS, REAL
+
+REDUCTIONS = Family()
+
+
+def _options(b: Builder, x: str) -> str:
+    """Which dimensions: all of them, or some, kept or not."""
+    if b[x].dim() == 0 or b.chance(25):
+        return ""
+    return f", dim={b.axes(x)}, keepdim={b.pick(False, True)}"
+
+
+def _axis(b: Builder, x: str) -> str:
+    return f"dim={b.axis(x)}, keepdim={b.pick(False, True)}"
+
+
+@REDUCTIONS.add(exact=True)
+def total(b: Builder) -> str:
+    x = b.tensor()
+    dtype = (
+        f", dtype={b.pick(*FLOATS, *INTEGERS)}" if b.chance(15) and b[x].dtype in INTEGERS else ""
+    )
+    return f"torch.sum({x}{_options(b, x)}{dtype})"
+
+
+@REDUCTIONS.add()
+def mean(b: Builder) -> str:
+    x = b.tensor((*FLOATS, *COMPLEX))
+    return f"torch.mean({x}{_options(b, x)})"
+
+
+@REDUCTIONS.add(exact=True)
+def extreme(b: Builder) -> str:
+    x = b.tensor((*REAL, *BOOL))
+    return f"torch.{b.pick('amax', 'amin')}({x}{_options(b, x)})"
+
+
+@REDUCTIONS.add(exact=True)
+def extreme_of_all(b: Builder) -> str:
+    x = b.tensor((*REAL, *BOOL))
+    return f"torch.{b.pick('max', 'min')}({x})"
+
+
+@REDUCTIONS.add(exact=True)
+def extreme_along_a_dimension(b: Builder) -> str:
+    x = b.tensor((*REAL, *BOOL), (1, 4))
+    return f"torch.{b.pick('max', 'min')}({x}, {_axis(b, x)}).values"
+
+
+@REDUCTIONS.add()
+def place_of_extreme(b: Builder) -> str:
+    x = b.tensor(REAL, exact=True)
+    if b[x].isnan().any():
+        raise Skip  # torch-mlir has NaN lose every comparison.
+    name = b.pick("argmax", "argmin")
+    if b[x].dim() == 0 or b.chance(25):
+        return f"torch.{name}({x})"
+    if b.chance(30):
+        return f"torch.{name[3:]}({x}, {_axis(b, x)}).indices"
+    return f"torch.{name}({x}, {_axis(b, x)})"
+
+
+@REDUCTIONS.add()
+def any_or_all(b: Builder) -> str:
+    x = b.tensor((*BOOL, *REAL), exact=True)
+    name = b.pick("any", "all")
+    if b[x].dim() == 0 or b.chance(25):
+        return f"torch.{name}({x})"
+    return f"torch.{name}({x}, {b.pick(_axis(b, x), f'dim={b.axes(x)}')})"
+
+
+@REDUCTIONS.add(exact=True)
+def product(b: Builder) -> str:
+    x = b.tensor((*REAL, *BOOL))
+    if b[x].dim() == 0 or b.chance(25):
+        return f"torch.prod({x})"
+    return f"torch.prod({x}, {_axis(b, x)})"
+
+
+@REDUCTIONS.add()
+def variance(b: Builder) -> str:
+    x = b.tensor(FLOATS, (1, 4))
+    # More elements than the correction takes away.
+    axes = b.axes(x)
+    if min(b[x].shape[axis] for axis in axes) < 2:
+        raise Skip
+    name = b.pick("var", "std")
+    return (
+        f"torch.{name}({x}, dim={axes}, correction={b.pick(1, 0)}, keepdim={b.pick(False, True)})"
+    )
+
+
+@REDUCTIONS.add()
+def variance_and_mean(b: Builder) -> str:
+    x = b.tensor(FLOATS, (1, 4))
+    axes = b.axes(x)
+    if min(b[x].shape[axis] for axis in axes) < 2:
+        raise Skip
+    return f"torch.var_mean({x}, dim={axes})[{b.pick(0, 1)}]"
+
+
+@REDUCTIONS.add()
+def norm(b: Builder) -> str:
+    x = b.tensor((*FLOATS, *COMPLEX))
+    order = b.pick("2", "1", "float('inf')", "3", "-float('inf')")
+    return f"torch.linalg.vector_norm({x}, {order}{_options(b, x)})"
+
+
+@REDUCTIONS.add()
+def logsumexp(b: Builder) -> str:
+    x = b.tensor(FLOATS, (1, 4))
+    return f"torch.logsumexp({x}, {b.axes(x)}, keepdim={b.pick(False, True)})"
+
+
+@REDUCTIONS.add(exact=True)
+def running_total(b: Builder) -> str:
+    x = b.tensor(ANY, (1, 4))
+    return f"torch.cumsum({x}, {b.axis(x)})"
+
+
+@REDUCTIONS.add(exact=True)
+def running_product(b: Builder) -> str:
+    x = b.tensor(REAL, (1, 3))
+    return f"torch.cumprod({x}, {b.axis(x)})"
+
+
+@REDUCTIONS.add(exact=True)
+def running_extreme(b: Builder) -> str:
+    x = b.tensor(REAL, (1, 3))
+    return f"torch.{b.pick('cummax', 'cummin')}({x}, {b.axis(x)}).values"
+
+
+@REDUCTIONS.add()
+def count(b: Builder) -> str:
+    x = b.tensor((*REAL, *BOOL), (1, 4), exact=True)
+    return f"torch.count_nonzero({x}, dim={b.axis(x)})"
+
+
+@REDUCTIONS.add(exact=True)
+def total_of_numbers(b: Builder) -> str:
+    x = b.tensor(FLOATS)
+    return f"torch.nansum({x}{_options(b, x)})"
+
+
+@REDUCTIONS.add(exact=True)
+def both_extremes(b: Builder) -> str:
+    x = b.tensor(REAL, (1, 4))
+    return f"torch.aminmax({x}, {_axis(b, x)})[{b.pick(0, 1)}]"

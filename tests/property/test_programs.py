@@ -1,0 +1,66 @@
+"""Random programs on the reference runner give what they give in eager.
+
+docs/testing.md says how to run more of them, and what a failure prints.
+"""
+
+import os
+import warnings
+
+import pytest
+import torch
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from random_programs.check import Checked
+from random_programs.families import FAMILIES, programs
+
+from pipelines.reference import lowering
+
+# Programs for each family, half of them with vectors; without it, always the same ones.
+RANDOM = int(os.environ.get("UNMESS_PROGRAMS", "0"))
+COUNT = (RANDOM or 252) // 2
+_TOGETHER = 14
+
+
+def nothing(test):
+    return test
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_one_thread():
+    """Programs run in forks of this process, which the threads of OpenMP would not survive."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("vectors", [False, True], ids=["as it is", "always vectors"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_like_eager(family, vectors, monkeypatch):
+    """With `vectors`, small operations are optimized and get schedules as large ones do."""
+    if vectors:
+        monkeypatch.setattr(lowering, "deserves_schedule", lambda operation: True)
+        monkeypatch.setattr(lowering, "optimization_level", lambda module: 3)
+    checked = Checked()
+
+    number = 2 * list(FAMILIES).index(family) + vectors
+
+    @(nothing if RANDOM else seed(number))
+    @settings(
+        max_examples=2 * COUNT // _TOGETHER + 3,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+    @given(st.lists(programs(family), min_size=_TOGETHER, max_size=_TOGETHER))
+    def run(batch):
+        # Hypothesis begins with the simplest program, and repeats some.
+        if checked.count < COUNT:
+            checked.expect_none_wrong(batch)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run()
+    assert checked.count >= COUNT
