@@ -21,6 +21,8 @@ from pipelines.reference.pointers import pass_pointers
 from pipelines.reference.reassociation import reassociate
 from pipelines.reference.rows import join_rows
 from pipelines.reference.schedules.machine import MACHINES
+from pipelines.reference.splitting import split
+from pipelines.reference.tasks import outline_tasks
 
 _PIPELINES: tuple[Pipeline, ...] = (
     stages.TORCH,
@@ -51,7 +53,9 @@ PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     "reference-join-rows": join_rows,
     "reference-collapse": collapse_loops,
     "reference-checks": insert_checks,
+    "reference-split-2": partial(split, threads=2),
     "reference-outline": outline,
+    "reference-outline-tasks": outline_tasks,
     "reference-reassociate": reassociate,
     **{
         f"reference-vectorize-{name}": partial(vectorize, machine=machine, deserves=lambda _: True)

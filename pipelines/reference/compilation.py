@@ -6,6 +6,7 @@ import ctypes
 import os
 from typing import Protocol
 
+import torch
 from torch_mlir.execution_engine import ExecutionEngine
 
 from pipelines.debugging import is_debugging
@@ -54,7 +55,8 @@ def machine_code(module: Module) -> tuple[Code, tuple[Check, ...]]:
 
 def _compile(module: Module, assertions: Assertions) -> ExecutionEngine:
     lowered = copy_module(module.ir)
-    level = lower_to_llvm(lowered, module.name, assertions, module.entries)
+    threads = torch.get_num_threads()
+    level = lower_to_llvm(lowered, module.name, assertions, module.entries, threads)
     try:
         engine = ExecutionEngine(lowered, opt_level=level)
         for symbol, address in Runtime.get().symbols.items():

@@ -22,6 +22,8 @@ from pipelines.reference.pointers import pass_pointers
 from pipelines.reference.reassociation import reassociate
 from pipelines.reference.rows import join_rows
 from pipelines.reference.schedules.machine import host_machine
+from pipelines.reference.splitting import split
+from pipelines.reference.tasks import dispatch, outline_tasks
 
 _HINT = "the linalg form is fine, the reference runner cannot take it further: try --on iree-cpu"
 
@@ -96,7 +98,11 @@ LLVM = Pipeline(
 
 
 def lower_to_llvm(
-    module: ir.Module, name: str, assertions: Assertions, entries: Iterable[str]
+    module: ir.Module,
+    name: str,
+    assertions: Assertions,
+    entries: Iterable[str],
+    threads: int = 1,
 ) -> int:
     """Lowers linalg-on-tensors to the LLVM dialect, in place.
 
@@ -104,6 +110,7 @@ def lower_to_llvm(
         name: of the model, for reproducers.
         assertions: takes what can fail when the program runs.
         entries: the functions that are called from outside.
+        threads: how many will work on large operations.
 
     Returns:
         The level at which it is worth to be optimized by LLVM.
@@ -123,7 +130,9 @@ def lower_to_llvm(
     assertions.number_checks(module)
     join_rows(module)
     collapse_loops(module)
+    split(module, threads)
     outline(module)
+    outline_tasks(module)
     reassociate(module)
     narrow_by_way_of_f32(module)
     if level:
@@ -133,6 +142,7 @@ def lower_to_llvm(
     step("reference-failures")(assertions.replace_checks)(module)
     LLVM.apply(module, name)
     step("reference-allocations")(assertions.replace_allocations)(module)
+    dispatch(module)
     annotate(module)
     return level
 

@@ -8,6 +8,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import torch
+
 from pipelines.reference.assertions import Check
 from pipelines.reference.schedules.machine import processor
 from unmess.core.artifacts import read_artifact, size_limit, write_artifact
@@ -46,13 +48,15 @@ def compiled_key(module: Module) -> str | None:
     """What the code for a module depends on, as one name; None where nothing is to be kept.
 
     The IR is in it with its source locations, since those of run-time checks are part of the
-    result; so are the entry points, the processor, and everything that compiles. Weights are in it
+    result; so are the entry points, the processor, the number of threads, and everything that
+    compiles. Weights are in it
     only where they are literals of the IR.
     """
     if not size_limit():
         return None
     digest = hashlib.sha256()
-    digest.update(json.dumps([list(module.entries), processor(), _COMPILER]).encode())
+    about = [list(module.entries), processor(), torch.get_num_threads(), _COMPILER]
+    digest.update(json.dumps(about).encode())
     module.ir.operation.write_bytecode(_Digested(digest))
     return digest.hexdigest()
 

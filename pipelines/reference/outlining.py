@@ -47,7 +47,7 @@ def outline(module: ir.Module) -> None:
         module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
         functions = _Functions(module)
         for operation in operations:
-            operands = _operands_from_outside(operation)
+            operands = operands_from_outside(operation)
             name = functions.of(operation, operands)
             with ir.InsertionPoint(operation), operation.location:
                 func.CallOp([], name, operands)
@@ -72,8 +72,8 @@ class _Functions:
         block = function.add_entry_block()
         with ir.InsertionPoint(block):
             replacements = list(zip(operands, block.arguments, strict=True))
-            copy = _with_constants(operation, replacements)
-            _replace(copy, replacements)
+            copy = with_constants(operation, replacements)
+            replace(copy, replacements)
             func.ReturnOp([])
         if are_distinct(operands, _written(operation)):
             function.attributes[NO_ALIAS] = ir.UnitAttr.get()
@@ -127,7 +127,7 @@ def _is_buffer(value: ir.Value) -> bool:
     return isinstance(value.type, ir.MemRefType)
 
 
-def _operands_from_outside(operation: ir.Operation) -> list[ir.Value]:
+def operands_from_outside(operation: ir.Operation) -> list[ir.Value]:
     """What the operation and its region use of the function around it, constants left out."""
     return [value for value in _used_from_outside(operation) if not _is_constant(value)]
 
@@ -155,7 +155,7 @@ def _is_constant(value: ir.Value) -> bool:
     return not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant"
 
 
-def _with_constants(
+def with_constants(
     operation: ir.Operation, replacements: list[tuple[ir.Value, ir.Value]]
 ) -> ir.Operation:
     """Clones the operation, and before it the constants that it uses."""
@@ -165,7 +165,9 @@ def _with_constants(
     return operation.clone().operation
 
 
-def _replace(operation: ir.Operation, replacements: list[tuple[ir.Value, ir.Value]]) -> None:
+def replace(operation: ir.Operation, replacements: list[tuple[ir.Value, ir.Value]]) -> None:
+    """Puts new values in the place of old ones, in the operation and inside it."""
+
     def visit(inner: ir.Operation) -> ir.WalkResult:
         for index, value in enumerate(inner.operands):
             for old, new in replacements:

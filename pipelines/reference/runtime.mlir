@@ -18,7 +18,19 @@
   i32,              // 3: 1 where an interrupt ends the call, 0 where it is not this call's concern
   i32,              // 4: 1 while an interrupt has to wait, since malloc has locks and a list has links
   i32,              // 5: 1 once an interrupt waits
-  array<64 x i64>   // 6: jmp_buf, which glibc gives 200 bytes on x86-64, 312 on aarch64
+  array<64 x i64>,  // 6: jmp_buf, which glibc gives 200 bytes on x86-64, 312 on aarch64
+  ptr               // 7: the record of the call whose part this is, where both are in one thread
+)>
+!parts = !llvm.struct<(
+  ptr,              // 0: the function that does a part
+  ptr,              // 1: its operands, for all parts
+  i64,              // 2: the number of parts
+  i64,              // 3: the number of a check that failed in one of them, or -1
+  i64               // 4: what that says about it
+)>
+!part = !llvm.struct<(
+  i64,              // 0: which one
+  ptr               // 1: the operands
 )>
 !sigaction = !llvm.struct<(ptr, array<16 x i64>, i32, ptr)>
 
@@ -48,8 +60,23 @@ llvm.mlir.global internal @own_action() : !sigaction {
   llvm.return %1 : !sigaction
 }
 
+// OpenMP's functions, null where there is none.
+llvm.mlir.global internal @with_team() : !llvm.ptr {
+  %null = llvm.mlir.zero : !llvm.ptr
+  llvm.return %null : !llvm.ptr
+}
+llvm.mlir.global internal @own_number() : !llvm.ptr {
+  %null = llvm.mlir.zero : !llvm.ptr
+  llvm.return %null : !llvm.ptr
+}
+llvm.mlir.global internal @team_size() : !llvm.ptr {
+  %null = llvm.mlir.zero : !llvm.ptr
+  llvm.return %null : !llvm.ptr
+}
+
 // Prepares, and fills in the addresses that Python and programs need: run, release, allocate, free,
-// fail.
+// fail, do_parts. Takes those of GOMP_parallel, omp_get_thread_num and omp_get_num_threads behind
+// them.
 llvm.func @start(%addresses: !llvm.ptr) {
   %null = llvm.mlir.zero : !llvm.ptr
   %key = llvm.mlir.addressof @key : !llvm.ptr
@@ -68,6 +95,21 @@ llvm.func @start(%addresses: !llvm.ptr) {
   llvm.store %free, %3 : !llvm.ptr, !llvm.ptr
   %4 = llvm.getelementptr %addresses[4] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
   llvm.store %fail, %4 : !llvm.ptr, !llvm.ptr
+  %5 = llvm.getelementptr %addresses[5] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %do_parts = llvm.mlir.addressof @do_parts : !llvm.ptr
+  llvm.store %do_parts, %5 : !llvm.ptr, !llvm.ptr
+  %6 = llvm.getelementptr %addresses[6] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %with_team = llvm.load %6 : !llvm.ptr -> !llvm.ptr
+  %with_team_place = llvm.mlir.addressof @with_team : !llvm.ptr
+  llvm.store %with_team, %with_team_place : !llvm.ptr, !llvm.ptr
+  %7 = llvm.getelementptr %addresses[7] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %own_number = llvm.load %7 : !llvm.ptr -> !llvm.ptr
+  %own_number_place = llvm.mlir.addressof @own_number : !llvm.ptr
+  llvm.store %own_number, %own_number_place : !llvm.ptr, !llvm.ptr
+  %8 = llvm.getelementptr %addresses[8] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %team_size = llvm.load %8 : !llvm.ptr -> !llvm.ptr
+  %team_size_place = llvm.mlir.addressof @team_size : !llvm.ptr
+  llvm.store %team_size, %team_size_place : !llvm.ptr, !llvm.ptr
   llvm.return
 }
 
@@ -93,6 +135,9 @@ llvm.func @run(%function: !llvm.ptr, %arguments: !llvm.ptr, %report: !llvm.ptr, 
   %busy = llvm.getelementptr %call[0, 4] : (!llvm.ptr) -> !llvm.ptr, !call
   %waiting = llvm.getelementptr %call[0, 5] : (!llvm.ptr) -> !llvm.ptr, !call
   %buffer = llvm.getelementptr %call[0, 6] : (!llvm.ptr) -> !llvm.ptr, !call
+  %around = llvm.getelementptr %call[0, 7] : (!llvm.ptr) -> !llvm.ptr, !call
+  %outer_call = llvm.call @current() : () -> !llvm.ptr
+  llvm.store %outer_call, %around : !llvm.ptr, !llvm.ptr
   %has_signals = llvm.icmp "ne" %interruptible, %zero : i32
   llvm.store %call, %call : !llvm.ptr, !llvm.ptr
   llvm.store %call, %last : !llvm.ptr, !llvm.ptr
@@ -120,7 +165,8 @@ llvm.func @run(%function: !llvm.ptr, %arguments: !llvm.ptr, %report: !llvm.ptr, 
   %6 = llvm.call @sigaction(%sigint, %outer, %null) : (i32, !llvm.ptr, !llvm.ptr) -> i32
   llvm.br ^leave
 ^leave:
-  llvm.call @enter(%null) : (!llvm.ptr) -> ()
+  %back = llvm.load %around : !llvm.ptr -> !llvm.ptr
+  llvm.call @enter(%back) : (!llvm.ptr) -> ()
   %late = llvm.load volatile %waiting : !llvm.ptr -> i32
   %is_late = llvm.icmp "ne" %late, %zero : i32
   %in_time = llvm.load %check : !llvm.ptr -> i64
@@ -142,6 +188,107 @@ llvm.func @run(%function: !llvm.ptr, %arguments: !llvm.ptr, %report: !llvm.ptr, 
   llvm.call @free(%allocated) : (!llvm.ptr) -> ()
   llvm.br ^blocks(%following : !llvm.ptr)
 ^done:
+  llvm.return
+}
+
+// Does all parts of an operation, as a team where there is one.
+//   function: takes a `!part`.
+llvm.func @do_parts(%function: !llvm.ptr, %operands: !llvm.ptr, %count: i64) {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %passed = llvm.mlir.constant(-1 : i64) : i64
+  %unknown = llvm.mlir.constant(0 : i64) : i64
+  %next = llvm.mlir.constant(1 : i64) : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %parts = llvm.alloca %one x !parts : (i32) -> !llvm.ptr
+  %part = llvm.alloca %one x !part : (i32) -> !llvm.ptr
+  %1 = llvm.getelementptr %parts[0, 1] : (!llvm.ptr) -> !llvm.ptr, !parts
+  %2 = llvm.getelementptr %parts[0, 2] : (!llvm.ptr) -> !llvm.ptr, !parts
+  %3 = llvm.getelementptr %parts[0, 3] : (!llvm.ptr) -> !llvm.ptr, !parts
+  %4 = llvm.getelementptr %parts[0, 4] : (!llvm.ptr) -> !llvm.ptr, !parts
+  llvm.store %function, %parts : !llvm.ptr, !llvm.ptr
+  llvm.store %operands, %1 : !llvm.ptr, !llvm.ptr
+  llvm.store %count, %2 : i64, !llvm.ptr
+  llvm.store %passed, %3 : i64, !llvm.ptr
+  llvm.store %unknown, %4 : i64, !llvm.ptr
+  %place = llvm.mlir.addressof @with_team : !llvm.ptr
+  %with_team = llvm.load %place : !llvm.ptr -> !llvm.ptr
+  %alone = llvm.icmp "eq" %with_team, %null : !llvm.ptr
+  llvm.cond_br %alone, ^by_itself(%unknown : i64), ^together
+^by_itself(%index: i64):
+  %done = llvm.icmp "eq" %index, %count : i64
+  llvm.cond_br %done, ^end, ^do
+^do:
+  %5 = llvm.getelementptr %part[0, 1] : (!llvm.ptr) -> !llvm.ptr, !part
+  llvm.store %index, %part : i64, !llvm.ptr
+  llvm.store %operands, %5 : !llvm.ptr, !llvm.ptr
+  llvm.call %function(%part) : !llvm.ptr, (!llvm.ptr) -> ()
+  %following = llvm.add %index, %next : i64
+  llvm.br ^by_itself(%following : i64)
+^together:
+  %member = llvm.mlir.addressof @member : !llvm.ptr
+  // As many threads as PyTorch would take.
+  llvm.call %with_team(%member, %parts, %zero, %zero) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, i32) -> ()
+  %failed = llvm.load %3 : !llvm.ptr -> i64
+  %known = llvm.load %4 : !llvm.ptr -> i64
+  %is_good = llvm.icmp "eq" %failed, %passed : i64
+  llvm.cond_br %is_good, ^look_up, ^fail
+^look_up:
+  // An interrupt has waited.
+  %call = llvm.call @current() : () -> !llvm.ptr
+  llvm.call @unlock(%call) : (!llvm.ptr) -> ()
+  llvm.br ^end
+^end:
+  llvm.return
+^fail:
+  llvm.call @fail(%failed, %known) : (i64, i64) -> ()
+  llvm.unreachable
+}
+
+// What each thread of a team does: every part whose turn it is, as a call of its own, whose failure
+// does not leave the thread.
+llvm.func internal @member(%parts: !llvm.ptr) {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %two = llvm.mlir.constant(2 : i32) : i32
+  %passed = llvm.mlir.constant(-1 : i64) : i64
+  %part = llvm.alloca %one x !part : (i32) -> !llvm.ptr
+  %report = llvm.alloca %two x i64 : (i32) -> !llvm.ptr
+  %1 = llvm.getelementptr %parts[0, 1] : (!llvm.ptr) -> !llvm.ptr, !parts
+  %2 = llvm.getelementptr %parts[0, 2] : (!llvm.ptr) -> !llvm.ptr, !parts
+  %3 = llvm.getelementptr %parts[0, 3] : (!llvm.ptr) -> !llvm.ptr, !parts
+  %4 = llvm.getelementptr %parts[0, 4] : (!llvm.ptr) -> !llvm.ptr, !parts
+  %function = llvm.load %parts : !llvm.ptr -> !llvm.ptr
+  %operands = llvm.load %1 : !llvm.ptr -> !llvm.ptr
+  %count = llvm.load %2 : !llvm.ptr -> i64
+  %5 = llvm.getelementptr %part[0, 1] : (!llvm.ptr) -> !llvm.ptr, !part
+  llvm.store %operands, %5 : !llvm.ptr, !llvm.ptr
+  %6 = llvm.mlir.addressof @own_number : !llvm.ptr
+  %7 = llvm.mlir.addressof @team_size : !llvm.ptr
+  %own_number = llvm.load %6 : !llvm.ptr -> !llvm.ptr
+  %team_size = llvm.load %7 : !llvm.ptr -> !llvm.ptr
+  %number = llvm.call %own_number() : !llvm.ptr, () -> i32
+  %size = llvm.call %team_size() : !llvm.ptr, () -> i32
+  %first = llvm.zext %number : i32 to i64
+  %step = llvm.zext %size : i32 to i64
+  llvm.br ^loop(%first : i64)
+^loop(%index: i64):
+  %in_range = llvm.icmp "slt" %index, %count : i64
+  llvm.cond_br %in_range, ^do, ^end
+^do:
+  llvm.store %index, %part : i64, !llvm.ptr
+  llvm.call @run(%function, %part, %report, %zero) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
+  %outcome = llvm.load %report : !llvm.ptr -> i64
+  %is_good = llvm.icmp "eq" %outcome, %passed : i64
+  %following = llvm.add %index, %step : i64
+  llvm.cond_br %is_good, ^loop(%following : i64), ^tell
+^tell:
+  %8 = llvm.getelementptr %report[1] : (!llvm.ptr) -> !llvm.ptr, i64
+  %known = llvm.load %8 : !llvm.ptr -> i64
+  llvm.store %known, %4 : i64, !llvm.ptr
+  llvm.store %outcome, %3 : i64, !llvm.ptr
+  llvm.br ^end
+^end:
   llvm.return
 }
 
@@ -237,7 +384,21 @@ llvm.func internal @interrupt(%signal: i32, %info: !llvm.ptr, %context: !llvm.pt
   %ends = llvm.getelementptr %call[0, 3] : (!llvm.ptr) -> !llvm.ptr, !call
   %interruptible = llvm.load %ends : !llvm.ptr -> i32
   %goes_on = llvm.icmp "eq" %interruptible, %zero : i32
-  llvm.cond_br %goes_on, ^pass_on, ^end_call
+  llvm.cond_br %goes_on, ^in_part, ^end_call
+^in_part:
+  %around = llvm.getelementptr %call[0, 7] : (!llvm.ptr) -> !llvm.ptr, !call
+  %whole = llvm.load %around : !llvm.ptr -> !llvm.ptr
+  %is_whole = llvm.icmp "eq" %whole, %null : !llvm.ptr
+  llvm.cond_br %is_whole, ^pass_on, ^ask_whole
+^ask_whole:
+  %whole_ends = llvm.getelementptr %whole[0, 3] : (!llvm.ptr) -> !llvm.ptr, !call
+  %ends_whole = llvm.load %whole_ends : !llvm.ptr -> i32
+  %nobody = llvm.icmp "eq" %ends_whole, %zero : i32
+  llvm.cond_br %nobody, ^pass_on, ^wait_for_parts
+^wait_for_parts:
+  %whole_waiting = llvm.getelementptr %whole[0, 5] : (!llvm.ptr) -> !llvm.ptr, !call
+  llvm.store volatile %one, %whole_waiting : i32, !llvm.ptr
+  llvm.return
 ^end_call:
   %busy = llvm.getelementptr %call[0, 4] : (!llvm.ptr) -> !llvm.ptr, !call
   %is = llvm.load volatile %busy : !llvm.ptr -> i32

@@ -19,6 +19,11 @@ _FILE = Path(__file__).with_suffix(".mlir")
 ALLOCATE = "unmess_allocate"
 FREE = "_mlir_memref_to_llvm_free"
 FAIL = "unmess_fail"
+DO_PARTS = "unmess_do_parts"
+_CALLED = (ALLOCATE, FREE, FAIL, DO_PARTS)
+# What the runtime calls to have a team of threads. With PyTorch's own OpenMP the threads are those
+# that PyTorch has, and as many.
+_OPENMP = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 # What `run` reports in place of a check's number.
 _PASSED, _INTERRUPTED = -1, -2
 
@@ -52,18 +57,19 @@ class Runtime:
     def __init__(self) -> None:
         with ir.Context():
             self._engine = ExecutionEngine(ir.Module.parse(_FILE.read_text()), opt_level=2)
-        addresses = (ctypes.c_void_p * 5)()
+        addresses = (ctypes.c_void_p * (len(_CALLED) + len(_OPENMP) + 2))()
+        addresses[-len(_OPENMP) :] = _openmp()
         pointer = ctypes.c_void_p(ctypes.addressof(addresses))
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.raw_lookup("start"))(
             ctypes.addressof((ctypes.c_void_p * 1)(ctypes.addressof(pointer)))
         )
-        run, release, *called = addresses
+        run, release, *called = addresses[: -len(_OPENMP)]
         self._run = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
         )(run)
         # Frees the memory of a result, whose address it takes.
         self.release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(release)
-        self.symbols = dict(zip((ALLOCATE, FREE, FAIL), called, strict=True))
+        self.symbols = dict(zip(_CALLED, called, strict=True))
 
     def run(self, function: int, arguments: Sequence[int]) -> Failure | None:
         """Calls a compiled program, while other threads of Python go on.
@@ -86,6 +92,15 @@ class Runtime:
         if number == _INTERRUPTED:
             raise KeyboardInterrupt
         return None if number == _PASSED else Failure(number, amount)
+
+
+def _openmp() -> list[int | None]:
+    """The addresses of OpenMP's functions, if the OpenMP of GCC is here: PyTorch brings it."""
+    try:
+        library = ctypes.CDLL("libgomp.so.1")
+        return [ctypes.cast(library[name], ctypes.c_void_p).value for name in _OPENMP]
+    except (OSError, AttributeError):
+        return [None] * len(_OPENMP)
 
 
 def _interrupts_end_calls() -> bool:

@@ -1,0 +1,221 @@
+"""Operations that compute enough are cut into equal parts, which several threads may do.
+
+A part is a range of one parallel loop, so every number is computed as it would be by one thread:
+sums are never cut.
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, memref, scf
+
+from pipelines.debugging import step
+from pipelines.reference.contraction import find_contraction, indexing_maps, loop_sizes
+from pipelines.reference.rows import ROWS
+from pipelines.reference.schedules.places import sum_of_dimensions
+
+# On loops whose turns may be done in any order, or at the same time.
+PARTS = "unmess.parts"
+# Turns of innermost loops in one part that take about as long as it takes to wake a thread: some
+# ten microseconds.
+_ENOUGH = 1 << 16
+# How many steps of a sum a vector unit does in the time of one element of another operation.
+_STEPS = 8
+# Columns and rows that a schedule of products works on together: a part has a multiple of them.
+_COLUMNS, _ROWS = 32, 8
+
+
+@step("reference-split")
+def split(module: ir.Module, threads: int) -> None:
+    """Puts large linalg operations on memrefs, and loops over rows, into loops over their parts.
+
+    Args:
+        threads: how many will work; with one, nothing changes.
+    """
+    if threads < 2:
+        return
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if ROWS in operation.attributes or operation.name == "linalg.generic":
+            found.append(operation)
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    with module.context, ir.Location.unknown():
+        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+        for operation in found:
+            if ROWS in operation.attributes:
+                _split_rows(operation, threads)
+            elif not operation.results:
+                _split_generic(operation, threads)
+
+
+def _split_rows(loop: ir.Operation, threads: int) -> None:
+    first, last, step = (_constant(value) for value in loop.operands)
+    if (first, step) != (0, 1) or last is None:
+        return
+    parts = _parts(last, threads)
+    work = sum(_work(operation) for operation in _generics(loop)) * last
+    if parts is None or work < parts * _ENOUGH:
+        return
+    with ir.InsertionPoint(loop), loop.location:
+        turns, start, end = _begin(parts, last // parts)
+        with ir.InsertionPoint.at_block_terminator(turns.body):
+            copy = loop.clone()
+            copy.operation.operands[0] = start
+            copy.operation.operands[1] = end
+    loop.erase()
+
+
+def _generics(operation: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.name == "linalg.generic":
+            found.append(inner)
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return found
+
+
+def _constant(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(owner.operation.attributes["value"]).value
+
+
+def _split_generic(generic: ir.Operation, threads: int) -> None:
+    if not all(_is_static(operand.type) for operand in generic.operands):
+        return
+    work = _work(generic)
+    for dimension, multiple in _candidates(generic):
+        size = loop_sizes(generic)[dimension]
+        parts = _parts(size, threads, multiple)
+        if parts is not None and work >= parts * _ENOUGH:
+            _emit(generic, dimension, size // parts, parts)
+            return
+
+
+def _is_static(operand: ir.Type) -> bool:
+    if not isinstance(operand, ir.MemRefType):
+        return False
+    strides, _ = operand.get_strides_and_offset()
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    return operand.has_static_shape and dynamic not in strides
+
+
+def _work(generic: ir.Operation) -> float:
+    turns = math.prod(size or 1 for size in loop_sizes(generic))
+    return turns / _STEPS if find_contraction(generic) else turns
+
+
+def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
+    """Loops along which to cut, the best first, and of what a part should be a multiple."""
+    maps = indexing_maps(generic)
+    inputs = generic.attributes["operandSegmentSizes"][0]
+    # The loops of which each result has an axis.
+    everywhere = [
+        dimension
+        for dimension in range(maps[0].n_dims)
+        if all(
+            any(
+                isinstance(each, ir.AffineDimExpr) and each.position == dimension
+                for each in indexing.results
+            )
+            for indexing in maps[inputs:]
+        )
+    ]
+    found = find_contraction(generic)
+    if found is None:
+        return [(dimension, 1) for dimension in everywhere]
+    # Every part copies what it reads of the right operand: parts of the columns copy nothing twice.
+    columns = [] if found.windows else [(dimension, _COLUMNS) for dimension in found.columns]
+    rows = [(dimension, _ROWS) for dimension in found.rows]
+    return [(dimension, 1) for dimension in found.batch] + columns + rows
+
+
+def _parts(size: int | None, threads: int, multiple: int = 1) -> int | None:
+    """The number of equal parts for so many threads: as few as keep all of them busy."""
+    if size is None or size % multiple:
+        return None
+    counts = range(threads, 2 * threads)
+    return next((count for count in counts if size // multiple % count == 0), None)
+
+
+def _begin(parts: int, length: int) -> tuple[scf.ForOp, ir.Value, ir.Value]:
+    """A loop over parts, and the range that belongs to a part."""
+    zero, one, count = (arith.ConstantOp.create_index(n).result for n in (0, 1, parts))
+    turns = scf.ForOp(zero, count, one)
+    turns.operation.attributes[PARTS] = ir.UnitAttr.get()
+    with ir.InsertionPoint(turns.body):
+        steps = arith.ConstantOp.create_index(length).result
+        start = arith.MulIOp(turns.induction_variable, steps).result
+        end = arith.AddIOp(start, steps).result
+        scf.YieldOp([])
+    return turns, start, end
+
+
+def _emit(generic: ir.Operation, dimension: int, length: int, parts: int) -> None:
+    with ir.InsertionPoint(generic), generic.location:
+        turns, start, _ = _begin(parts, length)
+        with ir.InsertionPoint.at_block_terminator(turns.body):
+            operands = [
+                _part(operand, indexing, dimension, start, length, parts)
+                for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)
+            ]
+            copy = generic.clone()
+            for index, operand in enumerate(operands):
+                copy.operation.operands[index] = operand
+    _shift_indices(copy.operation, dimension, start)
+    generic.erase()
+
+
+def _shift_indices(generic: ir.Operation, dimension: int, start: ir.Value) -> None:
+    """Lets a body that asks for its place in the loop know where its part starts."""
+    asked: list[ir.Operation] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.name == "linalg.index":
+            asked.append(inner)
+        return ir.WalkResult.ADVANCE
+
+    generic.walk(visit)
+    for inner in asked:
+        if ir.IntegerAttr(inner.attributes["dim"]).value == dimension:
+            with ir.InsertionPoint.after(inner), inner.location:
+                place = arith.AddIOp(inner.result, start)
+            inner.result.replace_all_uses_except(place.result, [place.operation])
+
+
+def _part(
+    operand: ir.Value,
+    indexing: ir.AffineMap,
+    dimension: int,
+    start: ir.Value,
+    length: int,
+    parts: int,
+) -> ir.Value:
+    """What a part of the loop reads or writes of an operand."""
+    whole = operand.type
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    offsets, values, sizes = [], [], []
+    for expression, size in zip(indexing.results, whole.shape, strict=True):
+        factor = sum(by for d, by in sum_of_dimensions(expression) if d == dimension)
+        if factor:
+            by = arith.ConstantOp.create_index(factor).result
+            values.append(arith.MulIOp(start, by).result)
+        offsets.append(dynamic if factor else 0)
+        # The window of the last turn reaches as far beyond its start as that of any other.
+        sizes.append(size - factor * length * (parts - 1))
+    if not values:
+        return operand
+    strides, _ = whole.get_strides_and_offset()
+    layout = ir.StridedLayoutAttr.get(dynamic, strides)
+    view = ir.MemRefType.get(sizes, whole.element_type, layout)
+    ones = [1] * whole.rank
+    return memref.SubViewOp(view, operand, values, [], [], offsets, sizes, ones).result
