@@ -1,0 +1,83 @@
+// RUN: unmess-opt --pipeline reference-split-2 %s | filecheck %s
+
+#lhs = affine_map<(d0, d1, d2) -> (d0, d2)>
+#rhs = affine_map<(d0, d1, d2) -> (d1, d2)>
+#out = affine_map<(d0, d1, d2) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// A product: two halves of the columns, of which each reads half of one operand.
+// CHECK-LABEL: func.func @product(
+// CHECK:         scf.for %[[PART:.*]] = %c0{{.*}} to %c2
+// CHECK:           %[[START:.*]] = arith.muli %[[PART]], %c256
+// CHECK:           memref.subview %arg1[%{{.*}}, 0] [256, 256]
+// CHECK:           memref.subview %arg2[0, %{{.*}}] [256, 256]
+// CHECK:           linalg.generic {{.*}} ins(%arg0,
+// CHECK:         {unmess.parts}
+func.func @product(%a: memref<256x256xf32>, %b: memref<512x256xf32>, %c: memref<256x512xf32>) {
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<256x256xf32>, memref<512x256xf32>) outs(%c : memref<256x512xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Sums: halves of the rows, never of what is summed. 501 rows have no halves, but three thirds.
+// CHECK-LABEL: func.func @sums(
+// CHECK:         scf.for {{.*}} to %c3
+// CHECK:           memref.subview %arg0[%{{.*}}, 0] [167, 1024]
+// CHECK:           memref.subview %arg1[%{{.*}}] [167]
+func.func @sums(%x: memref<501x1024xf32>, %out: memref<501xf32>) {
+  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<501x1024xf32>) outs(%out : memref<501xf32>) {
+  ^bb0(%in: f32, %acc: f32):
+    %0 = arith.addf %in, %acc : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// A body that asks for its place gets it from the start of the whole.
+// CHECK-LABEL: func.func @place(
+// CHECK:           %[[START:.*]] = arith.muli
+// CHECK:             %[[INDEX:.*]] = linalg.index 0
+// CHECK:             %[[PLACE:.*]] = arith.addi %[[INDEX]], %[[START]]
+// CHECK:             arith.index_cast %[[PLACE]]
+func.func @place(%out: memref<512x512xi64>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%out : memref<512x512xi64>) {
+  ^bb0(%o: i64):
+    %0 = linalg.index 0 : index
+    %1 = arith.index_cast %0 : index to i64
+    linalg.yield %1 : i64
+  }
+  return
+}
+
+// A convolution with stride 2: halves of the rows of the image overlap by a row of the window.
+#image = affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d2, d1 + d3)>
+#window = affine_map<(d0, d1, d2, d3) -> (d2, d3)>
+#pixels = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
+// CHECK-LABEL: func.func @window(
+// CHECK:           memref.subview %arg0[%{{.*}}, 0] [257, 258]
+// CHECK:           memref.subview %arg2[%{{.*}}, 0] [128, 256]
+func.func @window(%x: memref<513x258xf32>, %w: memref<3x3xf32>, %out: memref<256x256xf32>) {
+  linalg.generic {indexing_maps = [#image, #window, #pixels], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : memref<513x258xf32>, memref<3x3xf32>) outs(%out : memref<256x256xf32>) {
+  ^bb0(%in: f32, %by: f32, %o: f32):
+    %0 = arith.maximumf %in, %o : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Too little to wake a thread for.
+// CHECK-LABEL: func.func @little(
+// CHECK-NOT:     unmess.parts
+func.func @little(%x: memref<64x64xf32>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<64x64xf32>) {
+  ^bb0(%o: f32):
+    %0 = arith.addf %o, %o : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
