@@ -280,7 +280,7 @@ class _Exact:
         self._tried = False
 
     def result(self, index: int) -> torch.Tensor | None:
-        """The leaf at `index` of the float64 result; None where the model has no such form."""
+        """The leaf at `index`, computed in float64; None where the model has no such form."""
         if not self._tried:
             self._tried = True
             with contextlib.suppress(Exception):
@@ -288,7 +288,9 @@ class _Exact:
         if self._leaves is None or index >= len(self._leaves):
             return None
         leaf = self._leaves[index]
-        return leaf if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.float64 else None
+        # The model may narrow what it has computed in float64.
+        is_real = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+        return leaf.double() if is_real else None
 
     def _compute(self) -> list[Any] | None:
         if not isinstance(self._model, torch.nn.Module):
