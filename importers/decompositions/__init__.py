@@ -38,6 +38,7 @@ from importers.decompositions.not_a_number import (
 )
 from importers.decompositions.padding import constant_pad
 from importers.decompositions.places import index_fill, of_a_number, take
+from importers.decompositions.pooling import avg_pool2d
 from importers.decompositions.power import integer_power
 from importers.decompositions.reciprocal import reciprocal
 from importers.decompositions.rolling import roll
@@ -367,6 +368,14 @@ DECOMPOSITIONS = (
         "torch-mlir's lowering makes tensor.pad of it, which only adds: results are wrong (RWKV "
         "shifts its tokens so)",
         constant_pad,
+    ),
+    Decomposition(
+        "window beyond the input",
+        "aten::avg_pool2d.default",
+        "run",
+        "torch-mlir's lowering pads the input to the size of the window, which takes 134 GB for "
+        "EfficientNet's of 2560 x 2560 over 7 x 7",
+        avg_pool2d,
     ),
     *(
         Decomposition(

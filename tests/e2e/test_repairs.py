@@ -384,6 +384,24 @@ def test_a_flag_that_differs_from_the_examples_is_an_error(holds):
         run(random(3), 1 - mask - torch.tensor([1, 0]))
 
 
+def test_a_window_beyond_the_input():
+    """Without the decomposition, the lowering pads the input to the size of the window."""
+
+    def pools(x):
+        return (
+            F.avg_pool2d(x, 2560, ceil_mode=True),
+            F.avg_pool2d(x, (8, 2), stride=2, padding=1, ceil_mode=True),
+            F.avg_pool2d(x, (8, 2), stride=2, padding=1, ceil_mode=True, count_include_pad=False),
+            F.avg_pool2d(x, (3, 10), padding=1, ceil_mode=True, divisor_override=4),
+        )
+
+    program = unmess.capture(pools, (random(1, 2, 5, 6),))
+    windows = [n.args[1] for n in program.exported.graph.nodes if "avg_pool2d" in str(n.target)]
+    assert windows == [[5, 6], [7, 2], [7, 2], [3, 8]]
+    report = unmess.check(program, on="reference", calls=1)
+    assert report.ok, report.error
+
+
 def test_scatter_along_an_axis_from_the_back():
     """Without the decomposition, the lowering takes the process down."""
     indices = torch.tensor([[0, 2], [1, 3], [4, 0]])

@@ -1,0 +1,40 @@
+"""Pooling windows that are larger than what they pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+
+def avg_pool2d(
+    x: torch.Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    *rest: Any,
+) -> Any:
+    """As `aten.avg_pool2d`, with no window beyond the padding.
+
+    Only `ceil_mode` allows one, and it is alone along its axis then. What it covers, and counts,
+    ends with the padding, whatever its length. Sizes that are not known at capture are left.
+
+    Args:
+        rest: `ceil_mode`, `count_include_pad` and `divisor_override`.
+    """
+    height, width = x.shape[-2:]
+    window, margin = _pair(kernel_size), _pair(padding)
+    reach = [size + 2 * pad for size, pad in zip((height, width), margin, strict=True)]
+    if not all(isinstance(length, int) for length in reach):
+        return NotImplemented
+    fitting = [min(side, length) for side, length in zip(window, reach, strict=True)]
+    if fitting == window:
+        return NotImplemented
+    # What the stride is by default.
+    steps = _pair(stride) if stride else window
+    return torch.ops.aten.avg_pool2d.default(x, fitting, steps, margin, *rest)
+
+
+def _pair(sizes: Sequence[int]) -> list[int]:
+    return list(sizes) * 2 if len(sizes) == 1 else list(sizes)
