@@ -48,21 +48,30 @@ class ControlFlowImporter(fx_importer.GraphNodeImporter):
                 ir.Operation.create("func.call", results, operands, callee, loc=loc).results
             )
 
-        def holds(operands: list[ir.Value]) -> ir.Value:
-            flag = call(names[0], operands, [flag_type])
+        def to_bool(flag: ir.Value) -> ir.Value:
             boolean = self._cc.torch_bool_type
-            return ir.Operation.create("torch.aten.Bool.Tensor", [boolean], flag, loc=loc).result
+            return ir.Operation.create("torch.aten.Bool.Tensor", [boolean], [flag], loc=loc).result
+
+        def holds(operands: list[ir.Value]) -> ir.Value:
+            return to_bool(*call(names[0], operands, [flag_type]))
+
+        def holds_at_first() -> ir.Value:
+            flags = call(names[0], values, [flag_type]) * 2
+            both = ir.Operation.create("torch.aten.logical_and", [flag_type], flags, loc=loc)
+            return to_bool(both.result)
 
         # torch-mlir takes a loop whose first condition is known to hold for one that ends by its
-        # count alone. A loop that counts from a constant is such a loop once its count is given.
+        # count alone. A loop that counts from a constant is such a loop once its count is given;
+        # no other first condition may be known, and nothing folds `logical_and`.
         trips = _trip_count(state, *graphs)
         if trips is not None:
             holds = self._true(loc)
+        first = holds_at_first() if trips is None else holds(values)
         bound = self._constant(
             loc, "int", self._cc.integer_attr(_NO_BOUND if trips is None else trips, 64)
         )
         loop = ir.Operation.create(
-            "torch.prim.Loop", types, [bound, holds(values), *values], regions=1, loc=loc
+            "torch.prim.Loop", types, [bound, first, *values], regions=1, loc=loc
         )
         arguments = [self._cc.torch_int_type, *types]
         block = ir.Block.create_at_start(loop.regions[0], arguments, [loc] * len(arguments))

@@ -85,11 +85,11 @@ LLVM = Pipeline(
         Step("convert-vector-to-llvm", "vectors that are as long as registers, or a few of them"),
         Step("convert-ub-to-llvm", "what masked reads leave undefined"),
         Step("convert-complex-to-llvm", "complex numbers to pairs"),
-        Step("func.func(convert-arith-to-llvm)", "arithmetic"),
         Step(
             "finalize-memref-to-llvm{use-aligned-alloc use-generic-functions}",
-            "memrefs to descriptors, memory from functions of our own",
+            "memrefs to descriptors, memory from our own functions; axes are still constants",
         ),
+        Step("func.func(convert-arith-to-llvm)", "arithmetic"),
         Step("convert-func-to-llvm", "functions, with C interfaces"),
         Step("convert-cf-to-llvm", "branches"),
         Step("reconcile-unrealized-casts", "nothing may be left half converted"),

@@ -46,6 +46,21 @@ def test_condition_in_a_loop():
         assert [int(value) for value in run(torch.tensor(start))] == [steps, 1]
 
 
+def test_a_loop_whose_first_condition_is_known():
+    """torch-mlir takes it for one that never ends."""
+
+    def doubled(x):
+        def step(count, x):
+            return count + 2, x * 2
+
+        return while_loop(lambda count, _x: count < 5, step, (torch.tensor(0), x))
+
+    x = torch.ones(2)
+    count, result = unmess.load(unmess.capture(doubled, (x,)))(x)
+    assert count == 6
+    assert torch.equal(result, x * 8)
+
+
 def test_an_operator_that_fails_inside_a_branch_is_named_with_its_line():
     def running_sums(x):
         return scan(lambda total, row: (total + row, total + row), x[0] * 0, x)[1]
