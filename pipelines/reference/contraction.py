@@ -45,7 +45,7 @@ class Contraction:
 
 
 def find_contraction(generic: ir.Operation) -> Contraction | None:
-    """The contraction that a `linalg.generic` computes, if it is one of a single float type."""
+    """The contraction that a `linalg.generic` computes in f32 or f64, maybe of narrower floats."""
     maps = indexing_maps(generic)
     if len(maps) != 3 or not _multiplies_and_adds(generic):
         return None
@@ -101,17 +101,24 @@ def loop_sizes(generic: ir.Operation) -> tuple[int | None, ...]:
 
 def _multiplies_and_adds(generic: ir.Operation) -> bool:
     block = generic.regions[0].blocks[0]
-    operations = list(block.operations)
-    if [each.operation.name for each in operations] != ["arith.mulf", "arith.addf", "linalg.yield"]:
+    names = [each.name for each in block.operations]
+    if names[-3:] != ["arith.mulf", "arith.addf", "linalg.yield"]:
         return False
-    multiply, add, _ = operations
-    types = {str(argument.type) for argument in block.arguments}
+    if any(name != "arith.extf" for name in names[:-3]):
+        return False
+    multiply, add = (block.operations[len(names) - position].operation for position in (3, 2))
     return (
-        len(types) == 1
-        and types <= {"f32", "f64"}
-        and {block.arguments[0], block.arguments[1]} == set(multiply.operands)
+        str(block.arguments[2].type) in ("f32", "f64")
+        and {block.arguments[0], block.arguments[1]} == set(map(_narrow, multiply.operands))
         and {multiply.result, block.arguments[2]} == set(add.operands)
     )
+
+
+def _narrow(value: ir.Value) -> ir.Value:
+    """What was widened to a number."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.extf":
+        return value
+    return value.owner.operation.operands[0]
 
 
 def _is_projection(indexing: ir.AffineMap) -> bool:

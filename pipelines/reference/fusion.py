@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
+from torch_mlir.dialects import arith, func
 
 from pipelines.debugging import step
 from pipelines.pipeline import Pipeline, Step
@@ -160,15 +160,23 @@ def fold_transpositions(module: ir.Module) -> None:
 
 def _fold_copies(reader: ir.Operation) -> None:
     maps = indexing_maps(reader)
+    found = find_contraction(reader)
     for index in range(len(maps) - 1):
         source = reader.operands[index].owner
         while (copied := _copied(source)) is not None:
             original, before = copied
+            narrow = ir.ShapedType(original.type).element_type
+            widened = narrow != ir.ShapedType(reader.operands[index].type).element_type
+            # One number of the left operand serves a vector: it is better wide before.
+            if widened and (found is None or index != found.rhs):
+                break
             composed = _composed(maps[index], before)
             if not _covered([*maps[:index], composed, *maps[index + 1 :]]):
                 break
             maps[index] = composed
             reader.operands[index] = original
+            if widened:
+                _widen_inside(reader, index, narrow)
             reader.attributes["indexing_maps"] = ir.ArrayAttr.get(
                 [ir.AffineMapAttr.get(indexing) for indexing in maps]
             )
@@ -177,18 +185,31 @@ def _fold_copies(reader: ir.Operation) -> None:
             source = original.owner
 
 
+def _widen_inside(reader: ir.Operation, index: int, narrow: ir.Type) -> None:
+    """Lets the body widen the elements of an operand, which are narrow now."""
+    block = reader.regions[0].blocks[0]
+    element = block.arguments[index]
+    wide = element.type
+    element.set_type(narrow)
+    with ir.InsertionPoint.at_block_begin(block), reader.location:
+        widening = arith.ExtFOp(wide, element)
+    element.replace_all_uses_except(widening.result, [widening.operation])
+
+
 def _copied(source: ir.OpView | ir.Block) -> tuple[ir.Value, ir.AffineMap] | None:
-    """What an operation only moves, and which of its elements each element of the result is."""
+    """What an operation only moves or widens, and which element each one of the result is."""
     if isinstance(source, ir.Block) or source.operation.name != "linalg.generic":
         return None
     generic = source.operation
     maps = indexing_maps(generic)
     body = generic.regions[0].blocks[0]
-    operations = list(body.operations)
+    *before, last = [each.operation for each in body.operations]
+    widens = len(before) == 1 and before[0].name == "arith.extf"
+    value = before[0].operands[0] if widens else last.operands[0]
     if (
         len(maps) != 2
-        or len(operations) != 1
-        or operations[0].operation.operands[0] != body.arguments[0]
+        or (before and not widens)
+        or value != body.arguments[0]
         or maps[1] != ir.AffineMap.get_identity(maps[1].n_dims)
         or not all(isinstance(each, ir.AffineDimExpr) for each in maps[0].results)
     ):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.utils import _pytree as pytree
 
 import unmess
 
@@ -42,6 +43,26 @@ def test_depth_in_several_panels(always_vectors):
 def test_doubles(always_vectors):
     torch.manual_seed(0)
     assert_like_eager(Products(), [(torch.randn(33, 19).double(), torch.randn(19, 21).double())])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_narrow_types_are_summed_in_single_precision(dtype, always_vectors):
+    torch.manual_seed(0)
+    x, image = torch.randn(19, 70).to(dtype), torch.randn(1, 5, 20, 21).to(dtype)
+    for module, args in (
+        (nn.Linear(70, 45), (x,)),
+        (nn.Linear(70, 45), (x[:3],)),
+        (nn.Conv2d(5, 9, 3), (image,)),
+        (Products(), ([(x, x.mT.contiguous())],)),
+    ):
+        module = module.to(dtype).eval()
+        run = unmess.load(unmess.capture(module, args), on="reference")
+        with torch.no_grad():
+            exact = module.double()(*pytree.tree_map(torch.Tensor.double, args))
+        rounded = pytree.tree_map(lambda each: each.to(dtype), exact)
+        # Half a unit in the last place, and what single precision adds.
+        unit = torch.finfo(dtype).eps
+        torch.testing.assert_close(run(*args), rounded, rtol=unit, atol=unit / 100)
 
 
 class Batches(nn.Module):

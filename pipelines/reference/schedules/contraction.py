@@ -24,7 +24,7 @@ from pipelines.reference.contraction import Contraction, find_contraction, index
 from pipelines.reference.schedules.kernel import Kernel
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.panel import InPlace, Panel, PanelColumns, Source
-from pipelines.reference.schedules.places import Buffer, Index, Nest, Place
+from pipelines.reference.schedules.places import Buffer, Index, Nest, Place, load_number
 
 # Rows up to which copying the right operand costs more than it saves.
 _FEW_ROWS = 16
@@ -263,9 +263,7 @@ class _Contraction(Kernel):
         if not dimensions:
             right = reader.read(places[0], vector, width, mask)
             for row, place in enumerate(places):
-                left = code.value(
-                    f"memref.load {self.lhs.value}[{self.lhs.at(code, place)}] : {self.lhs.type}"
-                )
+                left = load_number(code, self.lhs, self.lhs.at(code, place), self.element)
                 spread = code.value(f"vector.broadcast {left} : {self.element} to {vector}")
                 sums[row] = self.fused(spread, right, sums[row], vector)
             return

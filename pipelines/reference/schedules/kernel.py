@@ -7,7 +7,7 @@ from torch_mlir import ir
 from pipelines.reference.contraction import indexing_maps, loop_sizes
 from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.machine import Machine
-from pipelines.reference.schedules.places import Buffer, Index, sum_of_dimensions
+from pipelines.reference.schedules.places import Buffer, Index, load, sum_of_dimensions
 
 # A range of a dimension, first and last, and how many of its values are worked on together.
 Range = tuple[tuple[Index, Index], int]
@@ -109,16 +109,7 @@ class Kernel:
 
     def load(self, buffer: Buffer, address: str, width: int, mask: str | None) -> str:
         """The vector at an address of a buffer; zeros where the mask is false."""
-        vector = f"vector<{width}x{self.element}>"
-        if mask is None:
-            return self.code.value(
-                f"vector.load {buffer.value}[{address}] : {buffer.type}, {vector}"
-            )
-        zero = self.code.constant("dense<0.0>", vector)
-        return self.code.value(
-            f"vector.maskedload {buffer.value}[{address}], {mask}, {zero} : {buffer.type}, "
-            f"vector<{width}xi1>, {vector} into {vector}"
-        )
+        return load(self.code, buffer, address, width, mask, self.element)
 
     def store(self, value: str, buffer: Buffer, address: str, width: int, mask: str | None) -> None:
         """Writes a vector to an address of a buffer, where the mask is true."""

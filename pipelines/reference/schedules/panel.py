@@ -10,7 +10,14 @@ from torch_mlir import ir
 from pipelines.reference.contraction import Contraction
 from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.machine import Machine
-from pipelines.reference.schedules.places import Buffer, Index, Place, Ranges
+from pipelines.reference.schedules.places import (
+    Buffer,
+    Index,
+    Place,
+    Ranges,
+    load,
+    load_number,
+)
 
 # Bytes of a panel: half of a second-level cache that is small by today's measure.
 _BYTES = 256 * 1024
@@ -53,15 +60,9 @@ class InPlace:
 
     def read(self, place: Place, vector: str, width: int, mask: str | None) -> str:
         """The vector of columns that starts at `place`; zeros where the mask is false."""
-        code, rhs = self._source.code, self._source.buffer
-        address = rhs.at(code, place)
-        if mask is None:
-            return code.value(f"vector.load {rhs.value}[{address}] : {rhs.type}, {vector}")
-        zero = code.constant("dense<0.0>", vector)
-        return code.value(
-            f"vector.maskedload {rhs.value}[{address}], {mask}, {zero} : {rhs.type}, "
-            f"vector<{width}xi1>, {vector} into {vector}"
-        )
+        source = self._source
+        address = source.buffer.at(source.code, place)
+        return load(source.code, source.buffer, address, width, mask, source.element)
 
 
 class Panel:
@@ -200,14 +201,10 @@ class Panel:
         source, code = self._source, self._source.code
         rhs, column = source.buffer, source.found.column
         vector = f"vector<{side}x{source.element}>"
-        rows = [
-            code.value(
-                f"vector.load {rhs.value}["
-                f"{rhs.at(code, {**spot, column: code.sum([(spot[column], 1)], row)})}] : "
-                f"{rhs.type}, {vector}"
-            )
-            for row in range(side)
-        ]
+        rows = []
+        for row in range(side):
+            address = rhs.at(code, {**spot, column: code.sum([(spot[column], 1)], row)})
+            rows.append(load(code, rhs, address, side, None, source.element))
         half = side // 2
         low = [position // 2 + side * (position % 2) for position in range(side)]
         high = [position + half for position in low]
@@ -227,7 +224,7 @@ class Panel:
     def _move(self, spot: Place, lane: Index) -> None:
         source, code = self._source, self._source.code
         rhs = source.buffer
-        number = code.value(f"memref.load {rhs.value}[{rhs.at(code, spot)}] : {rhs.type}")
+        number = load_number(code, rhs, rhs.at(code, spot), source.element)
         row = self._row(spot)
         code.add(f"memref.store {number}, {self.value}[{row}, {code.index(lane)}] : {self.type}")
 

@@ -37,6 +37,39 @@ class Buffer:
         return ", ".join(code.index(index) for index in indices)
 
 
+def load(
+    code: Code, buffer: Buffer, address: str, width: int, mask: str | None, wide: ir.Type
+) -> str:
+    """The vector at an address of a buffer, widened; zeros where the mask is false.
+
+    Args:
+        address: indices, as `Buffer.at` gives them.
+        wide: type of the elements of the vector.
+    """
+    narrow = ir.MemRefType(buffer.type).element_type
+    vector = f"vector<{width}x{narrow}>"
+    if mask is None:
+        value = code.value(f"vector.load {buffer.value}[{address}] : {buffer.type}, {vector}")
+    else:
+        zero = code.constant("dense<0.0>", vector)
+        value = code.value(
+            f"vector.maskedload {buffer.value}[{address}], {mask}, {zero} : {buffer.type}, "
+            f"vector<{width}xi1>, {vector} into {vector}"
+        )
+    return _widened(code, value, vector, f"vector<{width}x{wide}>")
+
+
+def load_number(code: Code, buffer: Buffer, address: str, wide: ir.Type) -> str:
+    """The number at an address of a buffer, widened."""
+    narrow = str(ir.MemRefType(buffer.type).element_type)
+    value = code.value(f"memref.load {buffer.value}[{address}] : {buffer.type}")
+    return _widened(code, value, narrow, str(wide))
+
+
+def _widened(code: Code, value: str, narrow: str, wide: str) -> str:
+    return value if narrow == wide else code.value(f"arith.extf {value} : {narrow} to {wide}")
+
+
 class Ranges:
     """A nest of loops over ranges of dimensions; gives the values of all dimensions so far."""
 
