@@ -31,8 +31,12 @@ def avg_pool2d(
     fitting = [min(side, length) for side, length in zip(window, reach, strict=True)]
     if fitting == window:
         return NotImplemented
-    # What the stride is by default.
-    steps = _pair(stride) if stride else window
+    # By default, a window's own length. After a window that is alone, the step has no meaning, but
+    # the lowering pads the input to it.
+    steps = [
+        side if side < asked else step
+        for side, asked, step in zip(fitting, window, _pair(stride or kernel_size), strict=True)
+    ]
     return torch.ops.aten.avg_pool2d.default(x, fitting, steps, margin, *rest)
 
 

@@ -396,8 +396,9 @@ def test_a_window_beyond_the_input():
         )
 
     program = unmess.capture(pools, (random(1, 2, 5, 6),))
-    windows = [n.args[1] for n in program.exported.graph.nodes if "avg_pool2d" in str(n.target)]
-    assert windows == [[5, 6], [7, 2], [7, 2], [3, 8]]
+    pools = [n for n in program.exported.graph.nodes if "avg_pool2d" in str(n.target)]
+    assert [n.args[1] for n in pools] == [[5, 6], [7, 2], [7, 2], [3, 8]]
+    assert [n.args[2] for n in pools] == [[5, 6], [7, 2], [7, 2], [3, 8]]
     report = unmess.check(program, on="reference", calls=1)
     assert report.ok, report.error
 
