@@ -1,11 +1,13 @@
 """The reference runner beside eager PyTorch, one thread each, in one process.
 
 For each model: the largest difference from eager relative to the largest value, the seconds from
-linalg to an executable, and the medians of the two sides, which run in turn.
+linalg to an executable, compiled and from the cache, the medians of the two sides, which run in
+turn, and the memory that a call needs at its peak beyond weights and arguments.
 """
 
 import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 import unmess
+from benchmarks.peak_memory import peak_memory
 
 # Runs of each side: at least, and until this many seconds are over.
 RUNS, SECONDS = 5, 2.0
@@ -138,7 +141,7 @@ MODELS: dict[str, Callable[[], Sides]] = {
 
 
 def measure(build: Callable[[], Sides]) -> dict[str, float]:
-    """Relative error, seconds to load, median seconds of a run of each side."""
+    """Relative error, seconds to load, median seconds and bytes of a run of each side."""
     torch.manual_seed(0)
     with torch.no_grad():
         sides = build()
@@ -146,6 +149,9 @@ def measure(build: Callable[[], Sides]) -> dict[str, float]:
         start = time.perf_counter()
         run = unmess.load(module, on="reference")
         load = time.perf_counter() - start
+        start = time.perf_counter()
+        unmess.load(module, on="reference")
+        warm = time.perf_counter() - start
         calls = {"reference": partial(sides.reference, run), "eager": sides.eager}
         seconds: dict[str, list[float]] = {side: [] for side in calls}
         results = {side: call() for side, call in calls.items()}
@@ -155,9 +161,12 @@ def measure(build: Callable[[], Sides]) -> dict[str, float]:
                 start = time.perf_counter()
                 call()
                 seconds[side].append(time.perf_counter() - start)
+        peaks = {side: peak_memory(call) for side, call in calls.items()}
     return {
         "error": _relative_error(results["reference"], results["eager"]),
         "load": load,
+        "warm": warm,
+        **{f"{side} peak": peak for side, peak in peaks.items()},
         **{side: statistics.median(times) for side, times in seconds.items()},
     }
 
@@ -172,20 +181,34 @@ def _relative_error(result, expected) -> float:
 
 
 def main() -> None:
-    os.environ["UNMESS_CACHE_MB"] = "0"
     torch.set_num_threads(1)
-    table = Table("model", "relative error", "load", "reference", "eager", "ratio")
+    table = Table(
+        *("model", "relative error", "load", "warm", "reference", "eager", "ratio"),
+        *("peak", "eager's", "ratio"),
+    )
+    with tempfile.TemporaryDirectory() as empty:
+        os.environ["UNMESS_CACHE"] = empty
+        _fill(table)
+    # Not folded where the output is a file.
+    console = Console()
+    (console if console.is_terminal else Console(width=200)).print(table)
+
+
+def _fill(table: Table) -> None:
     for name in track(MODELS, console=Console(stderr=True)):
         figures = measure(MODELS[name])
         table.add_row(
             name,
             f"{figures['error']:.0e}",
             f"{figures['load']:.1f} s",
+            f"{figures['warm']:.2f} s",
             f"{figures['reference'] * 1e3:.1f} ms",
             f"{figures['eager'] * 1e3:.1f} ms",
             f"{figures['reference'] / figures['eager']:.2f}",
+            f"{figures['reference peak'] / 2**20:.1f} MB",
+            f"{figures['eager peak'] / 2**20:.1f} MB",
+            f"{figures['reference peak'] / figures['eager peak']:.2f}",
         )
-    Console().print(table)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pipelines.reference.collapsing import collapse_loops
 from pipelines.reference.entry_points import take_operands_by_address
 from pipelines.reference.fusion import fuse
 from pipelines.reference.kernels import vectorize
+from pipelines.reference.lifetimes import free_after_last_use
 from pipelines.reference.outlining import outline
 from pipelines.reference.pointers import pass_pointers
 from pipelines.reference.reassociation import reassociate
@@ -55,6 +56,7 @@ PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     "reference-checks": insert_checks,
     "reference-split-2": partial(split, threads=2),
     "reference-outline": outline,
+    "reference-lifetimes": free_after_last_use,
     "reference-outline-tasks": outline_tasks,
     "reference-reassociate": reassociate,
     **{

@@ -15,6 +15,7 @@ from pipelines.reference.effort import deserves_schedule, optimization_level
 from pipelines.reference.entry_points import take_operands_by_address
 from pipelines.reference.fusion import fuse
 from pipelines.reference.kernels import vectorize
+from pipelines.reference.lifetimes import free_after_last_use
 from pipelines.reference.llvm_attributes import annotate
 from pipelines.reference.narrowing import narrow_by_way_of_f32
 from pipelines.reference.outlining import outline
@@ -132,6 +133,7 @@ def lower_to_llvm(
     collapse_loops(module)
     split(module, threads)
     outline(module)
+    free_after_last_use(module)
     outline_tasks(module)
     reassociate(module)
     narrow_by_way_of_f32(module)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
+from pipelines.debugging import step
 
+
+@step("reference-narrow")
 def narrow_by_way_of_f32(module: ir.Module) -> None:
     """Splits `arith.truncf` from f64 to bf16 and f16 in two, in place.
 

@@ -49,8 +49,7 @@ def compiled_key(module: Module) -> str | None:
 
     The IR is in it with its source locations, since those of run-time checks are part of the
     result; so are the entry points, the processor, the number of threads, and everything that
-    compiles. Weights are in it
-    only where they are literals of the IR.
+    compiles. Weights are in it only where they are literals of the IR.
     """
     if not size_limit():
         return None

@@ -1,0 +1,80 @@
+"""Buffers are freed after their last use.
+
+MLIR frees what a block has allocated at the end of the block. In a model without control flow that
+is the end of the model: all its temporaries would be there at once.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.debugging import step
+from pipelines.reference.aliasing import VIEWS
+
+_BUFFERS = (ir.MemRefType, ir.UnrankedMemRefType)
+
+
+@step("reference-lifetimes")
+def free_after_last_use(module: ir.Module) -> None:
+    """Moves each `memref.dealloc` up to where its buffer is used last, in place.
+
+    It stays where other values may stand for the buffer: results of calls, of loops, of branches.
+    """
+    frees: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "memref.dealloc":
+            frees.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context:
+        module.operation.walk(visit)
+        for free in frees:
+            last = _last_use(free)
+            if last is not None:
+                free.move_after(last)
+
+
+def _last_use(free: ir.Operation) -> ir.Operation | None:
+    """The last operation of the block of `free` that uses the buffer, where all uses are known."""
+    buffer = free.operands[0]
+    if isinstance(buffer.owner, ir.Block) or buffer.owner.operation.name != "memref.alloc":
+        return None
+    last = buffer.owner.operation
+    values = [buffer]
+    while values:
+        for use in values.pop().uses:
+            user = use.owner.operation
+            if user == free:
+                continue
+            if user.name in VIEWS:
+                values.append(user.result)
+            elif _may_pass_on(user):
+                return None
+            outer = _in_block(user, free.block)
+            if outer is None:
+                return None
+            if last.is_before_in_block(outer):
+                last = outer
+    return last if last.block == free.block else None
+
+
+def _may_pass_on(user: ir.Operation) -> bool:
+    """Whether some other value may be the buffer after an operation that uses it."""
+    return (
+        user.name.endswith((".yield", ".return", ".condition"))
+        or bool(list(user.successors))
+        or any(isinstance(result.type, _BUFFERS) for result in user.results)
+        # Freed on several paths: which of them it will be is not known here.
+        or user.name == "memref.dealloc"
+    )
+
+
+def _in_block(operation: ir.Operation, block: ir.Block) -> ir.Operation | None:
+    """The operation of the block that this one is, or is inside of."""
+    while operation.block != block:
+        operation = operation.parent
+        if operation is None or operation.name == "builtin.module":
+            return None
+        operation = operation.operation
+    return operation

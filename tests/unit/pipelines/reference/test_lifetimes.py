@@ -1,0 +1,31 @@
+"""How much memory a call needs at once."""
+
+import pytest
+import torch
+
+import unmess
+from benchmarks.peak_memory import peak_memory
+
+_MB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_a_chain_needs_two_buffers_at_a_time():
+    """Sixteen steps of 4 MB each, of which every one reads the one before."""
+
+    def chain(x):
+        for _ in range(16):
+            # Not fused with its neighbours: each element of a result reads many of an operand.
+            x = x.cumsum(0)
+        return x
+
+    x = torch.zeros(1024, 1024)
+    run = unmess.load(unmess.capture(chain, (x,)))
+    assert 8 * _MB <= peak_memory(lambda: run(x)) < 20 * _MB
