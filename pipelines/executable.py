@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ import torch
 
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.signature import Signature
+from unmess.core.signature import Argument, Signature, memory_misfit, tensor_misfit
 
 
 class Executable(ABC):
@@ -19,6 +21,9 @@ class Executable(ABC):
 
     One program is called like the model itself, `run(…)`. Several are called by the name of their
     entry point, `run.decode(…)` or `run["decode"](…)`.
+
+    Any number of threads may call at once. Calls of a program that has state, or that draws random
+    numbers, run one after the other, each as a whole.
 
     Attributes:
         name: of the model.
@@ -36,6 +41,12 @@ class Executable(ABC):
         self.name = module.name
         self.seconds = dict(module.seconds)
         self.signatures = dict(module.entries)
+        for kind in ("weight", "state"):
+            for name in self._names(kind):
+                if problem := memory_misfit(name, module.weights[name]):
+                    raise Error(
+                        "load", problem, hint="have the model on the CPU when it is captured"
+                    )
         # Borrowed from the model, never copied, unless their elements are not in row-major order.
         self._weights = {
             name: module.weights[name].detach().contiguous() for name in self._names("weight")
@@ -44,6 +55,13 @@ class Executable(ABC):
             name: module.weights[name].detach().clone(memory_format=torch.contiguous_format)
             for name in self._names("state")
         }
+
+        # What calls change: one call after the other.
+        has_globals = any(
+            operation.operation.name == "ml_program.global"
+            for operation in module.ir.body.operations
+        )
+        self._lock = threading.Lock() if self.state or has_globals else contextlib.nullcontext()
 
     @property
     def signature(self) -> Signature:
@@ -98,16 +116,24 @@ class Executable(ABC):
     def _call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         signature = self.signatures[entry]
         values = signature.flatten_call(args, kwargs)
-        tensors = [
-            _dense(values[a.name] if a.kind == "input" else self.state[a.name])
-            for a in signature.arguments
-            if a.kind != "weight"
-        ]
-        results = self._invoke(entry, tensors)
-        for result, value in zip(signature.results, results, strict=True):
-            if result.kind == "state":
-                self.state[result.name] = value
+        with self._lock:
+            operands = []
+            for argument in signature.arguments:
+                if argument.kind == "input":
+                    operands.append(_dense(values[argument.name]))
+                elif argument.kind == "state":
+                    operands.append(_dense(self._checked_state(argument)))
+            results = self._invoke(entry, operands)
+            for result, value in zip(signature.results, results, strict=True):
+                if result.kind == "state":
+                    self.state[result.name] = value
         return signature.unflatten_results(results)
+
+    def _checked_state(self, argument: Argument) -> torch.Tensor:
+        value = self.state[argument.name]
+        if problem := tensor_misfit(f"state[{argument.name!r}]", argument.spec, value):
+            raise Error("run", problem, hint="assign a tensor like the one that was there")
+        return value
 
     def _names(self, kind: str) -> list[str]:
         """The names of all arguments of one kind, each once."""

@@ -290,23 +290,51 @@ def _check_constant(name: str, expected: Any, value: Any) -> None:
 
 def _check_tensor(name: str, spec: TensorSpec, value: Any) -> None:
     """Everything about one tensor alone; how sizes are related comes later."""
+    if problem := tensor_misfit(name, spec, value):
+        raise _misfit(problem)
+
+
+def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
+    """Why a value cannot be read as a tensor of this shape and dtype in the CPU's memory, if so."""
     if not isinstance(value, torch.Tensor):
-        raise _misfit(f"{name} is a {type(value).__name__}, expected a tensor {spec}")
+        return f"{name} is a {type(value).__name__}, expected a tensor {spec}"
     if value.dtype != spec.dtype:
-        raise _misfit(f"{name} has dtype {value.dtype}, expected {spec.dtype}")
-    if value.device.type != "cpu":
-        raise _misfit(f"{name} is on {value.device}, expected cpu")
-    if value.layout != torch.strided:
-        raise _misfit(f"{name} has layout {value.layout}, expected a dense tensor")
+        return f"{name} has dtype {value.dtype}, expected {spec.dtype}"
+    if problem := memory_misfit(name, value):
+        return problem
     if value.dim() != len(spec.shape):
-        raise _misfit(f"{name} has rank {value.dim()}, expected {len(spec.shape)} ({spec})")
+        return f"{name} has rank {value.dim()}, expected {len(spec.shape)} ({spec})"
     for index, (size, dim) in enumerate(zip(value.shape, spec.shape, strict=True)):
         where = f"{name}.shape[{index}]"
         if isinstance(dim, Dim):
             if not dim.holds(size):
-                raise _misfit(f"{where} is {size}, expected {dim.range}")
+                return f"{where} is {size}, expected {dim.range}"
         elif size != dim:
-            raise _misfit(f"{where} is {size}, expected {dim}")
+            return f"{where} is {size}, expected {dim}"
+    return None
+
+
+def memory_misfit(name: str, value: torch.Tensor) -> str | None:
+    """Why a tensor's elements are not in the CPU's memory, if they are not."""
+    if value.device.type != "cpu":
+        return f"{name} is on {value.device}, expected cpu"
+    if value.layout != torch.strided or value.is_nested:
+        layout = "nested" if value.is_nested else value.layout
+        return f"{name} has layout {layout}, expected a dense tensor"
+    try:
+        memory = value.untyped_storage()
+        is_there = memory.device.type == "cpu" and (memory.data_ptr() or not value.numel())
+    except (NotImplementedError, RuntimeError):
+        is_there = False
+    # Fake tensors, those of functorch's transformations, and sub-classes that wrap other tensors.
+    if not is_there:
+        return f"{name} is a {type(value).__name__} without elements in memory"
+    if value.numel():
+        steps = zip(value.shape, value.stride(), strict=True)
+        end = value.storage_offset() + 1 + sum((size - 1) * stride for size, stride in steps)
+        if end * value.dtype.itemsize > memory.nbytes():
+            return f"{name} reaches beyond the end of its memory"
+    return None
 
 
 def _is_linear(dim: Dim, symbol: str, known: Mapping[str, int]) -> bool:
