@@ -38,6 +38,8 @@ def in_one_thread():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_like_eager(family, vectors, monkeypatch):
     """With `vectors`, small operations are optimized and get schedules as large ones do."""
+    # Each is compiled, and not taken for one that was compiled the other way.
+    monkeypatch.setenv("UNMESS_CACHE_MB", "0")
     if vectors:
         monkeypatch.setattr(lowering, "deserves_schedule", lambda operation: True)
         monkeypatch.setattr(lowering, "optimization_level", lambda module: 3)

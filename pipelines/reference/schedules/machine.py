@@ -54,12 +54,15 @@ class Machine:
 AVX512 = Machine(vector_bytes=64, registers=32, fuses=True)
 AVX2 = Machine(vector_bytes=32, registers=16, fuses=True)
 SSE = Machine(vector_bytes=16, registers=16, fuses=False)
-MACHINES = {"avx512": AVX512, "avx2": AVX2, "sse": SSE}
+NEON = Machine(vector_bytes=16, registers=32, fuses=True)
+MACHINES = {"avx512": AVX512, "avx2": AVX2, "sse": SSE, "neon": NEON}
 
 
 @cache
 def host_machine() -> Machine:
     """This computer's."""
+    if platform.machine() in ("aarch64", "arm64"):
+        return NEON
     flags = _first_processor().get("flags", "").split()
     if "avx512f" in flags and "avx512vl" in flags:
         return AVX512

@@ -1,9 +1,9 @@
 import pytest
 
-from pipelines.reference.schedules.machine import AVX2, AVX512, SSE
+from pipelines.reference.schedules.machine import AVX2, AVX512, NEON, SSE
 
 
-@pytest.mark.parametrize("machine", [AVX512, AVX2, SSE])
+@pytest.mark.parametrize("machine", [AVX512, AVX2, SSE, NEON])
 @pytest.mark.parametrize("columns", [None, 1, 7, 16, 49, 56, 3136])
 @pytest.mark.parametrize("rows", [None, 1, 3, 8, 64, 1000])
 @pytest.mark.parametrize("item", [4, 8])
@@ -17,6 +17,7 @@ def test_a_tile_leaves_registers_for_its_operands(machine, item, columns, rows):
 def test_columns_that_fill_two_registers():
     assert AVX512.tile(4, 3136, 64) == (32, 8)
     assert AVX2.tile(4, 3136, 64) == (16, 4)
+    assert NEON.tile(4, 3136, 64) == (8, 8)
 
 
 def test_few_columns_take_a_short_vector():
