@@ -61,7 +61,9 @@ class Executable(ABC):
             operation.operation.name == "ml_program.global"
             for operation in module.ir.body.operations
         )
-        self._lock = threading.Lock() if self.state or has_globals else contextlib.nullcontext()
+        self._one_by_one = (
+            threading.Lock() if self.state or has_globals else contextlib.nullcontext()
+        )
 
     @property
     def signature(self) -> Signature:
@@ -116,7 +118,7 @@ class Executable(ABC):
     def _call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         signature = self.signatures[entry]
         values = signature.flatten_call(args, kwargs)
-        with self._lock:
+        with self._one_by_one:
             operands = []
             for argument in signature.arguments:
                 if argument.kind == "input":
