@@ -39,3 +39,18 @@ def test_fails_without_it(monkeypatch):
     monkeypatch.setattr(decompositions, "DECOMPOSITIONS", tuple(others))
     with pytest.raises(unmess.Error, match=r"does not decompose: .*view"):
         captured()
+
+
+def test_a_batch_that_depends_on_data():
+    """As Idefics 3 leaves out images that are all zeros."""
+
+    def of_images(x, present):
+        x = x[present]
+        return F.scaled_dot_product_attention(x, x, x).transpose(1, 2).flatten(2)
+
+    images = torch.randn(3, 2, 5, 4)
+    program = unmess.capture(of_images, (images, torch.tensor([True, False, True])))
+    run = unmess.load(program, on="reference")
+    for present in ([True, False, True], [False, False, True]):
+        mask = torch.tensor(present)
+        torch.testing.assert_close(run(images, mask), of_images(images, mask))
