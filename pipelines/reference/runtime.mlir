@@ -226,6 +226,9 @@ llvm.func @do_parts(%function: !llvm.ptr, %operands: !llvm.ptr, %count: i64) {
   %following = llvm.add %index, %next : i64
   llvm.br ^by_itself(%following : i64)
 ^together:
+  // An interrupt waits until the team is done: its other threads work on this call's memory.
+  %whole = llvm.call @current() : () -> !llvm.ptr
+  llvm.call @lock(%whole) : (!llvm.ptr) -> ()
   %member = llvm.mlir.addressof @member : !llvm.ptr
   // As many threads as PyTorch would take.
   llvm.call %with_team(%member, %parts, %zero, %zero) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, i32) -> ()
@@ -234,9 +237,7 @@ llvm.func @do_parts(%function: !llvm.ptr, %operands: !llvm.ptr, %count: i64) {
   %is_good = llvm.icmp "eq" %failed, %passed : i64
   llvm.cond_br %is_good, ^look_up, ^fail
 ^look_up:
-  // An interrupt has waited.
-  %call = llvm.call @current() : () -> !llvm.ptr
-  llvm.call @unlock(%call) : (!llvm.ptr) -> ()
+  llvm.call @unlock(%whole) : (!llvm.ptr) -> ()
   llvm.br ^end
 ^end:
   llvm.return

@@ -188,3 +188,34 @@ def test_ctrl_c_ends_a_run_and_nothing_else():
             threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     """
     assert interrupted(FOREVER + script) == "interrupted 0.0\n" * 2
+
+
+def test_ctrl_c_while_a_team_works():
+    """Anywhere between the parts of an operation that several threads do, too."""
+    script = """
+    import ctypes, os, signal, threading, torch, unmess
+    torch.set_num_threads(4)
+
+    def forever(x):
+        def step(x):
+            return ((x @ x).clamp(0, 1),)
+        return torch.while_loop(lambda x: x.sum() > 0, step, (x,))
+
+    run = unmess.load(unmess.capture(forever, (torch.zeros(256, 256),)), on="reference")
+
+    def interrupt():
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    print("ready", flush=True)
+    ended = 0
+    while ended < 20:
+        try:
+            if ended:
+                interrupt()
+            run(torch.ones(256, 256))
+        except KeyboardInterrupt:
+            ended += 1
+    is_in_team = ctypes.CDLL("libgomp.so.1").omp_in_parallel()
+    print(ended, run(torch.zeros(256, 256))[0].sum().item(), is_in_team)
+    """
+    assert interrupted(script) == "20 0.0 0\n"
