@@ -9,6 +9,7 @@ from pipelines.debugging import step
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.contraction import find_contraction, indexing_maps
 from pipelines.reference.elementary_functions import expand_elementary_functions
+from pipelines.reference.float8 import expand_float8_casts
 
 # Operations that read their inputs many times over. What they read is computed before, once.
 _APART = (
@@ -58,6 +59,7 @@ def fuse(module: ir.Module, name: str) -> None:
     set_apart(module)
     GENERALIZE.apply(module, name)
     expand_elementary_functions(module)
+    expand_float8_casts(module)
     repeat_widenings(module)
     FUSE.apply(module, name)
     fold_transpositions(module)

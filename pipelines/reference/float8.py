@@ -1,0 +1,259 @@
+"""Conversions from and to floats of 8 bits, in integer arithmetic: LLVM has no such types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, func
+
+from pipelines.debugging import step
+
+_PREFIX = "unmess_float8_"
+_CASTS = (
+    "arith.extf",
+    "arith.truncf",
+    "arith.sitofp",
+    "arith.uitofp",
+    "arith.fptosi",
+    "arith.fptoui",
+)
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A sign, an exponent and a mantissa.
+
+    Attributes:
+        mantissa: number of its bits.
+        bias: of the exponent.
+        limit: bits of the smallest f32 that is not rounded any more, but becomes `overflow`.
+        overflow: the code of what is too large: infinity, NaN or the largest number.
+        nan: the code of NaN; without infinity there is one only, but for its sign.
+    """
+
+    mantissa: int
+    bias: int
+    limit: int
+    overflow: int
+    nan: int
+
+    @property
+    def has_infinity(self) -> bool:
+        """What is above it is NaN."""
+        return self.overflow < self.nan - 1
+
+    @property
+    def has_negative_zero(self) -> bool:
+        """Where not, its code is that of NaN."""
+        return self.nan != 0x80
+
+
+# The limits are 464, 65536, 256 and 65536. PyTorch's conversion to E4M3FN saturates.
+_FORMATS: dict[str, _Format] = {
+    "f8E4M3FN": _Format(3, 7, 0x43E80000, 0x7E, 0x7F),
+    "f8E5M2": _Format(2, 15, 0x47800000, 0x7C, 0x7F),
+    "f8E4M3FNUZ": _Format(3, 8, 0x43800000, 0x80, 0x80),
+    "f8E5M2FNUZ": _Format(2, 16, 0x47800000, 0x80, 0x80),
+}
+
+
+@step("reference-expand-float8")
+def expand_float8_casts(module: ir.Module) -> None:
+    """Replaces conversions from and to 8-bit floats by calls of functions on their bits, in place.
+
+    All go by way of f32, as in eager. The functions are added to the module, private: inline them.
+    """
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name in _CASTS and (
+            _is_float8(operation.operands[0].type) or _is_float8(operation.results[0].type)
+        ):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context, ir.Location.unknown():
+        module.operation.walk(visit)
+        names: set[str] = set()
+        for operation in found:
+            with ir.InsertionPoint(operation), operation.location:
+                operation.results[0].replace_all_uses_with(_converted(operation, names))
+            operation.erase()
+        for name in sorted(names):
+            for function in ir.Module.parse(_definition(name)).body.operations:
+                function.operation.clone(ip=ir.InsertionPoint(module.body))
+
+
+def _is_float8(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.FloatType) and ir.FloatType(kind).width == 8
+
+
+def _converted(operation: ir.Operation, names: set[str]) -> ir.Value:
+    value, target, single = operation.operands[0], operation.results[0].type, ir.F32Type.get()
+    byte = ir.IntegerType.get_signless(8)
+    if _is_float8(value.type):
+        name = f"{_PREFIX}from_{value.type}"
+        names.add(name)
+        value = func.CallOp([single], name, [arith.BitcastOp(byte, value).result]).result
+    elif operation.name in ("arith.sitofp", "arith.uitofp"):
+        convert = arith.SIToFPOp if operation.name == "arith.sitofp" else arith.UIToFPOp
+        value = convert(single, value).result
+    elif value.type != single:
+        convert = arith.TruncFOp if isinstance(value.type, ir.F64Type) else arith.ExtFOp
+        value = convert(single, value).result
+    if _is_float8(target):
+        name = f"{_PREFIX}to_{target}"
+        names.add(name)
+        return arith.BitcastOp(target, func.CallOp([byte], name, [value]).result).result
+    if operation.name in ("arith.fptosi", "arith.fptoui"):
+        convert = arith.FPToSIOp if operation.name == "arith.fptosi" else arith.FPToUIOp
+        return convert(target, value).result
+    if target == single:
+        return value
+    convert = arith.ExtFOp if isinstance(target, ir.F64Type) else arith.TruncFOp
+    return convert(target, value).result
+
+
+def _definition(name: str) -> str:
+    direction, kind = name.removeprefix(_PREFIX).split("_", 1)
+    if kind == "f8E8M0FNU":
+        return (_FROM_EXPONENT if direction == "from" else _TO_EXPONENT).format(name=name)
+    return (_from if direction == "from" else _to)(name, _FORMATS[kind])
+
+
+def _from(name: str, form: _Format) -> str:
+    """The bits of the magnitude, moved to where f32 has them, times a power of two.
+
+    The product is exact, and right for numbers below the smallest normal one, too.
+    """
+    special = (
+        f"""
+  %infinity = arith.constant {form.overflow} : i32
+  %is_special = arith.cmpi uge, %magnitude, %infinity : i32
+  %above = arith.constant 0x7F800000 : f32
+  %above_bits = arith.bitcast %above : f32 to i32
+  %special = arith.ori %placed, %above_bits : i32"""
+        if form.has_infinity
+        else f"""
+  %code = arith.constant {form.nan} : i32
+  %is_special = arith.cmpi eq, %{"magnitude" if form.has_negative_zero else "wide"}, %code : i32
+  %special = arith.constant 0x7FC00000 : i32"""
+    )
+    return f"""
+func.func private @{name}(%x: i8) -> f32 {{
+  %wide = arith.extui %x : i8 to i32
+  %seven_bits = arith.constant 0x7F : i32
+  %shift = arith.constant {23 - form.mantissa} : i32
+  %top = arith.constant 24 : i32
+  %sign_bit = arith.constant 0x80 : i32
+  %scale = arith.constant {(254 - form.bias) << 23:#010x} : f32
+  %magnitude = arith.andi %wide, %seven_bits : i32
+  %placed = arith.shli %magnitude, %shift : i32
+  %small = arith.bitcast %placed : i32 to f32
+  %scaled = arith.mulf %small, %scale : f32
+  %number = arith.bitcast %scaled : f32 to i32{special}
+  %unsigned = arith.select %is_special, %special, %number : i32
+  %sign = arith.andi %wide, %sign_bit : i32
+  %sign_placed = arith.shli %sign, %top : i32
+  %bits = arith.ori %unsigned, %sign_placed : i32
+  %result = arith.bitcast %bits : i32 to f32
+  return %result : f32
+}}"""
+
+
+def _to(name: str, form: _Format) -> str:
+    """Rounded to nearest, ties to even: by an addition that carries, or, below the smallest normal
+    number, by adding a float of which the last place is that of the result."""
+    shift = 23 - form.mantissa
+    smallest = (128 - form.bias) << 23
+    aligned = (128 - form.bias + shift) << 23
+    carry = ((form.bias - 127) << 23) + (1 << (shift - 1)) - 1
+    if form.has_negative_zero:
+        signed = """
+  %wide = arith.ori %code, %sign_placed : i32"""
+    else:
+        signed = """
+  %zero = arith.constant 0 : i32
+  %is_zero = arith.cmpi eq, %code, %zero : i32
+  %with_sign = arith.ori %code, %sign_placed : i32
+  %wide = arith.select %is_zero, %zero, %with_sign : i32"""
+    return f"""
+func.func private @{name}(%x: f32) -> i8 {{
+  %seven_bits = arith.constant 0x7FFFFFFF : i32
+  %shift = arith.constant {shift} : i32
+  %one = arith.constant 1 : i32
+  %top = arith.constant 24 : i32
+  %sign_bit = arith.constant 0x80 : i32
+  %smallest = arith.constant {smallest} : i32
+  %aligned = arith.constant {aligned:#010x} : f32
+  %aligned_bits = arith.constant {aligned} : i32
+  %carry = arith.constant {carry} : i32
+  %limit = arith.constant {form.limit} : i32
+  %overflow = arith.constant {form.overflow} : i32
+  %nan = arith.constant {form.nan} : i32
+  %infinite = arith.constant 0x7F800000 : i32
+  %bits = arith.bitcast %x : f32 to i32
+  %magnitude = arith.andi %bits, %seven_bits : i32
+  %float = arith.bitcast %magnitude : i32 to f32
+  %sum = arith.addf %float, %aligned : f32
+  %sum_bits = arith.bitcast %sum : f32 to i32
+  %below = arith.subi %sum_bits, %aligned_bits : i32
+  %shifted = arith.shrui %magnitude, %shift : i32
+  %odd = arith.andi %shifted, %one : i32
+  %carried = arith.addi %magnitude, %carry : i32
+  %even = arith.addi %carried, %odd : i32
+  %normal = arith.shrui %even, %shift : i32
+  %is_below = arith.cmpi ult, %magnitude, %smallest : i32
+  %rounded = arith.select %is_below, %below, %normal : i32
+  %is_above = arith.cmpi uge, %magnitude, %limit : i32
+  %limited = arith.select %is_above, %overflow, %rounded : i32
+  %is_nan = arith.cmpi ugt, %magnitude, %infinite : i32
+  %code = arith.select %is_nan, %nan, %limited : i32
+  %sign_moved = arith.shrui %bits, %top : i32
+  %sign_placed = arith.andi %sign_moved, %sign_bit : i32{signed}
+  %result = arith.trunci %wide : i32 to i8
+  return %result : i8
+}}"""
+
+
+# Powers of two: an exponent alone, with the bias of f32. 255 is NaN.
+_FROM_EXPONENT = """
+func.func private @{name}(%x: i8) -> f32 {{
+  %wide = arith.extui %x : i8 to i32
+  %shift = arith.constant 23 : i32
+  %zero = arith.constant 0 : i32
+  %all = arith.constant 255 : i32
+  %smallest = arith.constant 0x00400000 : i32
+  %nan = arith.constant 0x7FC00000 : i32
+  %placed = arith.shli %wide, %shift : i32
+  %is_zero = arith.cmpi eq, %wide, %zero : i32
+  %is_nan = arith.cmpi eq, %wide, %all : i32
+  %number = arith.select %is_zero, %smallest, %placed : i32
+  %bits = arith.select %is_nan, %nan, %number : i32
+  %result = arith.bitcast %bits : i32 to f32
+  return %result : f32
+}}"""
+_TO_EXPONENT = """
+func.func private @{name}(%x: f32) -> i8 {{
+  %shift = arith.constant 23 : i32
+  %zero = arith.constant 0 : i32
+  %all = arith.constant 255 : i32
+  %tail_bits = arith.constant 0x007FFFFF : i32
+  %half = arith.constant 0x00400000 : i32
+  %bits = arith.bitcast %x : f32 to i32
+  %shifted = arith.shrui %bits, %shift : i32
+  %exponent = arith.andi %shifted, %all : i32
+  %tail = arith.andi %bits, %tail_bits : i32
+  %above_half = arith.cmpi ugt, %tail, %half : i32
+  %is_half = arith.cmpi eq, %tail, %half : i32
+  %normal = arith.cmpi ne, %exponent, %zero : i32
+  %tie = arith.andi %is_half, %normal : i1
+  %up = arith.ori %above_half, %tie : i1
+  %one = arith.extui %up : i1 to i32
+  %rounded = arith.addi %exponent, %one : i32
+  %is_nan = arith.cmpi eq, %exponent, %all : i32
+  %wide = arith.select %is_nan, %all, %rounded : i32
+  %result = arith.trunci %wide : i32 to i8
+  return %result : i8
+}}"""

@@ -1,0 +1,157 @@
+"""Every type through the reference runner, compared with eager: casts, arithmetic, 8-bit floats."""
+
+import itertools
+
+import pytest
+import torch
+
+import unmess
+
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+SIGNED = (torch.int8, torch.int16, torch.int32, torch.int64)
+COMPLEX = (torch.complex64, torch.complex128)
+TYPES = (torch.bool, torch.uint8, *SIGNED, *FLOATS, *COMPLEX)
+FLOAT8 = (
+    torch.float8_e4m3fn,
+    torch.float8_e5m2,
+    torch.float8_e4m3fnuz,
+    torch.float8_e5m2fnuz,
+    torch.float8_e8m0fnu,
+)
+
+
+def assert_like_eager(function, *args, **capture):
+    report = unmess.check(unmess.capture(function, args, **capture), on="reference", calls=1)
+    assert report.ok, report.error
+
+
+def numbers(dtype):
+    """Numbers that every type holds, as far as it has a sign and fractions; of ints, extremes."""
+    if dtype == torch.bool:
+        return torch.tensor([True, False, True])
+    values = torch.tensor([0.0, 1.0, 2.5, 100.0, 7.75]).to(dtype)
+    if dtype.is_signed:
+        values = torch.cat([values, torch.tensor([-1.0, -3.5]).to(dtype)])
+    if not (dtype.is_floating_point or dtype.is_complex):
+        limits = torch.iinfo(dtype)
+        values = torch.cat([values, torch.tensor([limits.min, limits.max], dtype=dtype)])
+    return values
+
+
+def is_defined(source, target):
+    """Complex to real loses a part, which PyTorch warns of; the tensors here are in range."""
+    return target.is_complex or not source.is_complex
+
+
+@pytest.mark.parametrize("source", TYPES, ids=str)
+def test_casts(source):
+    """To every type at once. Negative floats to unsigned integers are undefined in C++."""
+    x = numbers(source)
+
+    def casts(x):
+        floating = source.is_floating_point
+        return [
+            (x.clamp(min=0) if floating and target == torch.uint8 else x).to(target)
+            for target in TYPES
+            if is_defined(source, target)
+        ]
+
+    assert_like_eager(casts, x)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_identity_and_arithmetic(dtype):
+    def arithmetic(x, y):
+        results = [x, x.flip(0), torch.where(x == y, x, y), x + y, x * y, x[:0] + y[:0]]
+        if dtype != torch.bool:
+            results += [x - y, x * 3, x.sum(), x.prod(), x @ y, x.cumsum(0)]
+        if not dtype.is_complex:
+            results += [x < y, x.max(), torch.maximum(x, y), x.any(), x.argmin(), x.sort()[0]]
+        return results
+
+    x = numbers(dtype)
+    assert_like_eager(arithmetic, x, x.roll(1))
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_without_dimensions_and_empty(dtype):
+    def function(scalar, empty):
+        return scalar, scalar.reshape(1, 1), empty, empty.mT, torch.cat([empty, empty], 1)
+
+    assert_like_eager(function, torch.ones((), dtype=dtype), torch.ones(0, 3, dtype=dtype))
+
+
+def test_mixed_types():
+    """PyTorch's promotion of each pair of types."""
+
+    def sums(values):
+        return [a + b for a, b in itertools.combinations(values, 2)]
+
+    assert_like_eager(sums, [torch.ones(2, dtype=dtype) for dtype in TYPES])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_narrow_sums_and_products(dtype):
+    """Eager sums them in f32 and rounds once, so that long sums do not stall."""
+    x = torch.full((4, 3000), 0.25, dtype=dtype)
+    w = torch.full((3000, 2), 0.5, dtype=dtype)
+    assert_like_eager(lambda x, w: (x.sum(1), x.mean(1), x @ w, torch.softmax(x, 1)), x, w)
+
+
+@pytest.mark.parametrize("dtype", FLOATS + SIGNED + COMPLEX, ids=str)
+def test_dynamic_sizes(dtype):
+    rows = torch.export.Dim("rows", min=2, max=64)
+    x = torch.arange(12).reshape(3, 4).to(dtype)
+    assert_like_eager(lambda x: (x + x[:1], x.sum(0), x.mT @ x), x, dynamic_shapes=({0: rows},))
+
+
+def same(a, b):
+    """Bit by bit, but for the sign of NaN."""
+    nan = a.float().isnan() & b.float().isnan()
+    return bool(((a.view(torch.uint8) == b.view(torch.uint8)) | nan).all())
+
+
+@pytest.mark.parametrize("dtype", FLOAT8, ids=str)
+def test_every_8_bit_float(dtype):
+    """Each code to wider types and back, and through what moves elements."""
+    codes = torch.arange(256).to(torch.uint8).view(dtype)
+
+    def function(x):
+        wide = x.float()
+        return wide, x.to(torch.bfloat16), x.double(), wide.to(dtype), x.reshape(16, 16).mT
+
+    run = unmess.load(unmess.capture(function, (codes,)), on="reference")
+    *wide, again, moved = run(codes)
+    for ours, theirs in zip(wide, function(codes), strict=False):
+        assert ours.dtype == theirs.dtype
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0, equal_nan=True)
+    assert again.dtype == moved.dtype == dtype
+    assert same(again, codes.float().to(dtype))
+    assert same(moved.contiguous(), codes.reshape(16, 16).mT.contiguous())
+
+
+@pytest.mark.parametrize("dtype", FLOAT8, ids=str)
+def test_rounding_to_8_bit_floats(dtype):
+    """All of bf16, which has every tie between two 8-bit floats, and the next f32 on both sides."""
+    exact = torch.arange(-(2**15), 2**15).to(torch.int16).view(torch.bfloat16).float()
+    above, below = (torch.nextafter(exact, torch.tensor(end)) for end in (3e38, -3e38))
+    x = torch.cat([exact, above, below])
+
+    def function(x):
+        return x.to(dtype), x.double().to(dtype), x.bfloat16().to(dtype)
+
+    run = unmess.load(unmess.capture(function, (x,)), on="reference")
+    for ours, theirs in zip(run(x), function(x), strict=True):
+        assert ours.dtype == dtype
+        assert same(ours, theirs)
+
+
+def test_python_numbers_and_8_bit_floats_from_integers():
+    def function(x, n):
+        return (x * n).to(torch.float8_e5m2), x.sum().item(), bool(n > 2), x.shape[0] / 2
+
+    x = torch.arange(-6, 6)
+    run = unmess.load(unmess.capture(function, (x, 3)), on="reference")
+    ours, theirs = run(x, 3), function(x, 3)
+    assert same(ours[0], theirs[0])
+    assert ours[1:] == theirs[1:]
