@@ -27,6 +27,7 @@ from importers.decompositions.integer_products import bmm, int_mm, mm
 from importers.decompositions.lstm import mkldnn_lstm_layer
 from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.memory import checked_at_capture, empty_in_order
+from importers.decompositions.narrow_sums import in_f32, rms_norm
 from importers.decompositions.negation import neg
 from importers.decompositions.not_a_number import (
     equal,
@@ -44,6 +45,7 @@ from importers.decompositions.reciprocal import reciprocal
 from importers.decompositions.rolling import roll
 from importers.decompositions.running import cummax, cummin
 from importers.decompositions.scatter import with_axis_from_the_front
+from importers.decompositions.signs import of_numbers, sign
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
 from importers.decompositions.user import user_decompositions
@@ -227,6 +229,57 @@ DECOMPOSITIONS = (
             function,
         )
         for function in (clamp, clamp_min, clamp_max)
+    ),
+    *(
+        Decomposition(
+            "signs",
+            f"aten::{name}.default",
+            "run",
+            "torch-mlir compares with the integer 0, which it folds wrongly for constants",
+            sign,
+        )
+        for name in ("sign", "sgn")
+    ),
+    *(
+        Decomposition(
+            "booleans compared with numbers",
+            f"aten::{function.__name__}.Scalar",
+            "run",
+            "torch-mlir makes a boolean of the number",
+            of_numbers(function),
+        )
+        for function in (torch.lt, torch.le, torch.gt, torch.ge, torch.eq, torch.ne)
+    ),
+    *(
+        Decomposition(
+            "sum of narrow floats",
+            f"aten::{name}.{overload}",
+            "run",
+            "torch-mlir's lowering adds in the operand's own type, in which a long sum comes to a "
+            "halt (in bf16 at 256 times the summand); eager adds in f32",
+            in_f32(getattr(getattr(torch.ops.aten, name), overload)),
+        )
+        for name, overload in (
+            ("sum", "default"),
+            ("sum", "dim_IntList"),
+            ("mean", "default"),
+            ("mean", "dim"),
+            ("cumsum", "default"),
+            ("linalg_vector_norm", "default"),
+            ("avg_pool1d", "default"),
+            ("avg_pool2d", "default"),
+            ("avg_pool3d", "default"),
+            ("adaptive_avg_pool1d", "default"),
+            ("_adaptive_avg_pool2d", "default"),
+            ("_adaptive_avg_pool3d", "default"),
+        )
+    ),
+    Decomposition(
+        "sum of narrow floats",
+        "aten::rms_norm.default",
+        "run",
+        "torch-mlir's lowering adds the squares in the operand's own type; eager does in f32",
+        rms_norm,
     ),
     *(
         Decomposition(

@@ -16,7 +16,9 @@ from importers.repairs.narrow_integers import compute_in_wider_integers
 from importers.repairs.reshape import take_apart_symbolic_views
 from importers.repairs.signature import with_fitting_signature
 from importers.repairs.whole_numbers import write_as_floating_point
+from unmess.core.error import Error, first_line
 from unmess.core.program import Note
+from unmess.core.user_source import user_line
 
 
 @dataclass(frozen=True)
@@ -122,10 +124,23 @@ def apply_repairs(
 
     Args:
         exported: its graph is changed in place; it is not of use any more.
+
+    Raises:
+        Error: stage `capture`.
     """
     notes = []
     for repair in REPAIRS:
-        count = repair.apply(exported.graph)
+        try:
+            count = repair.apply(exported.graph)
+        except Error:
+            raise
+        except Exception as problem:
+            raise Error(
+                "capture",
+                f"{repair.name}: the program does not take it: {first_line(problem)}",
+                where=user_line(problem),
+                hint="write it with simpler operators, and report this with the model",
+            ) from problem
         if count:
             notes.append(Note("repair", f"{repair.name} ({count} times)"))
     return with_fitting_signature(exported) if notes else exported, notes

@@ -225,6 +225,25 @@ def _power(base: Any, exponent: Any) -> Complex:
     return result.map(lambda part: torch.where(zero, 0, part))
 
 
+def _product(
+    z: Complex, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Complex:
+    """Of all elements, or along a dimension, halving it again and again."""
+    if dtype is not None:
+        z = z.map(torch.Tensor.to, real_dtype(dtype))
+    if dim is None:
+        z, dim = z.map(torch.reshape, (-1,)), 0
+    rank = z.real.dim()
+    while (size := z.real.shape[dim] if rank else 1) > 1:
+        half = size // 2
+        both = _multiply(z.map(torch.narrow, dim, 0, half), z.map(torch.narrow, dim, half, half))
+        z = _joined(aten.cat)([both, z.map(torch.narrow, dim, 2 * half, size - 2 * half)], dim)
+    if size == 0:
+        shape = [1 if axis == dim % rank else n for axis, n in enumerate(z.real.shape)]
+        z = _complex(z.real.new_ones(shape), z.dtype)
+    return z if keepdim or not rank else z.map(torch.squeeze, dim)
+
+
 def _equal(a: Any, b: Any) -> torch.Tensor:
     dtype = _dtype(a, b)
     a, b = _complex(a, dtype), _complex(b, dtype)
@@ -399,6 +418,7 @@ OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
     **{target: _bilinear(target) for target in (aten.mm, aten.bmm, aten.mv, aten.dot)},
     aten.convolution: _convolution,
     aten.pow: _power,
+    aten.prod: _product,
     aten.square: lambda z: _multiply(z, z),
     aten.abs: _magnitude,
     aten.angle: _angle,

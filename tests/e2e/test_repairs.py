@@ -225,6 +225,22 @@ def remainder_of_seven(x):
     return torch.fmod(x * 9, 7)
 
 
+def signs(x):
+    return x + torch.sgn(torch.ones(())), torch.sign(x)
+
+
+def flags_and_numbers(x):
+    return x <= -1, x < 0.5, x == 2
+
+
+def long_sums(x):
+    return x.sum(1), x.mean(), x.cumsum(1), x.norm(dim=1), F.avg_pool1d(x[None], 3000)
+
+
+def long_norm(x):
+    return F.rms_norm(x, (3000,)), F.rms_norm(x, (3000,), x[0] * 2, 1e-3)
+
+
 def exact_rest(x):
     return torch.fmod(x, torch.full_like(x, 0.1))
 
@@ -310,6 +326,10 @@ CASES = [
     Case("remainder with the sign of what is divided", exact_rest, (random(5) * 9,), "differs"),
     Case("remainder with the sign of what is divided", remainder_of_seven, (random(3),)),
     Case("negation of integers", torch.neg, (torch.tensor([16_777_217, -5]),), "differ"),
+    Case("sum of narrow floats", long_norm, (torch.full((4, 3000), 0.25).half(),), "differs"),
+    Case("signs", signs, (random(3),), "differs"),
+    Case("booleans compared with numbers", flags_and_numbers, (random(3) > 0,), "differ"),
+    Case("sum of narrow floats", long_sums, (torch.full((4, 3000), 0.25).bfloat16(),), "differs"),
     Case("roll", rolled, (random(3, 4),)),
     Case("roll", rolled_far, (random(3, 4),), "differs"),
     Case("place of an extreme of one element", torch.argmax, (torch.tensor(2.0),)),

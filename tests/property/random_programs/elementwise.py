@@ -228,7 +228,7 @@ def in_place_through_a_view(b: Builder) -> str:
 
 @ELEMENTWISE.add(exact=True)
 def made_of_nothing(b: Builder) -> str:
-    x = b.tensor((*REAL, *COMPLEX, *BOOL))
+    x = b.tensor((*REAL, *BOOL))
     return b.pick(
         f"torch.full_like({x}, 1)",
         f"torch.zeros_like({x})",

@@ -178,7 +178,7 @@ def masked(b: Builder) -> str:
 @INDEXING.add(exact=True)
 def chosen_by_a_mask(b: Builder) -> str:
     """The size of the result is known when the program runs only."""
-    x = b.tensor(ANY, (1, 3))
+    x = b.tensor((*REAL, *BOOL), (1, 3))
     mask = b.new(b[x].shape, torch.bool, "small")
     return f"{x}[{mask}]"
 

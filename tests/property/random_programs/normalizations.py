@@ -15,6 +15,14 @@ def _floats(b: Builder, low: int, high: int, least: int = 1) -> str:
     return x
 
 
+def _varied(b: Builder, low: int, high: int) -> str:
+    """A value of which no row is constant: dividing by its deviation would show rounding only."""
+    x = _floats(b, low, high, least=2)
+    if not b[x].double().std(-1).min() > 0.1:
+        raise Skip
+    return x
+
+
 @NORMALIZATIONS.add()
 def softmax(b: Builder) -> str:
     x = b.tensor(FLOATS, (1, 4))
@@ -24,7 +32,7 @@ def softmax(b: Builder) -> str:
 
 @NORMALIZATIONS.add()
 def layer_norm(b: Builder) -> str:
-    x = _floats(b, 1, 4, least=2)
+    x = _varied(b, 1, 4)
     shape = tuple(b[x].shape[-b.integer(1, min(2, b[x].dim())) :])
     w = b.new(shape, b[x].dtype, "generic") if b.chance(60) else None
     bias = b.new(shape, b[x].dtype, "generic") if w and b.chance(60) else None
@@ -41,7 +49,7 @@ def rms_norm(b: Builder) -> str:
 
 @NORMALIZATIONS.add()
 def group_norm(b: Builder) -> str:
-    x = _floats(b, 3, 4, least=2)
+    x = _varied(b, 3, 4)
     channels = b[x].shape[1]
     groups = b.pick(*(g for g in range(1, channels + 1) if channels % g == 0))
     w = b.new((channels,), b[x].dtype, "generic") if b.chance(60) else None
@@ -59,7 +67,7 @@ def batch_norm(b: Builder) -> str:
 
 @NORMALIZATIONS.add()
 def instance_norm(b: Builder) -> str:
-    return f"F.instance_norm({_floats(b, 3, 4, least=2)})"
+    return f"F.instance_norm({_varied(b, 3, 4)})"
 
 
 @NORMALIZATIONS.add()
