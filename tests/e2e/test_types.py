@@ -118,7 +118,7 @@ def test_every_8_bit_float(dtype):
 
     def function(x):
         wide = x.float()
-        return wide, x.to(torch.bfloat16), x.double(), wide.to(dtype), x.reshape(16, 16).mT
+        return wide, x.half(), x.double(), wide.to(dtype), x.reshape(16, 16).mT
 
     run = unmess.load(unmess.capture(function, (codes,)), on="reference")
     *wide, again, moved = run(codes)
@@ -138,7 +138,7 @@ def test_rounding_to_8_bit_floats(dtype):
     x = torch.cat([exact, above, below])
 
     def function(x):
-        return x.to(dtype), x.double().to(dtype), x.bfloat16().to(dtype)
+        return x.to(dtype), x.double().to(dtype), x.half().to(dtype)
 
     run = unmess.load(unmess.capture(function, (x,)), on="reference")
     for ours, theirs in zip(run(x), function(x), strict=True):
