@@ -8,19 +8,19 @@ import torch
 
 
 def divide(x: torch.Tensor, y: Any, *, rounding_mode: str | None) -> Any:
-    """`x / y` elementwise, in floating point rounded down; other modes and integers are left."""
+    """`x / y` elementwise, rounded down; other modes are left."""
     return floor_divide(x, y) if rounding_mode == "floor" else NotImplemented
 
 
 def floor_divide(x: torch.Tensor, y: Any) -> Any:
-    """As Python divides floating-point numbers; integers are left.
+    """As Python divides; booleans are left.
 
-    The quotient is that of the exact division rounded down, which the rounded quotient rounded
-    down is not: 1 // 0.1 is 9.
+    In floating point the quotient is that of the exact division rounded down, which the rounded
+    quotient rounded down is not: 1 // 0.1 is 9.
     """
     dtype = torch.result_type(x, y)
     if not dtype.is_floating_point:
-        return NotImplemented
+        return _floor_of_integers(x.to(dtype), _tensor(y, dtype))
     # As eager's kernels compute.
     wide = torch.float64 if dtype == torch.float64 else torch.float32
     x, y = x.to(wide), _tensor(y, dtype).to(wide)
@@ -32,6 +32,18 @@ def floor_divide(x: torch.Tensor, y: Any) -> Any:
     whole = torch.where(exact - whole > 0.5, whole + 1, whole)
     whole = torch.where(torch.ne(exact, 0), whole, exact)
     return torch.where(torch.ne(y, 0), whole, x / y).to(dtype)
+
+
+def _floor_of_integers(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """In integers: floating point holds not all of 64 bits, and no error for a divisor of 0."""
+    if x.dtype == torch.bool:
+        return NotImplemented
+    quotient = torch.div(x, y, rounding_mode="trunc")
+    if not x.dtype.is_signed:
+        return quotient
+    rest = x - quotient * y
+    below = torch.logical_and(torch.ne(rest, 0), torch.ne(rest < 0, y < 0))
+    return torch.where(below, quotient - 1, quotient)
 
 
 def fmod(x: torch.Tensor, y: Any) -> Any:

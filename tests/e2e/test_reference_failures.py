@@ -70,10 +70,18 @@ def quotient(a, b):
     return torch.div(a, b, rounding_mode="trunc")
 
 
+def floor(a, b):
+    return a // b
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
-@pytest.mark.parametrize("function", [remainder, quotient])
+@pytest.mark.parametrize("function", [remainder, quotient, floor])
 def test_integer_division(function, dtype):
     a, b = torch.tensor([5, 120, 7, 8]).to(dtype), torch.tensor([2, 3, 4, 5]).to(dtype)
+    if dtype.is_signed:
+        a[:2], b[1:] = -a[:2], -b[1:]
+    # Beyond what a double holds.
+    a[3] = torch.iinfo(dtype).max
     run = load(function, a, b)
     assert torch.equal(run(a, b), function(a, b))
     b[2] = 0
@@ -84,6 +92,15 @@ def test_integer_division(function, dtype):
     # Eager itself ends the process for the quotient of wide types; narrow ones wrap around.
     wraps = function is quotient and dtype in (torch.int32, torch.int64)
     assert torch.equal(run(a, b), a if wraps else function(a, b))
+
+
+def test_floor_division_by_numbers():
+    def function(a):
+        return a // 3, torch.div(a, -4, rounding_mode="floor"), torch.floor_divide(a, 2)
+
+    a = torch.tensor([-7, 7, 2**62 + 1, -(2**63)])
+    for ours, theirs in zip(load(function, a)(a), function(a), strict=True):
+        assert torch.equal(ours, theirs)
 
 
 def chosen(x, rows):
