@@ -24,8 +24,10 @@ def _running(x: torch.Tensor, dim: int, extreme: Any, neutral: float) -> Any:
     if x.dim() == 0:
         return x.clone(), torch.zeros((), dtype=torch.int64)
     size = x.shape[dim]
-    if not isinstance(size, int) or not 0 < size <= _LONGEST:
+    if not isinstance(size, int) or size > _LONGEST:
         return NotImplemented
+    if size == 0:
+        return x.clone(), torch.empty_like(x, dtype=torch.int64)
     if not x.is_floating_point():
         limits = torch.iinfo(torch.int64 if x.dtype == torch.bool else x.dtype)
         neutral = limits.min if neutral < 0 else limits.max
