@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from importers.capture import strategies
+from importers.capture.arguments import with_tensors_of_their_own
 from importers.capture.decompositions import decompose
 from importers.capture.dynamic_shapes import Declared, check_dynamic, with_relations
 from importers.capture.make_fx import MakeFx, WithGradients
@@ -66,9 +67,8 @@ def capture(
             if not args and not kwargs:
                 args = example_of(model) or ()
         with fixed_size(module) as restore, in_integers(module) as quantized:
-            exported, attempts, declared = strategies.export(
-                module, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, strategy
-            )
+            own = with_tensors_of_their_own(module, _as_tuple(args), dict(kwargs or {}))
+            exported, attempts, declared = strategies.export(module, *own, dynamic_shapes, strategy)
         eager = model
     else:
         raise Error(

@@ -15,6 +15,7 @@ from importers.decompositions.antialias import resize
 from importers.decompositions.any_all import over_several
 from importers.decompositions.attention import attention
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min
+from importers.decompositions.comparison import with_number_of_its_kind
 from importers.decompositions.concatenation import concatenate
 from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
 from importers.decompositions.division import divide, fmod
@@ -295,6 +296,17 @@ DECOMPOSITIONS = (
             ("maximum.default", maximum),
             ("minimum.default", minimum),
         )
+    ),
+    *(
+        Decomposition(
+            "integers in comparisons",
+            f"aten::{compare.__name__}.Scalar",
+            "run",
+            "torch-mlir reads the bits of the integer as a float where it compares a constant: 2.0 "
+            "is less than 1 then",
+            with_number_of_its_kind(compare),
+        )
+        for compare in (torch.lt, torch.le, torch.gt, torch.ge, torch.eq, torch.ne)
     ),
     *(
         Decomposition(

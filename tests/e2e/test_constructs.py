@@ -154,3 +154,21 @@ def test_types_that_the_torch_dialect_lacks(dtype):
     with pytest.raises(unmess.Error, match=f"x is {dtype}, which has no form") as caught:
         unmess.lower(program, to="raw")
     assert caught.value.stage == "import"
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(3))
+
+    def forward(self, a, b):
+        return a * 2 + b * self.weight
+
+
+@pytest.mark.parametrize("of_the_model", [False, True])
+def test_an_example_with_one_tensor_for_two_arguments(of_the_model):
+    model = Scaled()
+    x = model.weight if of_the_model else torch.ones(3)
+    run = unmess.load(unmess.capture(model, (x, x)), on="reference")
+    a, b = torch.randn(3), torch.randn(3)
+    assert torch.equal(run(a, b), model(a, b).detach())

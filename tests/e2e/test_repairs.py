@@ -269,6 +269,12 @@ def folded(x):
     return x + torch.full((), 1.5) * -1, torch.where(torch.full((), 7.0) != 0, x, x + 1)
 
 
+def samples_of_a_constant(x):
+    """As in RoIAlign: at least one."""
+    samples = torch.full_like(x, 2.0)
+    return torch.where(samples < 1, 1.0, samples)
+
+
 CASES = [
     Case("histogram", route, (random(10, 4),)),
     Case("histogram", histogram_of_the_datas_own_range, (random(20),)),
@@ -348,6 +354,7 @@ CASES = [
     Case("narrow integers in wider ones", unsigned_arithmetic, U8, ""),
     Case("narrow integers in wider ones", unsigned_sums, U8, ""),
     Case("GELU by tanh or in f32", tanh_gelu, (torch.linspace(-3, 2, 50),), "differs"),
+    Case("integers in comparisons", samples_of_a_constant, (random(4),), "differs"),
     Case("reciprocal as a quotient", torch.reciprocal, (torch.tensor([0.0, 2.0]),), "zero element"),
     Case("complex numbers as pairs", mix_tokens, (random(2, 6, 8),)),
     Case("complex numbers as pairs", filter_in_frequency, (random(2, 8),)),

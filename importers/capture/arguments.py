@@ -1,0 +1,30 @@
+"""The tensors of an example call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+
+def with_tensors_of_their_own(
+    model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The example call with a copy of each tensor that is in it twice, or belongs to the model.
+
+    PyTorch's exporter knows tensors by identity: it takes one object for one argument, or for the
+    model's parameter, and the program would ignore what the other argument is later.
+    """
+    seen: set[int] = set()
+    if isinstance(model, torch.nn.Module):
+        seen.update(id(tensor) for tensor in (*model.parameters(), *model.buffers()))
+
+    def own(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) in seen:
+            return tensor.detach().clone().requires_grad_(tensor.requires_grad)
+        seen.add(id(tensor))
+        return tensor
+
+    return pytree.tree_map_only(torch.Tensor, own, (args, kwargs))
