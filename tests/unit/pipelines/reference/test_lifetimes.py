@@ -28,4 +28,5 @@ def test_a_chain_needs_two_buffers_at_a_time():
 
     x = torch.zeros(1024, 1024)
     run = unmess.load(unmess.capture(chain, (x,)))
-    assert 8 * _MB <= peak_memory(lambda: run(x)) < 20 * _MB
+    # Pages that were there before are not counted.
+    assert 7 * _MB <= peak_memory(lambda: run(x)) < 20 * _MB
