@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir import ir
 
 
@@ -24,3 +26,19 @@ def entry_function(module: ir.Module, name: str) -> ir.OpView:
         ):
             return operation
     raise KeyError(name)
+
+
+def find_operations(
+    module: ir.Module, matches: Callable[[ir.Operation], bool]
+) -> list[ir.Operation]:
+    """The operations of a module, nested ones too, in an order in which they may be erased."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if matches(operation):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context:
+        module.operation.walk(visit)
+    return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func, llvm, scf
 
+from pipelines.ir_modules import find_operations
 from pipelines.reference.runtime import ALLOCATE, FAIL
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
@@ -128,13 +129,4 @@ def _line(operation: ir.Operation) -> str | None:
 
 
 def _find(module: ir.Module, name: str) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == name:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    with module.context:
-        module.operation.walk(visit)
-    return found
+    return find_operations(module, lambda operation: operation.name == name)

@@ -15,6 +15,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, cf, memref
 
 from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
 from pipelines.reference.contraction import indexing_maps
 
 # Signed divisions, which may trap where the divisor is -1, and whether they then change the sign.
@@ -35,15 +36,8 @@ _Size = int | ir.Value | tuple[ir.Value, int]
 @step("reference-checks")
 def insert_checks(module: ir.Module) -> None:
     """Puts a `cf.assert` before what may fail, in place. Call when bufferization is complete."""
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in _CHECKS:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
+    found = find_operations(module, lambda operation: operation.name in _CHECKS)
     with module.context:
-        module.operation.walk(visit)
         for operation in found:
             with ir.InsertionPoint(operation), operation.location:
                 _CHECKS[operation.name](operation)

@@ -11,21 +11,17 @@ from torch_mlir import ir
 from torch_mlir.dialects import memref
 
 from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
 from pipelines.reference.contraction import find_contraction, indexing_maps
 
 
 @step("reference-collapse")
 def collapse_loops(module: ir.Module) -> None:
     """Collapses loops of `linalg.generic` on memrefs, in place. Contractions are left."""
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic" and not operation.results:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
+    found = find_operations(
+        module, lambda operation: operation.name == "linalg.generic" and not operation.results
+    )
     with module.context, ir.Location.unknown():
-        module.operation.walk(visit)
         for operation in found:
             groups = _groups(operation)
             if len(groups) < indexing_maps(operation)[0].n_dims:

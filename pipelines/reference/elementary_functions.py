@@ -9,6 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, func, math
 
 from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
 
 _FILE = Path(__file__).with_suffix(".mlir")
 _PREFIX = "unmess_elementary_"
@@ -21,15 +22,8 @@ def expand_elementary_functions(module: ir.Module) -> None:
     The functions that are called are added to the module, private: inline them. f64 keeps the C
     library's functions. `elementary_functions.mlir` has the definitions and their errors.
     """
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in _EXPANSIONS:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
+    found = find_operations(module, lambda operation: operation.name in _EXPANSIONS)
     with module.context, ir.Location.unknown():
-        module.operation.walk(visit)
         if any(operation.name != "math.powf" for operation in found):
             _add_definitions(module)
         for operation in found:

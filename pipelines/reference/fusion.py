@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
 from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.contraction import find_contraction, indexing_maps
 from pipelines.reference.elementary_functions import expand_elementary_functions
@@ -72,15 +73,10 @@ def repeat_widenings(module: ir.Module) -> None:
     The pass that fuses leaves what has several readers alone. But reading the narrow elements again
     takes less memory traffic than reading wide ones: the variance in f64 of a normalisation.
     """
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic" and _widens(operation):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
+    found = find_operations(
+        module, lambda operation: operation.name == "linalg.generic" and _widens(operation)
+    )
     with module.context:
-        module.operation.walk(visit)
         for operation in found:
             for use in list(operation.result.uses)[1:]:
                 copy = operation.clone(ip=ir.InsertionPoint(operation))
@@ -147,15 +143,10 @@ def fold_transpositions(module: ir.Module) -> None:
 
     The matrix of a linear layer, above all: PyTorch keeps it transposed.
     """
-    readers: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic" and _sums(operation):
-            readers.append(operation)
-        return ir.WalkResult.ADVANCE
-
+    readers = find_operations(
+        module, lambda operation: operation.name == "linalg.generic" and _sums(operation)
+    )
     with module.context:
-        module.operation.walk(visit)
         for reader in readers:
             _fold_copies(reader)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
 from pipelines.reference.aliasing import VIEWS
 
 _BUFFERS = (ir.MemRefType, ir.UnrankedMemRefType)
@@ -20,15 +21,8 @@ def free_after_last_use(module: ir.Module) -> None:
 
     It stays where other values may stand for the buffer: results of calls, of loops, of branches.
     """
-    frees: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "memref.dealloc":
-            frees.append(operation)
-        return ir.WalkResult.ADVANCE
-
+    frees = find_operations(module, lambda operation: operation.name == "memref.dealloc")
     with module.context:
-        module.operation.walk(visit)
         for free in frees:
             last = _last_use(free)
             if last is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from torch_mlir import ir
 
 from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.assertions import Assertions
 from pipelines.reference.checks import insert_checks
@@ -173,15 +174,11 @@ def read_where_used(module: ir.Module) -> None:
     `tm-tensor-bufferize` makes one view where the tensor is defined. One-shot bufferization takes
     that for the only read, and reuses the memory before the operations that come later.
     """
-    views: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in ("bufferization.to_buffer", "bufferization.to_memref"):
-            views.append(operation)
-        return ir.WalkResult.ADVANCE
-
+    views = find_operations(
+        module,
+        lambda operation: operation.name in ("bufferization.to_buffer", "bufferization.to_memref"),
+    )
     with module.context:
-        module.operation.walk(visit)
         for view in views:
             for use in list(view.result.uses):
                 reader = use.owner

@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
 
 
 @step("reference-narrow")
@@ -14,15 +15,10 @@ def narrow_by_way_of_f32(module: ir.Module) -> None:
 
     Eager rounds twice. And the function that LLVM calls for f64 to bf16 is in no library here.
     """
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "arith.truncf" and _skips_f32(operation):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
+    found = find_operations(
+        module, lambda operation: operation.name == "arith.truncf" and _skips_f32(operation)
+    )
     with module.context:
-        module.operation.walk(visit)
         for operation in found:
             with operation.location, ir.InsertionPoint(operation):
                 single = arith.TruncFOp(ir.F32Type.get(), operation.operands[0])
