@@ -10,20 +10,20 @@ from torch_mlir import ir
 from pipelines import stages
 from pipelines.pipeline import Pipeline
 from pipelines.reference import lowering
-from pipelines.reference.assertions import Assertions
-from pipelines.reference.checks import insert_checks
-from pipelines.reference.collapsing import collapse_loops
-from pipelines.reference.entry_points import take_operands_by_address
-from pipelines.reference.fusion import fuse
-from pipelines.reference.kernels import vectorize
-from pipelines.reference.lifetimes import free_after_last_use
-from pipelines.reference.outlining import outline
-from pipelines.reference.pointers import pass_pointers
-from pipelines.reference.reassociation import reassociate
-from pipelines.reference.rows import join_rows
 from pipelines.reference.schedules.machine import MACHINES
-from pipelines.reference.splitting import split
-from pipelines.reference.tasks import outline_tasks
+from pipelines.reference.steps.assertions import Assertions
+from pipelines.reference.steps.checks import insert_checks
+from pipelines.reference.steps.collapsing import collapse_loops
+from pipelines.reference.steps.entry_points import take_operands_by_address
+from pipelines.reference.steps.fusion import fuse
+from pipelines.reference.steps.kernels import vectorize
+from pipelines.reference.steps.lifetimes import free_after_last_use
+from pipelines.reference.steps.outlining import outline
+from pipelines.reference.steps.pointers import pass_pointers
+from pipelines.reference.steps.reassociation import reassociate
+from pipelines.reference.steps.rows import join_rows
+from pipelines.reference.steps.splitting import split
+from pipelines.reference.steps.tasks import outline_tasks
 
 _PIPELINES: tuple[Pipeline, ...] = (
     stages.TORCH,

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from pipelines.executable import Executable
-from pipelines.reference.compilation import machine_code
-from pipelines.reference.memory import ResultLayout, descriptor, scalar
-from pipelines.reference.runtime import Runtime
+from pipelines.reference.execution.compilation import machine_code
+from pipelines.reference.execution.memory import ResultLayout, descriptor, scalar
+from pipelines.reference.execution.runtime import Runtime
 from unmess.core.module import Module
 from unmess.core.progress import enter_stage
 

@@ -9,23 +9,23 @@ from torch_mlir import ir
 from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 from pipelines.pipeline import Pipeline, Step
-from pipelines.reference.assertions import Assertions
-from pipelines.reference.checks import insert_checks
-from pipelines.reference.collapsing import collapse_loops
-from pipelines.reference.effort import deserves_schedule, optimization_level
-from pipelines.reference.entry_points import take_operands_by_address
-from pipelines.reference.fusion import fuse
-from pipelines.reference.kernels import vectorize
-from pipelines.reference.lifetimes import free_after_last_use
-from pipelines.reference.llvm_attributes import annotate
-from pipelines.reference.narrowing import narrow_by_way_of_f32
-from pipelines.reference.outlining import outline
-from pipelines.reference.pointers import pass_pointers
-from pipelines.reference.reassociation import reassociate
-from pipelines.reference.rows import join_rows
+from pipelines.reference.analysis.effort import deserves_schedule, optimization_level
 from pipelines.reference.schedules.machine import host_machine
-from pipelines.reference.splitting import split
-from pipelines.reference.tasks import dispatch, outline_tasks
+from pipelines.reference.steps.assertions import Assertions
+from pipelines.reference.steps.checks import insert_checks
+from pipelines.reference.steps.collapsing import collapse_loops
+from pipelines.reference.steps.entry_points import take_operands_by_address
+from pipelines.reference.steps.fusion import fuse
+from pipelines.reference.steps.kernels import vectorize
+from pipelines.reference.steps.lifetimes import free_after_last_use
+from pipelines.reference.steps.llvm_attributes import annotate
+from pipelines.reference.steps.narrowing import narrow_by_way_of_f32
+from pipelines.reference.steps.outlining import outline
+from pipelines.reference.steps.pointers import pass_pointers
+from pipelines.reference.steps.reassociation import reassociate
+from pipelines.reference.steps.rows import join_rows
+from pipelines.reference.steps.splitting import split
+from pipelines.reference.steps.tasks import dispatch, outline_tasks
 
 _HINT = "the linalg form is fine, the reference runner cannot take it further: try --on iree-cpu"
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import unmess
-from pipelines.reference import compilation, object_cache
+from pipelines.reference.execution import compilation, object_cache
 
 _MODEL = """
 import torch
@@ -25,7 +25,7 @@ _SCRIPT = """
 import sys
 import torch
 import unmess
-from pipelines.reference import compilation
+from pipelines.reference.execution import compilation
 
 compiled = []
 def compiling(*args, compile=compilation._compile):

@@ -1,7 +1,7 @@
 import pytest
 from torch_mlir import ir
 
-from pipelines.reference.contraction import find_contraction
+from pipelines.reference.analysis.contraction import find_contraction
 
 
 def generic(maps: str, kinds: str, types: str, body: str) -> str:

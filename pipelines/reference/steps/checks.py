@@ -16,7 +16,7 @@ from torch_mlir.dialects import arith, cf, memref
 
 from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
-from pipelines.reference.contraction import indexing_maps
+from pipelines.reference.analysis.contraction import indexing_maps
 
 # Signed divisions, which may trap where the divisor is -1, and whether they then change the sign.
 _SIGNED = {

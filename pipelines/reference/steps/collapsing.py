@@ -12,7 +12,7 @@ from torch_mlir.dialects import memref
 
 from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
-from pipelines.reference.contraction import find_contraction, indexing_maps
+from pipelines.reference.analysis.contraction import find_contraction, indexing_maps
 
 
 @step("reference-collapse")

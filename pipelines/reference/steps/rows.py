@@ -15,8 +15,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
 
 from pipelines.debugging import step
-from pipelines.reference.aliasing import VIEWS, memory_block
-from pipelines.reference.contraction import find_contraction, indexing_maps, loop_sizes
+from pipelines.reference.analysis.aliasing import VIEWS, memory_block
+from pipelines.reference.analysis.contraction import find_contraction, indexing_maps, loop_sizes
 
 # On the loops that are made here.
 ROWS = "unmess.rows"

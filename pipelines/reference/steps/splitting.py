@@ -12,9 +12,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
 
 from pipelines.debugging import step
-from pipelines.reference.contraction import find_contraction, indexing_maps, loop_sizes
-from pipelines.reference.rows import ROWS
+from pipelines.reference.analysis.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.reference.schedules.places import sum_of_dimensions
+from pipelines.reference.steps.rows import ROWS
 
 # On loops whose turns may be done in any order, or at the same time.
 PARTS = "unmess.parts"

@@ -13,8 +13,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from pipelines.debugging import step
-from pipelines.reference.aliasing import VIEWS, are_distinct
-from pipelines.reference.rows import ROWS
+from pipelines.reference.analysis.aliasing import VIEWS, are_distinct
+from pipelines.reference.steps.rows import ROWS
 
 # Operations that write through none of their operands, views included.
 _READS = ("memref.load", "memref.dim", "memref.extract_", *VIEWS)

@@ -11,11 +11,11 @@ from torch_mlir.execution_engine import ExecutionEngine
 
 from pipelines.debugging import is_debugging
 from pipelines.ir_modules import copy_module
-from pipelines.reference.assertions import Assertions, Check
+from pipelines.reference.execution.object_cache import Compiled, compiled_key, find, keep
+from pipelines.reference.execution.object_code import ObjectCode, Unloadable
+from pipelines.reference.execution.runtime import Runtime
 from pipelines.reference.lowering import lower_to_llvm
-from pipelines.reference.object_cache import Compiled, compiled_key, find, keep
-from pipelines.reference.object_code import ObjectCode, Unloadable
-from pipelines.reference.runtime import Runtime
+from pipelines.reference.steps.assertions import Assertions, Check
 from unmess.core.error import Error, first_line
 from unmess.core.module import Module
 

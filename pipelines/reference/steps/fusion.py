@@ -8,9 +8,9 @@ from torch_mlir.dialects import arith, func
 from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 from pipelines.pipeline import Pipeline, Step
-from pipelines.reference.contraction import find_contraction, indexing_maps
-from pipelines.reference.elementary_functions import expand_elementary_functions
-from pipelines.reference.float8 import expand_float8_casts
+from pipelines.reference.analysis.contraction import find_contraction, indexing_maps
+from pipelines.reference.steps.elementary_functions import expand_elementary_functions
+from pipelines.reference.steps.float8 import expand_float8_casts
 
 # Operations that read their inputs many times over. What they read is computed before, once.
 _APART = (

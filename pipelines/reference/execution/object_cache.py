@@ -10,12 +10,12 @@ from pathlib import Path
 
 import torch
 
-from pipelines.reference.assertions import Check
 from pipelines.reference.schedules.machine import processor
+from pipelines.reference.steps.assertions import Check
 from unmess.core.artifacts import read_artifact, size_limit, write_artifact
 from unmess.core.module import Module
 
-_SOURCES = Path(__file__).resolve().parents[1]
+_SOURCES = Path(__file__).resolve().parents[2]
 
 
 def _compiler() -> str:

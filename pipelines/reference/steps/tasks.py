@@ -6,9 +6,14 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, func, llvm
 
 from pipelines.debugging import step
-from pipelines.reference.outlining import OUTLINED, operands_from_outside, replace, with_constants
-from pipelines.reference.runtime import DO_PARTS
-from pipelines.reference.splitting import PARTS
+from pipelines.reference.execution.runtime import DO_PARTS
+from pipelines.reference.steps.outlining import (
+    OUTLINED,
+    operands_from_outside,
+    replace,
+    with_constants,
+)
+from pipelines.reference.steps.splitting import PARTS
 
 # On the functions that are made here.
 TASK = "unmess.task"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.debugging import step
-from pipelines.reference.outlining import NO_ALIAS, OUTLINED
-from pipelines.reference.runtime import ALLOCATE, FAIL
+from pipelines.reference.execution.runtime import ALLOCATE, FAIL
+from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED
 
 
 @step("reference-annotate")

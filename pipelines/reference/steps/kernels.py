@@ -7,9 +7,9 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from pipelines.debugging import step
-from pipelines.reference.outlining import NO_ALIAS, OUTLINED, is_outlined
 from pipelines.reference.schedules import SCHEDULES
 from pipelines.reference.schedules.machine import Machine
+from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED, is_outlined
 
 
 @step("reference-vectorize")

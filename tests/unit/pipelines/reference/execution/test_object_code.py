@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import unmess
-from pipelines.reference import compilation
-from pipelines.reference.object_code import ObjectCode, Unloadable
-from pipelines.reference.runtime import Runtime
+from pipelines.reference.execution import compilation
+from pipelines.reference.execution.object_code import ObjectCode, Unloadable
+from pipelines.reference.execution.runtime import Runtime
 
 
 @pytest.fixture(scope="module")

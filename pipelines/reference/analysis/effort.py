@@ -6,7 +6,7 @@ import math
 
 from torch_mlir import ir
 
-from pipelines.reference.contraction import loop_sizes
+from pipelines.reference.analysis.contraction import loop_sizes
 
 # Iterations of innermost loops in one call, for each operation, up to which optimizing takes longer
 # than it saves in a few calls: LLVM's third level takes some 5 ms more for an operation, and saves

@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
-from pipelines.reference.aliasing import VIEWS
+from pipelines.reference.analysis.aliasing import VIEWS
 
 _BUFFERS = (ir.MemRefType, ir.UnrankedMemRefType)
 

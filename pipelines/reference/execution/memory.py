@@ -8,7 +8,7 @@ import weakref
 
 import torch
 
-from pipelines.reference.runtime import Runtime
+from pipelines.reference.execution.runtime import Runtime
 from unmess.core.signature import ScalarSpec, TensorSpec
 
 _SCALARS = {int: "q", float: "d", bool: "?"}

@@ -11,7 +11,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, builtin, llvm, memref
 
 from pipelines.debugging import step
-from pipelines.reference.outlining import is_outlined
+from pipelines.reference.steps.outlining import is_outlined
 
 
 @step("reference-pointers")

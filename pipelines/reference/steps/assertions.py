@@ -8,7 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, func, llvm, scf
 
 from pipelines.ir_modules import find_operations
-from pipelines.reference.runtime import ALLOCATE, FAIL
+from pipelines.reference.execution.runtime import ALLOCATE, FAIL
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
 

@@ -16,8 +16,8 @@ from torch_mlir.dialects.llvm import translate_module_to_llvmir
 import unmess
 from pipelines.ir_modules import copy_module
 from pipelines.reference import lowering
-from pipelines.reference.assertions import Assertions
 from pipelines.reference.schedules.machine import NEON
+from pipelines.reference.steps.assertions import Assertions
 
 _TOOLS = Path(llvm.__file__).parent / "bin"
 _TARGET = ("-O3", "-mtriple=aarch64-linux-gnu", "-mcpu=neoverse-n1")

@@ -3,7 +3,7 @@
 import pytest
 from torch_mlir import ir
 
-from pipelines.reference.effort import optimization_level
+from pipelines.reference.analysis.effort import optimization_level
 
 MATMUL = """
 #a = affine_map<(m, n, k) -> (m, k)>

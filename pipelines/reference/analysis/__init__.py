@@ -1,0 +1,1 @@
+"""What steps and schedules ask of the IR; nothing here changes it."""

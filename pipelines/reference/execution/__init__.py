@@ -1,0 +1,1 @@
+"""Machine code in this process: compiled, cached, loaded and called."""
