@@ -12,6 +12,7 @@ from pipelines.pipeline import Pipeline
 from pipelines.reference import lowering
 from pipelines.reference.schedules.machine import MACHINES
 from pipelines.reference.steps.assertions import Assertions
+from pipelines.reference.steps.bf16 import compute_in_f32, keep_in_integers
 from pipelines.reference.steps.checks import insert_checks
 from pipelines.reference.steps.collapsing import collapse_loops
 from pipelines.reference.steps.entry_points import take_operands_by_address
@@ -63,6 +64,8 @@ PIPELINES: dict[str, Callable[[ir.Module], None]] = {
         f"reference-vectorize-{name}": partial(vectorize, machine=machine, deserves=lambda _: True)
         for name, machine in MACHINES.items()
     },
+    "reference-bf16-arithmetic": compute_in_f32,
+    "reference-bf16-bits": keep_in_integers,
     "reference-pointers": pass_pointers,
     "reference-entries": lambda module: take_operands_by_address(module, _public(module)),
     "reference": lambda module: lowering.lower_to_llvm(

@@ -12,6 +12,7 @@ from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.analysis.effort import deserves_schedule, optimization_level
 from pipelines.reference.schedules.machine import host_machine
 from pipelines.reference.steps.assertions import Assertions
+from pipelines.reference.steps.bf16 import compute_in_f32, has_bf16, keep_in_integers
 from pipelines.reference.steps.checks import insert_checks
 from pipelines.reference.steps.collapsing import collapse_loops
 from pipelines.reference.steps.entry_points import take_operands_by_address
@@ -19,7 +20,7 @@ from pipelines.reference.steps.fusion import fuse
 from pipelines.reference.steps.kernels import vectorize
 from pipelines.reference.steps.lifetimes import free_after_last_use
 from pipelines.reference.steps.llvm_attributes import annotate
-from pipelines.reference.steps.narrowing import narrow_by_way_of_f32
+from pipelines.reference.steps.narrowing import convert_by_way_of_f32
 from pipelines.reference.steps.outlining import outline
 from pipelines.reference.steps.pointers import pass_pointers
 from pipelines.reference.steps.reassociation import reassociate
@@ -79,7 +80,10 @@ LLVM = Pipeline(
         Step("func.func(convert-linalg-to-loops)", "scalar loops"),
         Step("func.func(convert-vector-to-scf{full-unroll=true})", "vectors of several dimensions"),
         Step("convert-scf-to-cf", "loops to branches"),
-        Step("func.func(arith-expand)", "ceil and floor division, min and max"),
+        Step(
+            "func.func(arith-expand{include-bf16=true})",
+            "ceil and floor division, min and max, conversions of bf16",
+        ),
         Step("expand-strided-metadata", "views to address arithmetic"),
         Step("lower-affine", "affine.apply to arith"),
         Step("func.func(convert-math-to-llvm)", "what LLVM has intrinsics for"),
@@ -137,15 +141,20 @@ def lower_to_llvm(
     free_after_last_use(module)
     outline_tasks(module)
     reassociate(module)
-    narrow_by_way_of_f32(module)
+    convert_by_way_of_f32(module)
+    of_bf16 = has_bf16(module)
     if level:
         vectorize(module, host_machine(), deserves_schedule)
+    if of_bf16:
+        compute_in_f32(module)
     pass_pointers(module)
     take_operands_by_address(module, entries)
     step("reference-failures")(assertions.replace_checks)(module)
     LLVM.apply(module, name)
     step("reference-allocations")(assertions.replace_allocations)(module)
     dispatch(module)
+    if of_bf16:
+        keep_in_integers(module)
     annotate(module)
     return level
 

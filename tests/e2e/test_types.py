@@ -100,6 +100,24 @@ def test_narrow_sums_and_products(dtype):
     assert_like_eager(lambda x, w: (x.sum(1), x.mean(1), x @ w, torch.softmax(x, 1)), x, w)
 
 
+def test_vectors_of_bf16(always_vectors):
+    """Of 9 and 36 elements, which LLVM does not legalize as bf16."""
+    x = torch.linspace(-3, 3, 18).bfloat16().reshape(2, 3, 3)
+    assert_like_eager(torch.kron, x, x[0, :2, :2])
+
+
+def test_every_bf16():
+    """Subnormal numbers, infinities and NaN too; operations one after the other round each."""
+    x = torch.arange(-(2**15), 2**15).to(torch.int16).view(torch.bfloat16)
+
+    def function(x):
+        return x * 1.0, -x, x * x + x, (x * x).sqrt() < x, torch.where(x > 0, x, 0.5 * x)
+
+    run = unmess.load(unmess.capture(function, (x,)), on="reference")
+    for ours, theirs in zip(run(x), function(x), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("dtype", FLOATS + SIGNED + COMPLEX, ids=str)
 def test_dynamic_sizes(dtype):
     rows = torch.export.Dim("rows", min=2, max=64)
