@@ -14,12 +14,13 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 from importers.decompositions.antialias import resize
 from importers.decompositions.any_all import over_several
 from importers.decompositions.attention import attention
-from importers.decompositions.clamp import clamp, clamp_max, clamp_min
+from importers.decompositions.clamp import clamp, clamp_max, clamp_min, hardtanh
 from importers.decompositions.comparison import with_number_of_its_kind
 from importers.decompositions.concatenation import concatenate
 from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
 from importers.decompositions.division import divide, fmod
 from importers.decompositions.embedding_bag import embedding_bag
+from importers.decompositions.gamma import lgamma
 from importers.decompositions.gelu import gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
@@ -27,9 +28,14 @@ from importers.decompositions.histogram import histc
 from importers.decompositions.integer_products import bmm, int_mm, mm
 from importers.decompositions.lstm import mkldnn_lstm_layer
 from importers.decompositions.masked_scatter import masked_scatter
-from importers.decompositions.memory import checked_at_capture, empty_in_order
+from importers.decompositions.memory import (
+    checked_at_capture,
+    copy_in_order,
+    empty_in_order,
+    scalar_tensor,
+)
 from importers.decompositions.narrow_sums import in_f32, rms_norm
-from importers.decompositions.negation import neg
+from importers.decompositions.negation import neg, neg_view
 from importers.decompositions.not_a_number import (
     equal,
     fmax,
@@ -39,9 +45,9 @@ from importers.decompositions.not_a_number import (
     minimum,
 )
 from importers.decompositions.padding import constant_pad
-from importers.decompositions.places import index_fill, of_a_number, take
+from importers.decompositions.places import of_a_number, take
 from importers.decompositions.pooling import avg_pool2d
-from importers.decompositions.power import integer_power
+from importers.decompositions.power import integer_power, integer_powers, powers_of_a_number
 from importers.decompositions.reciprocal import reciprocal
 from importers.decompositions.rolling import roll
 from importers.decompositions.running import cummax, cummin
@@ -152,6 +158,21 @@ DECOMPOSITIONS = (
         empty_in_order,
     ),
     Decomposition(
+        "copy with strides",
+        "prims::copy_strided.default",
+        "torch",
+        "the torch dialect has no strides; PyTorch's decompositions end with it where a result of "
+        "theirs lies in memory in another way than the operator's",
+        copy_in_order,
+    ),
+    Decomposition(
+        "number as a tensor",
+        "prims::scalar_tensor.default",
+        "torch",
+        "the torch dialect has no operators of prims; PyTorch's xlogy has it",
+        scalar_tensor,
+    ),
+    Decomposition(
         "assertion about a type",
         "aten::_assert_tensor_metadata.default",
         "linalg",
@@ -229,7 +250,7 @@ DECOMPOSITIONS = (
             "counts above 1.0)",
             function,
         )
-        for function in (clamp, clamp_min, clamp_max)
+        for function in (clamp, clamp_min, clamp_max, hardtanh)
     ),
     *(
         Decomposition(
@@ -358,6 +379,13 @@ DECOMPOSITIONS = (
         neg,
     ),
     Decomposition(
+        "negation as a view",
+        "aten::_neg_view.default",
+        "torch",
+        "the torch dialect has none; it is the imaginary part of a conjugate",
+        neg_view,
+    ),
+    Decomposition(
         "roll",
         "aten::roll.default",
         "run",
@@ -380,13 +408,6 @@ DECOMPOSITIONS = (
         "capture",
         "PyTorch's decomposition reads a lone index as a number",
         take,
-    ),
-    Decomposition(
-        "number at places of a dimension",
-        "aten::index_fill.int_Scalar",
-        "torch",
-        "PyTorch's decomposition copies strides, which the torch dialect has not",
-        index_fill,
     ),
     *(
         Decomposition(
@@ -466,6 +487,26 @@ DECOMPOSITIONS = (
         "linalg",
         "torch-mlir lowers powers of floating-point numbers only",
         integer_power,
+    ),
+    *(
+        Decomposition(
+            "power to integers",
+            f"aten::pow.{overload}",
+            "linalg",
+            "torch-mlir lowers powers of floating-point numbers only",
+            function,
+        )
+        for overload, function in (
+            ("Tensor_Tensor", integer_powers),
+            ("Scalar", powers_of_a_number),
+        )
+    ),
+    Decomposition(
+        "logarithm of the gamma function",
+        "aten::lgamma.default",
+        "torch",
+        "the torch dialect has no lowering of lgamma",
+        lgamma,
     ),
     Decomposition(
         "GELU by tanh or in f32",

@@ -35,3 +35,10 @@ def clamp_min(x: torch.Tensor, min: float) -> torch.Tensor:
 def clamp_max(x: torch.Tensor, max: float) -> torch.Tensor:
     """`x`, at most `max`; integers become floating point where that is."""
     return clamp(x, max=max)
+
+
+def hardtanh(x: torch.Tensor, min_val: float = -1, max_val: float = 1) -> torch.Tensor:
+    """`x`, at least `min_val` and at most `max_val`, of its own dtype."""
+    if not x.is_floating_point():
+        min_val, max_val = int(min_val), int(max_val)
+    return clamp(x, min=min_val, max=max_val)

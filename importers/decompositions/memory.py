@@ -15,3 +15,13 @@ def empty_in_order(size: Sequence[int], stride: Sequence[int], **options: Any) -
 
 def checked_at_capture(*_args: Any, **_kwargs: Any) -> None:
     """Nothing: type, device and sizes that are asserted were true when the program was traced."""
+
+
+def copy_in_order(x: torch.Tensor, stride: Sequence[int]) -> torch.Tensor:
+    """`x`; its strides are not those asked for."""
+    return x.clone()
+
+
+def scalar_tensor(value: float, *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """A tensor without dimensions."""
+    return torch.full((), value, dtype=dtype, device=device)

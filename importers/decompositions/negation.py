@@ -1,4 +1,4 @@
-"""Negation of integers."""
+"""Negation of integers, and as a view."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ def neg(x: torch.Tensor) -> Any:
     if x.is_floating_point() or x.is_complex():
         return NotImplemented
     return torch.zeros((), dtype=x.dtype) - x
+
+
+def neg_view(x: torch.Tensor) -> torch.Tensor:
+    """`-x`, as values have it that are no views."""
+    return torch.neg(x)

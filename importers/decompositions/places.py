@@ -15,10 +15,3 @@ def of_a_number(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) 
 def take(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """The elements of `x` at the places `index`, of any shape."""
     return torch.ops.aten.index.Tensor(x.reshape(-1), [index])
-
-
-def index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: float) -> torch.Tensor:
-    """`x` with a number at the places `index` along `dim`."""
-    rows = x.transpose(0, dim)
-    filled = torch.index_put(rows, [index.reshape(-1)], torch.full((), value, dtype=x.dtype))
-    return filled.transpose(0, dim)

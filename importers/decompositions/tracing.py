@@ -44,12 +44,27 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
 
 def trace(function: Callable[..., Any], values: Sequence[Any], table: Mapping) -> torch.fx.Graph:
     """The functional graph of `function` on fake tensors or symbolic numbers, inside `tracing`."""
+    values = _distinct(values)
     if any(_is_symbolic(value) for value in values):
         # The other way asks C++ for sizes, and so makes constants of them.
         functional = dispatch_functionalize(function, FunctionalTensorMode())
     else:
         functional = torch.func.functionalize(function, remove="mutations")
     return make_fx(functional, decomposition_table=dict(table))(*values).graph
+
+
+def _distinct(values: Sequence[Any]) -> list[Any]:
+    """The values, none twice: the tracer knows an operand by its fake tensor.
+
+    Nodes that were copied from one trace have that trace's tensors in common.
+    """
+    seen: set[int] = set()
+    distinct = []
+    for value in values:
+        repeated = isinstance(value, torch.Tensor) and id(value) in seen
+        distinct.append(value.detach() if repeated else value)
+        seen.add(id(value))
+    return distinct
 
 
 def _is_symbolic(value: Any) -> bool:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import torch
 
+from importers.repairs.choices import take_the_only_choice
 from importers.repairs.complex_pairs import split_complex_numbers
 from importers.repairs.empty import leave_nothing_to_compute
 from importers.repairs.flags import read_flags_as_integers
 from importers.repairs.indices import convert_indices
 from importers.repairs.layout import drop_layout_only_as_strided, gather_strided
+from importers.repairs.leading_numbers import write_as_doubles
 from importers.repairs.narrow_integers import compute_in_wider_integers
 from importers.repairs.reshape import take_apart_symbolic_views
 from importers.repairs.signature import with_fitting_signature
@@ -92,6 +94,13 @@ REPAIRS = (
         convert_indices,
     ),
     Repair(
+        "choice between a tensor and itself",
+        "aten::where with one tensor twice",
+        "torch",
+        "torch-mlir folds it to the tensor, which may not have the shape of the result",
+        take_the_only_choice,
+    ),
+    Repair(
         "whole numbers beside constants",
         "arithmetic of a constant floating-point tensor and a Python int",
         "run",
@@ -99,8 +108,15 @@ REPAIRS = (
         write_as_floating_point,
     ),
     Repair(
+        "number before an f64 tensor",
+        "0.1 - x, linspace",
+        "run",
+        "the importer makes an f32 literal of a number where an operator has its first tensor",
+        write_as_doubles,
+    ),
+    Repair(
         "results without elements",
-        "any operator",
+        "any operator, aten::index_put",
         "linalg",
         "torch-mlir divides by their number when it lowers a reshape, and crashes",
         leave_nothing_to_compute,

@@ -7,6 +7,7 @@ where the result does not.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,15 +60,15 @@ def _complex(value: Any, like: torch.dtype) -> Complex:
 
 
 def _dtype(*values: Any) -> torch.dtype:
-    """The dtype of the parts of an operation's result. Dimensioned operands outrank scalars."""
+    """The dtype of the parts of an operation's result.
+
+    Operands with dimensions outrank those without; integers, which have no such dtype, none.
+    """
     tensors = [value for value in values if isinstance(value, (Complex, torch.Tensor))]
     parts = [value.real if isinstance(value, Complex) else value for value in tensors]
-    ranked = [part for part in parts if part.dim()] or parts
-    floating = [part.dtype for part in ranked if part.dtype.is_floating_point]
-    dtype = floating[0] if floating else torch.get_default_dtype()
-    for other in floating:
-        dtype = torch.promote_types(dtype, other)
-    return dtype
+    floating = [part for part in parts if part.is_floating_point()]
+    ranked = [part.dtype for part in floating if part.dim()] or [part.dtype for part in floating]
+    return functools.reduce(torch.promote_types, ranked) if ranked else torch.get_default_dtype()
 
 
 def _add(a: Any, b: Any, *, alpha: Any = 1) -> Complex:
@@ -127,12 +128,19 @@ def _divide(a: Any, b: Any, *, rounding_mode: str | None = None) -> Complex:
     if _is_real(b):
         return a.map(operator.truediv, _real_part(b, dtype))
     b = _complex(b, dtype)
-    # Scaled, so that the squares neither overflow nor vanish.
-    scale = torch.maximum(b.real.abs(), b.imaginary.abs())
-    b = b.map(operator.truediv, scale)
-    square = b.real * b.real + b.imaginary * b.imaginary
-    conjugate = Complex(b.real, -b.imaginary)
-    return _multiply(a, conjugate).map(operator.truediv, square).map(operator.truediv, scale)
+    # As eager does: divided by the larger part, so that no square overflows or vanishes.
+    wide = b.real.abs() >= b.imaginary.abs()
+    larger = torch.where(wide, b.real, b.imaginary)
+    smaller = torch.where(wide, b.imaginary, b.real)
+    ratio = smaller / larger
+    scale = 1 / (larger + smaller * ratio)
+    real = torch.where(wide, a.real + a.imaginary * ratio, a.real * ratio + a.imaginary)
+    imaginary = torch.where(wide, a.imaginary - a.real * ratio, a.imaginary * ratio - a.real)
+    zero = (larger == 0) & (smaller == 0)
+    return Complex(
+        torch.where(zero, a.real / larger.abs(), real * scale),
+        torch.where(zero, a.imaginary / larger.abs(), imaginary * scale),
+    )
 
 
 def _reciprocal(z: Complex) -> Complex:
@@ -142,9 +150,10 @@ def _reciprocal(z: Complex) -> Complex:
 def _magnitude(z: Complex) -> torch.Tensor:
     x, y = z.real.abs(), z.imaginary.abs()
     large, small = torch.maximum(x, y), torch.minimum(x, y)
-    plain = (large == 0) | torch.isinf(large)
-    ratio = small / torch.where(plain, 1, large)
-    return torch.where(plain, large, large * torch.sqrt(1 + ratio * ratio))
+    ratio = small / torch.where(large == 0, 1, large)
+    # Infinite beside NaN too.
+    infinite = torch.isinf(x) | torch.isinf(y)
+    return torch.where(infinite, torch.inf, large * torch.sqrt(1 + ratio * ratio))
 
 
 def _angle(z: Complex) -> torch.Tensor:
@@ -461,5 +470,6 @@ OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
     aten.full_like: _full_like,
     aten.zeros_like: _filled_like(0),
     aten.ones_like: _filled_like(1),
+    aten.empty: lambda size, **options: _filled(size, 0, **options),
     aten.empty_like: _filled_like(0),
 }

@@ -1,4 +1,4 @@
-"""Results without elements, which nothing needs to be computed for."""
+"""Results without elements, and writes of none, which nothing needs to be computed for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ import torch
 from importers.decompositions.tracing import origin_of
 
 _EMPTY = torch.ops.aten.empty.memory_format
+_WRITE = torch.ops.aten.index_put.default
 
 
 def leave_nothing_to_compute(graph: torch.fx.Graph) -> int:
-    """Replaces each operator whose only result has no elements, at any size; returns how many."""
+    """Replaces each operator whose only result has no elements, at any size, and each write of no
+    elements; returns how many.
+    """
     replaced = 0
     for node in list(graph.nodes):
+        if node.target is _WRITE and _has_no_elements(node.args[2].meta["val"]):
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
+            replaced += 1
+            continue
         if node.op != "call_function" or node.target is _EMPTY or not _is_empty(node):
             continue
         value = node.meta["val"]
@@ -34,4 +42,8 @@ def _is_empty(node: torch.fx.Node) -> bool:
     # The importer writes no complex type for it.
     if value.is_complex():
         return False
+    return _has_no_elements(value)
+
+
+def _has_no_elements(value: torch.Tensor) -> bool:
     return all(isinstance(size, int) for size in value.shape) and 0 in value.shape

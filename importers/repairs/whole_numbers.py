@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import torch
+from torch.utils import _pytree as pytree
 
 aten = torch.ops.aten
 
-_ARITHMETIC = frozenset(
-    {
-        *(aten.add, aten.sub, aten.rsub, aten.mul, aten.div),
-        *(aten.eq, aten.ne, aten.lt, aten.le, aten.gt, aten.ge),
-    }
-)
+_ARITHMETIC = frozenset({aten.add, aten.sub, aten.rsub, aten.mul, aten.div})
+# Of their operand these ask the shape only.
+_BY_SHAPE = frozenset({aten.full_like, aten.zeros_like, aten.ones_like, aten.empty_like})
 
 
 def write_as_floating_point(graph: torch.fx.Graph) -> int:
@@ -26,18 +24,29 @@ def write_as_floating_point(graph: torch.fx.Graph) -> int:
         if node.op == "placeholder":
             if not node.name.startswith("c_"):
                 continue
-        elif node.op != "call_function" or not constant.issuperset(node.all_input_nodes):
+        elif node.op != "call_function" or not (
+            _packet(node) in _BY_SHAPE or constant.issuperset(node.all_input_nodes)
+        ):
             continue
         constant.add(node)
         if _mixes(node):
-            node.args = tuple(float(a) if type(a) is int else a for a in node.args)
+            node.args, node.kwargs = pytree.tree_map_only(int, _floating, (node.args, node.kwargs))
             changed += 1
     return changed
 
 
 def _mixes(node: torch.fx.Node) -> bool:
-    if getattr(node.target, "overloadpacket", None) not in _ARITHMETIC:
+    if _packet(node) not in _ARITHMETIC:
         return False
     values = [operand.meta.get("val") for operand in node.all_input_nodes]
     floating = all(isinstance(v, torch.Tensor) and v.is_floating_point() for v in values)
-    return floating and any(type(argument) is int for argument in node.args)
+    numbers = (*node.args, *node.kwargs.values())
+    return floating and any(type(number) is int for number in numbers)
+
+
+def _packet(node: torch.fx.Node) -> torch._ops.OpOverloadPacket | None:
+    return getattr(node.target, "overloadpacket", None)
+
+
+def _floating(number: int) -> float:
+    return number if type(number) is bool else float(number)

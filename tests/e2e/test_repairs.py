@@ -209,6 +209,36 @@ def extremes(x, y):
     return torch.maximum(x, y), torch.minimum(x, y)
 
 
+def between_a_row_and_a_column(x, y):
+    return torch.lerp(x, y, 0.3)
+
+
+def imaginary_part_of_a_conjugate(x):
+    return torch.complex(x, x + 1).conj().imag
+
+
+def powers_of_integers(x, y):
+    return x**y, x.to(torch.int16) ** y, 3**y, 0.5**y
+
+
+def the_same_twice(condition, x):
+    return torch.where(condition, x, x)
+
+
+def less_a_filled_one(x):
+    filled = x.clone()
+    filled.view(-1).fill_(2)
+    return torch.add(filled, filled, alpha=-3)
+
+
+def tenth_less(x):
+    return 0.1 - x, torch.linspace(0.1, 0.7, 3, dtype=torch.float64)
+
+
+def times_the_logarithm_of_a_number(x):
+    return torch.xlogy(x, 0.5)
+
+
 def equal_to_itself(x):
     return x == x
 
@@ -324,6 +354,26 @@ CASES = [
         "reassociation",
     ),
     Case("limits as choices", limits, (SPECIAL,), "NaN"),
+    Case("limits as choices", F.relu6, (SPECIAL,), "NaN"),
+    Case("copy with strides", between_a_row_and_a_column, (random(3, 3, 1).mT, random(1, 1, 3))),
+    Case("negation as a view", imaginary_part_of_a_conjugate, (random(3),)),
+    Case(
+        "power to integers",
+        powers_of_integers,
+        (torch.tensor([3, -3, 2, 0, 1, -1, -1]), torch.tensor([2**40 + 7, 7, 62, 0, -2, -3, -2])),
+        "",
+    ),
+    Case("power to integers", torch.pow, U8, "non-floating"),
+    Case(
+        "choice between a tensor and itself",
+        the_same_twice,
+        (random(3) > 0, torch.tensor(1.5)),
+        "type",
+    ),
+    Case("logarithm of the gamma function", torch.lgamma, (SPECIAL,)),
+    Case("number before an f64 tensor", tenth_less, (random(3, dtype=torch.float64),), "differs"),
+    Case("number as a tensor", times_the_logarithm_of_a_number, (random(3).abs(),)),
+    Case("whole numbers beside constants", less_a_filled_one, (random(3),), "differ"),
     Case("NaN in comparisons", extremes, (SPECIAL, SPECIAL.flip(0)), "NaN"),
     Case("NaN in comparisons", equal_to_itself, (SPECIAL,), "differ"),
     Case("larger or smaller number", larger_number, (random(3), random(2, 1)), "cast"),
@@ -350,7 +400,7 @@ CASES = [
         (random(2, 3), torch.tensor(1)),
         "specialized integer",
     ),
-    Case("number at places of a dimension", filled_columns, (random(3, 4).mT,)),
+    Case("copy with strides", filled_columns, (random(3, 4).mT,)),
     Case("running extreme", running_extremes, (SPECIAL,)),
     Case("any or all over several dimensions", all_rows, (random(2, 3, 4) > 0,)),
     Case("whole numbers beside constants", folded, (random(3),), "differ"),
@@ -470,6 +520,10 @@ def reshaped_nothing(x, y):
     return torch.meshgrid(x, x, indexing="ij")[1], y.reshape(5, 0), y.mT @ y
 
 
+def written_nowhere(x, nowhere):
+    return x.index_fill(0, nowhere, 3), x.index_add(0, nowhere, x[:0])
+
+
 def placed_complex(z):
     i = torch.tensor([[1], [0], [1]])
     added = z.scatter_add(1, i, z)
@@ -482,6 +536,7 @@ def placed_complex(z):
         (masks, (random(2, 4), random(4))),
         (narrow_arithmetic, (torch.tensor([[100, -3]], dtype=torch.int8),)),
         (reshaped_nothing, (random(0), random(0, 5))),
+        (written_nowhere, (random(3, 4), torch.zeros(0, dtype=torch.int64))),
         (placed_complex, (random(3, 2, dtype=torch.complex64),)),
         (rows_of_a_mask, (random(2, 3), torch.tensor([True, True]))),
         (several_dimensions_of_a_mask, (random(2, 4), random(4))),
@@ -501,6 +556,14 @@ def test_rotary_embeddings_lower_to_every_exit():
     for exit_ in ("linalg", "tosa", "stablehlo"):
         assert "complex<" not in unmess.lower(program, to=exit_).text()
     assert unmess.check(program, on="reference", calls=1).ok
+
+
+def test_operands_that_share_one_trace():
+    """Both real parts come from one trace, whose fake tensor they have in common."""
+    z = random(3, dtype=torch.complex64)
+    program = unmess.capture(lambda a, b: torch.polar(a.real, b.real), (z, z.flip(0)))
+    report = unmess.check(program, on="reference", calls=1)
+    assert report.ok, report.error
 
 
 def test_sorted_integers_on_iree(monkeypatch):

@@ -92,6 +92,19 @@ def test_mixed_types():
     assert_like_eager(sums, [torch.ones(2, dtype=dtype) for dtype in TYPES])
 
 
+@pytest.mark.parametrize("dtype", COMPLEX, ids=str)
+def test_made_complex(dtype):
+    def made(z, index):
+        return (
+            z.new_zeros(2, 2),
+            torch.full_like(z, 2),
+            z.index_fill(0, index, 1 - 2j),
+            z * z.new_ones(3),
+        )
+
+    assert_like_eager(made, numbers(dtype)[:3], torch.tensor([2]))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_narrow_sums_and_products(dtype):
     """Eager sums them in f32 and rounds once, so that long sums do not stall."""

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from importers.decompositions.clamp import clamp, clamp_max, clamp_min
+from importers.decompositions.clamp import clamp, clamp_max, clamp_min, hardtanh
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,8 @@ def test_integers_become_floating_point(function, operator, limits, dtype):
 def test_nan_and_limits_in_the_wrong_order():
     x = torch.tensor([torch.nan, torch.inf, -1.0])
     torch.testing.assert_close(clamp(x, 2, 1), x.clamp(2, 1), equal_nan=True)
+
+
+def test_hardtanh_keeps_integers():
+    x = torch.tensor([-3, 0, 5])
+    torch.testing.assert_close(hardtanh(x, -1.5, 2.5), torch.nn.functional.hardtanh(x, -1.5, 2.5))

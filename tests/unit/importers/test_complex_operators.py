@@ -15,10 +15,14 @@ HARD = torch.tensor(
     [0, 1, -1, 1j, -1j, 1 + 1j, -1 + 1j, -1 - 1j, 3e200 + 4e200j, 3e-200 - 4e-200j, -9 + 1e-9j],
     dtype=torch.complex128,
 )
+NUMBERS = (torch.nan, torch.inf, -torch.inf, 0, 1, -1.5)
+SPECIAL = torch.tensor([complex(a, b) for a in NUMBERS for b in NUMBERS], dtype=torch.complex128)
 FINITE = HARD[[1, 2, 3, 4, 5, 6, 7, 10]]
 
 CALLS = [
     *((name, (z,)) for name in ("abs", "angle", "sgn", "sqrt") for z in (Z, HARD)),
+    *((name, (SPECIAL,)) for name in ("abs", "reciprocal")),
+    ("div", (SPECIAL[:, None], SPECIAL)),
     *((name, (HARD[1:],)) for name in ("log", "reciprocal", "rsqrt")),
     *(
         (name, (z,))
@@ -83,3 +87,8 @@ def test_dtypes_follow_the_tensors_with_dimensions():
         actual = as_complex(OPERATORS[aten.mul](*as_pairs((z, other))))
         assert actual.dtype == expected.dtype
         assert torch.equal(actual, expected)
+
+
+def test_integers_have_no_say_in_dtypes():
+    args = torch.ones((), dtype=torch.complex128), torch.arange(3)
+    assert as_complex(OPERATORS[aten.add](*as_pairs(args))).dtype == torch.add(*args).dtype
