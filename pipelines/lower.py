@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from pipelines import custom_operators
+from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline
 from pipelines.stages import PATHS
 from unmess.core.error import Error
@@ -30,6 +31,8 @@ def lower(module: Module, to: str) -> Module:
         else:
             custom_operators.refuse(module.ir, stage)
             pipeline.apply(module.ir, module.name)
+        if stage == "linalg":
+            order_nan(module.ir)
         module.stage = stage
     module.seconds["lower"] = module.seconds.get("lower", 0.0) + time.perf_counter() - start
     return module

@@ -8,6 +8,7 @@ from functools import partial
 from torch_mlir import ir
 
 from pipelines import stages
+from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline
 from pipelines.reference import lowering
 from pipelines.reference.schedules.machine import MACHINES
@@ -49,6 +50,7 @@ def _public(module: ir.Module) -> list[str]:
 # Name to what it does to a module, in place.
 PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     **{pipeline.name: pipeline.apply for pipeline in _PIPELINES},
+    "linalg-nan-order": order_nan,
     "reference-unaliased": lowering.mark_unaliased,
     "reference-protect": lowering.protect_arguments,
     "reference-fuse": lambda module: fuse(module, "module"),

@@ -1,6 +1,7 @@
 """Every type through the reference runner, compared with eager: casts, arithmetic, 8-bit floats."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -129,6 +130,19 @@ def test_every_bf16():
     run = unmess.load(unmess.capture(function, (x,)), on="reference")
     for ours, theirs in zip(run(x), function(x), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_nan_is_the_largest(dtype):
+    nan, inf = math.nan, math.inf
+    x = torch.tensor([[1, nan, -2, inf, nan], [3, inf, -inf, 0.5, 2]], dtype=dtype)
+
+    def function(x):
+        sorts = torch.sort(x, 1).values, torch.sort(x, 1, descending=True).values
+        extremes = x.max(1), x.min(1), x.argmax(1), x.argmin(0), x[0, :2].argmax(0)
+        return *sorts, torch.topk(x, 3), torch.topk(x, 4, largest=False).values, *extremes
+
+    assert_like_eager(function, x)
 
 
 @pytest.mark.parametrize("dtype", FLOATS + SIGNED + COMPLEX, ids=str)

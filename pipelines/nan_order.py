@@ -1,0 +1,76 @@
+"""NaN in sorts, and in the places of extremes: it counts as larger than any number, the first wins.
+
+torch-mlir's lowerings compare such that NaN loses each comparison, which leaves a sort in no order.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
+
+_Predicate = arith.CmpFPredicate
+
+
+@step("linalg-nan-order")
+def order_nan(module: ir.Module) -> None:
+    """Rewrites the comparisons of `tm_tensor.sort`, and of reductions to a place, at `linalg`."""
+    with module.context:
+        for sort in find_operations(module, lambda operation: operation.name == "tm_tensor.sort"):
+            for comparison in _comparisons(sort):
+                _keep_nan_last(comparison)
+        for generic in find_operations(module, lambda operation: operation.name == _GENERIC):
+            for comparison in _comparisons(generic):
+                if _decides_place(comparison, generic):
+                    _take_first_nan(comparison)
+
+
+_GENERIC = "linalg.generic"
+
+
+def _comparisons(operation: ir.Operation) -> list[ir.Operation]:
+    body = operation.regions[0].blocks[0]
+    return [inner.operation for inner in body if inner.operation.name == "arith.cmpf"]
+
+
+def _predicate(comparison: ir.Operation) -> int:
+    return ir.IntegerAttr(comparison.attributes["predicate"]).value
+
+
+def _keep_nan_last(comparison: ir.Operation) -> None:
+    """Two neighbours stay if the one that is to be the larger is NaN."""
+    smaller, larger = comparison.operands
+    if _predicate(comparison) in (_Predicate.OGE, _Predicate.OGT):
+        smaller, larger = larger, smaller
+    with ir.InsertionPoint.after(comparison), comparison.location:
+        is_nan = arith.CmpFOp(_Predicate.UNO, larger, larger).result
+        stays = arith.OrIOp(comparison.result, is_nan)
+    comparison.result.replace_all_uses_except(stays.result, stays.operation)
+
+
+def _decides_place(comparison: ir.Operation, generic: ir.Operation) -> bool:
+    """Whether it compares an element with the extreme so far, and an integer is chosen by it."""
+    body, extreme = generic.regions[0].blocks[0], comparison.operands[1]
+    if _predicate(comparison) not in (_Predicate.OGT, _Predicate.OLT):
+        return False
+    if extreme not in list(body.arguments)[-len(generic.results) :]:
+        return False
+    return any(
+        use.owner.name == "arith.select" and isinstance(use.owner.results[0].type, ir.IntegerType)
+        for use in comparison.result.uses
+    )
+
+
+def _take_first_nan(comparison: ir.Operation) -> None:
+    """NaN beats any extreme so far but NaN."""
+    _, extreme = comparison.operands
+    unordered = {_Predicate.OGT: _Predicate.UGT, _Predicate.OLT: _Predicate.ULT}
+    number = ir.IntegerType.get_signless(64)
+    predicate = unordered[_predicate(comparison)]
+    comparison.attributes["predicate"] = ir.IntegerAttr.get(number, predicate)
+    with ir.InsertionPoint.after(comparison), comparison.location:
+        is_number = arith.CmpFOp(_Predicate.ORD, extreme, extreme).result
+        beats = arith.AndIOp(comparison.result, is_number)
+    comparison.result.replace_all_uses_except(beats.result, beats.operation)
