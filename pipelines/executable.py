@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import torch
 
 from unmess.core.error import Error
 from unmess.core.module import Module
+from unmess.core.progress import enter_stage
 from unmess.core.signature import Argument, Signature, memory_misfit, tensor_misfit
 
 
@@ -56,14 +58,20 @@ class Executable(ABC):
             for name in self._names("state")
         }
 
-        # What calls change: one call after the other.
-        has_globals = any(
-            operation.operation.name == "ml_program.global"
-            for operation in module.ir.body.operations
-        )
-        self._one_by_one = (
-            threading.Lock() if self.state or has_globals else contextlib.nullcontext()
-        )
+    @contextlib.contextmanager
+    def _compiling(self) -> Iterator[None]:
+        """Takes the time for `compile`, without that for lowering, which may be part of it."""
+        before = self.seconds.setdefault("lower", 0.0)
+        enter_stage("compile")
+        start = time.perf_counter()
+        yield
+        lowering = self.seconds["lower"] - before
+        self.seconds["compile"] = time.perf_counter() - start - lowering
+
+    def _change_one_by_one(self, has_globals: bool) -> None:
+        """Calls that change something run one after the other."""
+        changes = self.state or has_globals
+        self._one_by_one = threading.Lock() if changes else contextlib.nullcontext()
 
     @property
     def signature(self) -> Signature:

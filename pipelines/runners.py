@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pipelines.executable import Executable
-from pipelines.lower import lower
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.names import check_runner
 
 
 def load(module: Module, on: str) -> Executable:
-    """Lowers `module` as far as the runner wants it, compiles and loads it.
+    """Lowers, compiles and loads `module`, which is left as it is.
 
     Raises:
         Error: stage `usage` for an unknown runner or for IR whose weights were elided; else the
@@ -25,7 +24,7 @@ def load(module: Module, on: str) -> Executable:
     if on == "reference":
         from pipelines.reference.executable import ReferenceExecutable
 
-        return ReferenceExecutable(lower(module, "linalg"))
+        return ReferenceExecutable(module)
     from pipelines.iree.executable import IreeExecutable
 
-    return IreeExecutable(lower(module, "linalg"), on)
+    return IreeExecutable(module, on)

@@ -164,7 +164,7 @@ def lower(program: Program | Programs, to: str = "linalg", weights: str = "exter
 def load(program: Program | Programs | Module, on: str = "reference") -> Executable:
     """Makes a program callable on a runner: `reference` or `iree-cpu`.
 
-    A Module is lowered further in place, as far as the runner wants it.
+    A Module may be at any stage up to `linalg`; it is left as it is.
 
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 
 from pipelines.executable import Executable
-from pipelines.iree.compiler import compile_module
-from pipelines.iree.parameters import provider, with_parameters
+from pipelines.iree.parameters import provider
 from pipelines.iree.targets import TARGETS
+from pipelines.iree.vm_module import vm_module
 from unmess.core.error import Error, first_line
 from unmess.core.module import Module
 from unmess.core.progress import enter_stage
@@ -40,23 +40,21 @@ class IreeExecutable(Executable):
     """A program on one of IREE's devices."""
 
     def __init__(self, module: Module, runner: str):
-        """Compiles and loads `module`, which must be at stage `linalg`; its IR is left as it is.
+        """Compiles and loads `module`, at any stage up to `linalg`; it is left as it is.
 
         Raises:
-            Error: stage `compile` or `load`.
+            Error: the stage that failed, up to `load`.
         """
         super().__init__(module)
         self.runner = runner
         target = TARGETS[runner]
-        enter_stage("compile")
-        start = time.perf_counter()
-        text = with_parameters(module).operation.get_asm(enable_debug_info=True)
-        binary = compile_module(text, target.options, module.name)
-        self.seconds["compile"] = time.perf_counter() - start
+        with self._compiling():
+            compiled = vm_module(module, runner, self.seconds)
+        self._change_one_by_one(compiled.has_globals)
         enter_stage("load")
         start = time.perf_counter()
         try:
-            self._load(binary, target.device)
+            self._load(compiled.code, target.device)
         except (RuntimeError, ValueError) as problem:
             raise Error(
                 "load",

@@ -1,4 +1,4 @@
-"""Compiles linalg-on-tensors in process and calls it."""
+"""Compiles a program in process and calls it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class ReferenceExecutable(Executable):
     runner = "reference"
 
     def __init__(self, module: Module):
-        """Compiles `module`, which must be at stage `linalg`; its IR is left as it is.
+        """Compiles `module`, which may be at any stage up to `linalg`; it is left as it is.
 
         Raises:
-            Error: stage `compile`.
+            Error: the stage that failed, up to `compile`.
         """
         super().__init__(module)
-        enter_stage("compile")
-        start = time.perf_counter()
-        self._code, self._checks = machine_code(module)
-        self._functions = {entry: self._code.address(entry) for entry in module.entries}
-        self.seconds["compile"] = time.perf_counter() - start
+        with self._compiling():
+            made = machine_code(module, self.seconds)
+            self._functions = {entry: made.code.address(entry) for entry in module.entries}
+        self._code, self._checks = made.code, made.checks
+        self._change_one_by_one(made.has_globals)
         enter_stage("load")
         start = time.perf_counter()
         self._layouts = {

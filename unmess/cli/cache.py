@@ -1,53 +1,124 @@
-"""`unmess cache`: what the cache folder holds."""
+"""`unmess cache`: what is kept between runs."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from unmess.cli.session import Session, command
-from unmess.core.artifacts import SIZE, artifact_folder, size_limit
+from unmess.core.artifacts import (
+    SIZE,
+    artifact_folder,
+    list_artifacts,
+    prune_artifacts,
+    size_limit,
+)
 from unmess.core.cache import cache_folder
+from unmess.core.error import Error
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+_AGES = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
-@click.command()
-@click.option("--clear", is_flag=True, help="Delete it all.")
-@command
-def cache(session: Session, clear: bool) -> None:
-    """Show what is kept between runs, and how much of it.
+@click.group()
+def cache() -> None:
+    """What is kept between runs: ls, prune, clear.
 
     \b
-    compiled  object code of the reference runner; UNMESS_CACHE_MB bounds it, 0 turns it off
+    compiled  programs, by runner; UNMESS_CACHE_MB bounds them, 0 turns that off
     ops       what `unmess ops` has found out
     repro     files that reproduce failures
 
     The folder is UNMESS_CACHE, or by default the system's for caches.
     """
-    kinds = {
+
+
+@cache.command()
+@command
+def ls(session: Session) -> None:
+    """Show the compiled programs, and how much there is of everything."""
+    programs, totals = list_artifacts(), _totals()
+    if session.json:
+        about = [
+            {
+                "key": one.key,
+                "runner": one.runner,
+                "model": one.model,
+                "bytes": one.bytes,
+                "used": one.used,
+            }
+            for one in programs
+        ]
+        session.write_json({"limit": size_limit(), "held": totals, "programs": about})
+        return
+    now = time.time()
+    for one in programs:
+        size, age = f"{one.bytes / 1e6:.2f} MB", f"{_age(now - one.used)} ago"
+        session.write(f"{one.key[:12]}  {one.runner:12}  {size:>10}  {age:>8}  {one.model}")
+    for each in totals:
+        session.write(
+            f"{each['kind']:8}  {each['files']:6} files  {each['bytes'] / 1e6:8.1f} MB  "
+            f"{each['folder']}"
+        )
+    session.write(f"compiled programs take at most {size_limit() >> 20} MiB ({SIZE})")
+
+
+@cache.command()
+@click.option(
+    "--max-size",
+    required=True,
+    metavar="SIZE",
+    help="What may be left, for instance 500MB (k, M and G are powers of 1000).",
+)
+@command
+def prune(session: Session, max_size: str) -> None:
+    """Remove the compiled programs that were not used for longest."""
+    try:
+        freed = prune_artifacts(_bytes(max_size))
+    except OSError as problem:
+        raise Error("usage", f"{problem.filename} is not removed: {problem.strerror}") from problem
+    if session.json:
+        session.write_json({"freed": freed})
+    else:
+        session.write(f"{freed / 1e6:.1f} MB freed")
+
+
+@cache.command()
+@command
+def clear(session: Session) -> None:
+    """Remove everything."""
+    freed = sum(each["bytes"] for each in _totals())
+    for folder in _folders().values():
+        shutil.rmtree(folder, ignore_errors=True)
+    if session.json:
+        session.write_json({"freed": freed})
+    else:
+        session.write(f"{freed / 1e6:.1f} MB freed")
+
+
+def _folders() -> dict[str, Path]:
+    return {
         "compiled": artifact_folder(),
         "ops": cache_folder() / "ops",
         "repro": cache_folder() / "repro",
     }
-    if clear:
-        for folder in kinds.values():
-            shutil.rmtree(folder, ignore_errors=True)
-    held = []
-    for kind, folder in kinds.items():
+
+
+def _totals() -> list[dict[str, Any]]:
+    totals = []
+    for kind, folder in _folders().items():
         sizes = list(_sizes(folder))
-        held.append({"kind": kind, "folder": str(folder), "files": len(sizes), "bytes": sum(sizes)})
-    if session.json:
-        session.write_json({"limit": size_limit(), "held": held})
-        return
-    for each in held:
-        session.write(
-            f"{each['kind']:8}  {each['files']:6} files  {each['bytes'] / 2**20:8.1f} MB  "
-            f"{each['folder']}"
+        totals.append(
+            {"kind": kind, "folder": str(folder), "files": len(sizes), "bytes": sum(sizes)}
         )
-    session.write(f"compiled programs take at most {size_limit() >> 20} MB ({SIZE})")
+    return totals
 
 
 def _sizes(folder: Path) -> Iterator[int]:
@@ -55,3 +126,15 @@ def _sizes(folder: Path) -> Iterator[int]:
         # Another process may remove it at the same time.
         with contextlib.suppress(FileNotFoundError):
             yield path.stat().st_size
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)B?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise Error("usage", f"{text!r} is no size", hint="for instance 500MB, 2GB, or 0")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def _age(seconds: float) -> str:
+    unit, length = next(((u, n) for u, n in _AGES if seconds >= n), _AGES[-1])
+    return f"{max(seconds, 0) / length:.0f} {unit}"

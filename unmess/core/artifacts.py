@@ -1,15 +1,19 @@
 """What was compiled, kept in the cache folder by its content's key, up to a size.
 
 Any number of processes read and write at once: a file appears whole or not at all, under a key that
-says all that its content depends on. What is damaged is taken for missing.
+says all that its content depends on. What is damaged is said, removed, and missing from then on.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
+import sys
 import tempfile
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from unmess.core.cache import cache_folder
@@ -18,6 +22,29 @@ from unmess.core.error import Error
 SIZE = "UNMESS_CACHE_MB"
 _DEFAULT_MB = 1024
 _DIGEST = hashlib.sha256().digest_size
+# A file begins with its digest, and a line that says what it is.
+_MOST_ABOUT = 4096
+# Names of files that are being written, and after how many seconds nobody can be at it any more.
+_UNFINISHED, _ABANDONED = "unfinished-", 3600.0
+
+
+@dataclass(frozen=True)
+class Held:
+    """A file of the cache.
+
+    Attributes:
+        key: what its content depends on, as a digest.
+        runner: that it was compiled for.
+        model: name of the model.
+        bytes: its size.
+        used: when it was last written or read, in seconds since 1970.
+    """
+
+    key: str
+    runner: str
+    model: str
+    bytes: int
+    used: float
 
 
 def artifact_folder() -> Path:
@@ -44,56 +71,114 @@ def size_limit() -> int:
 
 
 def read_artifact(key: str) -> bytes | None:
-    """What `write_artifact` was given, or None."""
+    """The content that `write_artifact` was given, or None."""
     path = artifact_folder() / key
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            digest, rest = file.read(_DIGEST), file.read()
     except OSError:
         return None
-    digest, content = content[:_DIGEST], content[_DIGEST:]
-    if hashlib.sha256(content).digest() != digest:
+    if hashlib.sha256(rest).digest() != digest:
+        _say(f"a compiled program in the cache is damaged, and compiled again: {path}")
+        with contextlib.suppress(OSError):
+            path.unlink()
         return None
     # The time says which ones were not used for long. A folder of somebody else's stays as it is.
     with contextlib.suppress(OSError):
         os.utime(path)
-    return content
+    return rest[rest.index(b"\n") + 1 :]
 
 
-def write_artifact(key: str, content: bytes) -> None:
+def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> None:
     """Keeps `content`, and removes what was not used for longest where there is too much.
 
-    A folder that cannot be written, or a full disk, costs the artifact, nothing else.
+    A folder that cannot be written, or a full disk, costs the artifact, and a line on stderr.
+
+    Args:
+        runner, model: what it is, for whoever looks into the cache.
     """
+    about = json.dumps({"runner": runner, "model": model[:200]}).encode() + b"\n"
     limit = size_limit()
-    if len(content) + _DIGEST > limit:
+    if _DIGEST + len(about) + len(content) > limit:
         return
     folder = artifact_folder()
-    with contextlib.suppress(OSError):
+    try:
         # Who can write there can make this user run anything.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, path = tempfile.mkstemp(dir=folder)
+        handle, path = tempfile.mkstemp(prefix=_UNFINISHED, dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(content).digest())
+                digest = hashlib.sha256(about)
+                digest.update(content)
+                file.write(digest.digest())
+                file.write(about)
                 file.write(content)
             os.replace(path, folder / key)
         except BaseException:
-            os.unlink(path)
+            # Another process may have taken it for abandoned.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
             raise
-        _evict(folder, limit)
+        prune_artifacts(limit)
+    except OSError as problem:
+        _say(f"a compiled program is not kept in {folder}: {problem.strerror}")
 
 
-def _evict(folder: Path, limit: int) -> None:
-    """Removes the oldest files until the others fit; what a killed process left is among them."""
+def list_artifacts() -> list[Held]:
+    """What is there, what was used last first."""
+    held = []
+    for status, path in _files():
+        if path.name.startswith(_UNFINISHED):
+            continue
+        # Another process may remove it at the same time; one that is damaged, or of an older
+        # version, says nothing of itself.
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            with path.open("rb") as file:
+                file.seek(_DIGEST)
+                about = json.loads(file.readline(_MOST_ABOUT))
+            held.append(
+                Held(path.name, about["runner"], about["model"], status.st_size, status.st_mtime)
+            )
+    return sorted(held, key=lambda one: -one.used)
+
+
+def prune_artifacts(limit: int) -> int:
+    """Removes what was not used for longest until the rest takes at most `limit` bytes.
+
+    Files that a killed process has left unfinished go first.
+
+    Returns:
+        The number of bytes that were freed.
+    """
     files = []
-    for entry in os.scandir(folder):
-        # Another process may remove it at the same time.
-        with contextlib.suppress(FileNotFoundError):
-            status = entry.stat()
-            files.append((status.st_mtime, status.st_size, entry.path))
+    freed = 0
+    for status, path in _files():
+        abandoned = time.time() - status.st_mtime > _ABANDONED
+        if not path.name.startswith(_UNFINISHED):
+            files.append((status.st_mtime, status.st_size, path))
+        elif abandoned:
+            path.unlink(missing_ok=True)
+            freed += status.st_size
     total = sum(size for _, size, _ in files)
     for _, size, path in sorted(files):
         if total <= limit:
-            return
-        Path(path).unlink(missing_ok=True)
+            break
+        path.unlink(missing_ok=True)
         total -= size
+        freed += size
+    return freed
+
+
+def _files() -> list[tuple[os.stat_result, Path]]:
+    found = []
+    with contextlib.suppress(OSError), os.scandir(artifact_folder()) as entries:
+        for entry in entries:
+            # Another process may remove it at the same time.
+            with contextlib.suppress(FileNotFoundError):
+                found.append((entry.stat(), Path(entry.path)))
+    return found
+
+
+def _say(text: str) -> None:
+    """A line for the user, who gets a result all the same."""
+    print(f"unmess: {text}", file=sys.stderr, flush=True)

@@ -1,23 +1,24 @@
-"""From linalg-on-tensors to code in this process, by way of the cache where it can be."""
+"""From a program to code in this process, by way of the cache where it can be."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch_mlir.execution_engine import ExecutionEngine
 
-from pipelines.debugging import is_debugging
-from pipelines.ir_modules import copy_module
-from pipelines.reference.execution.object_cache import Compiled, compiled_key, find, keep
+from pipelines.compiled import Check, Compiled, cache_key, find, has_globals, keep, lowered
 from pipelines.reference.execution.object_code import ObjectCode, Unloadable
 from pipelines.reference.execution.runtime import Runtime
 from pipelines.reference.lowering import lower_to_llvm
-from pipelines.reference.steps.assertions import Assertions, Check
+from pipelines.reference.steps.assertions import Assertions
 from unmess.core.error import Error, first_line
 from unmess.core.module import Module
+from unmess.core.processor import processor
+from unmess.core.progress import enter_stage
 
 
 class Code(Protocol):
@@ -27,38 +28,56 @@ class Code(Protocol):
         """Of an entry function, which takes the addresses of its operands in an array."""
 
 
-def machine_code(module: Module) -> tuple[Code, tuple[Check, ...]]:
-    """The code of a module at stage `linalg`, whose IR is left as it is, and its checks by number.
+@dataclass(frozen=True)
+class MachineCode:
+    """A program in this process.
+
+    `checks` and `has_globals` are those of `Compiled`.
+    """
+
+    code: Code
+    checks: tuple[Check, ...]
+    has_globals: bool
+
+
+def machine_code(module: Module, seconds: dict[str, float]) -> MachineCode:
+    """The code of a module, whose IR is left as it is.
+
+    Args:
+        seconds: the time that lowering takes is added to, under `lower`.
 
     Raises:
-        Error: stage `compile`.
+        Error: the stage that failed, up to `compile`.
     """
-    key = None if is_debugging() else compiled_key(module)
-    if key and (compiled := find(key)):
+    target = (processor(), torch.get_num_threads())
+    key = cache_key(module, "reference", ("torch-mlir",), target)
+    if compiled := find(key):
         try:
-            return _Loaded(compiled), compiled.checks
+            return MachineCode(_Loaded(compiled), compiled.checks, compiled.has_globals)
         except Unloadable:
             # It was when it was kept: a library that it uses is not in this process.
             pass
+    module = lowered(module, seconds)
+    enter_stage("compile")
+    changes = has_globals(module)
     assertions = Assertions()
     engine = _compile(module, assertions)
     checks = tuple(assertions.checks)
     try:
-        compiled = Compiled(_object_file(engine), checks)
+        compiled = Compiled(_object_file(engine), changes, checks)
         code = _Loaded(compiled)
     except Unloadable:
-        return _Jitted(engine), checks
-    if key:
-        keep(key, compiled)
-    return code, checks
+        return MachineCode(_Jitted(engine), checks, changes)
+    keep(key, compiled, "reference", module.name)
+    return MachineCode(code, checks, changes)
 
 
 def _compile(module: Module, assertions: Assertions) -> ExecutionEngine:
-    lowered = copy_module(module.ir)
+    """Compiles a module at stage `linalg`, whose IR is used up."""
     threads = torch.get_num_threads()
-    level = lower_to_llvm(lowered, module.name, assertions, module.entries, threads)
+    level = lower_to_llvm(module.ir, module.name, assertions, module.entries, threads)
     try:
-        engine = ExecutionEngine(lowered, opt_level=level)
+        engine = ExecutionEngine(module.ir, opt_level=level)
         for symbol, address in Runtime.get().symbols.items():
             engine.raw_register_runtime(symbol, ctypes.c_void_p(address))
         # LLVM makes the code when it is first asked for.
@@ -87,7 +106,7 @@ class _Loaded:
     """Code from an object file. The JIT, its copy of the code, and LLVM's IR are not kept."""
 
     def __init__(self, compiled: Compiled):
-        self._code = ObjectCode(compiled.object_code, Runtime.get().symbols)
+        self._code = ObjectCode(compiled.code, Runtime.get().symbols)
 
     def address(self, entry: str) -> int:
         return self._code.address(f"_mlir_{entry}")

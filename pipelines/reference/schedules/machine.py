@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+
+from unmess.core.processor import processor_flags
 
 
 @dataclass(frozen=True)
@@ -63,22 +64,7 @@ def host_machine() -> Machine:
     """This computer's."""
     if platform.machine() in ("aarch64", "arm64"):
         return NEON
-    flags = _first_processor().get("flags", "").split()
+    flags = processor_flags()
     if "avx512f" in flags and "avx512vl" in flags:
         return AVX512
     return AVX2 if "avx2" in flags and "fma" in flags else SSE
-
-
-def processor() -> str:
-    """What decides which code is made on this computer: LLVM goes by the model and the features."""
-    found = _first_processor()
-    names = ("vendor_id", "cpu family", "model", "stepping", "flags")
-    return repr((platform.machine(), host_machine(), [found.get(name) for name in names]))
-
-
-@cache
-def _first_processor() -> dict[str, str]:
-    info = Path("/proc/cpuinfo")
-    text = info.read_text().split("\n\n")[0] if info.exists() else ""
-    fields = (line.partition(":") for line in text.splitlines())
-    return {name.strip(): value.strip() for name, _, value in fields}

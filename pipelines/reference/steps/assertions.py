@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func, llvm, scf
 
+from pipelines.compiled import Check
 from pipelines.ir_modules import find_operations
 from pipelines.reference.execution.runtime import ALLOCATE, FAIL
-from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
 # What MLIR calls for `memref.alloc`: takes an alignment and a size.
 _MLIR_ALLOCATE = "_mlir_memref_to_llvm_aligned_alloc"
-
-
-@dataclass(frozen=True)
-class Check:
-    """What can fail when a program runs.
-
-    `message` is that of the check, or None for an allocation; `where` is the user's source line.
-    """
-
-    message: str | None
-    where: str | None
-
-    def error(self, amount: int) -> Error:
-        """What the user gets to see, for an allocation of so many bytes."""
-        if self.message is None:
-            cause = f"out of memory: cannot allocate {amount:,} bytes"
-            hint = "eager may need as much: run it on smaller inputs"
-        else:
-            cause = f"a check in the program failed: {self.message}"
-            hint = "an index, a size or a divisor is out of range: compare with the model in eager"
-        return Error("run", cause, where=self.where, hint=hint)
 
 
 class Assertions:

@@ -1,14 +1,27 @@
 """What is kept in the cache folder: whole, bounded, and never in the way."""
 
 import os
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from unmess.core.artifacts import artifact_folder, read_artifact, size_limit, write_artifact
+from unmess.core import artifacts
+from unmess.core.artifacts import (
+    artifact_folder,
+    list_artifacts,
+    prune_artifacts,
+    read_artifact,
+    size_limit,
+)
 from unmess.core.error import Error
+
+
+def write_artifact(key, content, model="model"):
+    artifacts.write_artifact(key, content, runner="reference", model=model)
 
 
 @pytest.fixture(autouse=True)
@@ -35,11 +48,15 @@ def test_what_was_written_is_read(folder):
         lambda content: content[:-1] + bytes([content[-1] ^ 1]),
     ],
 )
-def test_damaged_files_are_missing_ones(folder, damage):
+def test_damaged_files_are_missing_ones_and_said_so(folder, damage, capfd):
     write_artifact("key", b"content")
     file = folder / "key"
     file.write_bytes(damage(file.read_bytes()))
     assert read_artifact("key") is None
+    assert capfd.readouterr().err == (
+        f"unmess: a compiled program in the cache is damaged, and compiled again: {file}\n"
+    )
+    assert not file.exists()
     write_artifact("key", b"content")
     assert read_artifact("key") == b"content"
 
@@ -49,11 +66,30 @@ def test_what_was_not_used_for_longest_goes_first(folder, monkeypatch):
     for age, key in enumerate("dcba"):
         write_artifact(key, bytes(1 << 20) if key != "a" else bytes(1 << 19))
         os.utime(folder / key, (1000 - age, 1000 - age))
-    (folder / "tmpleft").write_bytes(b"of a process that was killed")
-    os.utime(folder / "tmpleft", (1, 1))
+    for name in ("unfinished-1", "unfinished-2"):
+        (folder / name).write_bytes(b"of a process that was killed, or is at work")
+    os.utime(folder / "unfinished-1", (1, 1))
     assert read_artifact("a") is not None
     write_artifact("e", bytes(1 << 20))
-    assert sorted(os.listdir(folder)) == ["a", "c", "d", "e"]
+    assert sorted(os.listdir(folder)) == ["a", "c", "d", "e", "unfinished-2"]
+
+
+def test_what_is_there_is_listed(folder):
+    for age, key in enumerate("abc"):
+        write_artifact(key, bytes(1000), model=f"model {key}")
+        os.utime(folder / key, (1000 - age, 1000 - age))
+    (folder / "unfinished-1").write_bytes(b"half")
+    held = list_artifacts()
+    assert [(one.key, one.runner, one.model, one.used) for one in held] == [
+        ("a", "reference", "model a", 1000),
+        ("b", "reference", "model b", 999),
+        ("c", "reference", "model c", 998),
+    ]
+    assert all(one.bytes == (folder / one.key).stat().st_size > 1000 for one in held)
+    assert prune_artifacts(2500) == held[2].bytes
+    assert [one.key for one in list_artifacts()] == ["a", "b"]
+    assert prune_artifacts(0) == held[0].bytes + held[1].bytes
+    assert list_artifacts() == [] and prune_artifacts(0) == 0
 
 
 def test_what_is_larger_than_all_may_be_is_not_kept(folder, monkeypatch):
@@ -63,21 +99,28 @@ def test_what_is_larger_than_all_may_be_is_not_kept(folder, monkeypatch):
     assert os.listdir(folder) == ["small"]
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path, monkeypatch, capfd):
     file = tmp_path / "file"
     file.touch()
     monkeypatch.setenv("UNMESS_CACHE", str(file / "cache"))
     write_artifact("key", b"content")
-    assert read_artifact("key") is None
+    assert "is not kept" in capfd.readouterr().err
+    assert read_artifact("key") is None and list_artifacts() == []
 
 
-def test_a_full_disk_leaves_nothing_behind(folder, monkeypatch):
-    def full(_source, _target):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    write_artifact("key", b"content")
-    assert os.listdir(folder) == []
+def test_a_full_disk_leaves_nothing_behind(folder, capfd):
+    write_artifact("small", b"content")
+    # Files of this process end there, as on a disk that is full.
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, limits[1]))
+    try:
+        write_artifact("key", bytes(1 << 20))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert f"a compiled program is not kept in {folder}: File too large" in capfd.readouterr().err
+    assert os.listdir(folder) == ["small"]
 
 
 def test_a_size_that_is_no_number_is_an_error(monkeypatch):
@@ -97,7 +140,7 @@ for _ in range(150):
     content = read_artifact(key)
     assert content is None or content == key.encode() * 300_000
     found += content is not None
-    write_artifact(key, key.encode() * 300_000)
+    write_artifact(key, key.encode() * 300_000, runner="reference", model=key)
 assert found
 """
     environment = {
@@ -107,9 +150,9 @@ assert found
     }
     children = [
         subprocess.Popen([sys.executable, "-c", script, str(seed)], env=environment)
-        for seed in range(3)
+        for seed in range(8)
     ]
-    assert [child.wait(timeout=60) for child in children] == [0, 0, 0]
+    assert [child.wait(timeout=60) for child in children] == [0] * 8
     files = list(folder.iterdir())
     assert sum(file.stat().st_size for file in files) <= 1 << 20
     assert {file.name for file in files} <= set("abcdef")

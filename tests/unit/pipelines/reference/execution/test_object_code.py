@@ -19,7 +19,7 @@ def object_file():
     files = []
 
     def spied(compiled):
-        files.append(compiled.object_code)
+        files.append(compiled.code)
         return loaded(compiled)
 
     loaded = compilation._Loaded

@@ -1,0 +1,143 @@
+"""What a runner made of a program, and how it is kept between processes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from pipelines.debugging import is_debugging
+from pipelines.ir_modules import copy_module
+from pipelines.lower import lower
+from unmess.core import artifacts
+from unmess.core.error import Error
+from unmess.core.module import Module
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def _sources() -> str:
+    """A digest of everything of ours that decides what a program becomes."""
+    digest = hashlib.sha256()
+    for folder in ("pipelines", "unmess/core"):
+        for path in sorted((_ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".mlir"):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+# Read with the sources themselves, so that it is theirs where they are changed meanwhile.
+_SOURCES = _sources()
+
+
+@dataclass(frozen=True)
+class Check:
+    """What can fail when a program runs.
+
+    `message` is that of the check, or None for an allocation; `where` is the user's source line.
+    """
+
+    message: str | None
+    where: str | None
+
+    def error(self, amount: int) -> Error:
+        """What the user gets to see, for an allocation of so many bytes."""
+        if self.message is None:
+            cause = f"out of memory: cannot allocate {amount:,} bytes"
+            hint = "eager may need as much: run it on smaller inputs"
+        else:
+            cause = f"a check in the program failed: {self.message}"
+            hint = "an index, a size or a divisor is out of range: compare with the model in eager"
+        return Error("run", cause, where=self.where, hint=hint)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program without its IR.
+
+    Attributes:
+        code: object code of the reference runner, a VM module of IREE.
+        has_globals: whether it changes memory of its own when it runs (a seed of random numbers).
+        checks: the run-time checks, by their number in the code.
+    """
+
+    code: bytes
+    has_globals: bool
+    checks: tuple[Check, ...] = ()
+
+
+def cache_key(
+    module: Module, runner: str, packages: Sequence[str], target: Sequence[object]
+) -> str | None:
+    """What the code for a module depends on, as one name; None where nothing is to be kept.
+
+    It is made of the IR as it is, at whatever stage, so that one that is found there need not be
+    lowered. The IR goes in with its source locations, since those of run-time checks are part of
+    the result. Weights are in it only where they are literals of the IR.
+
+    Args:
+        packages: that compile; their versions count, and all sources of `pipelines`.
+        target: what else decides on the code: options, the processor, the number of threads.
+    """
+    if is_debugging() or not artifacts.size_limit():
+        return None
+    arguments = {
+        entry: [(argument.kind, argument.name) for argument in signature.arguments]
+        for entry, signature in module.entries.items()
+    }
+    versions = [importlib.metadata.version(package) for package in packages]
+    about = [runner, *map(str, target), module.stage, arguments, versions, _SOURCES]
+    digest = hashlib.sha256(json.dumps(about).encode())
+    module.ir.operation.write_bytecode(_Digested(digest))
+    return digest.hexdigest()
+
+
+def find(key: str | None) -> Compiled | None:
+    """What was kept under a key."""
+    content = None if key is None else artifacts.read_artifact(key)
+    if content is None:
+        return None
+    about, code = content.split(b"\n", 1)
+    fields = json.loads(about)
+    checks = tuple(Check(**check) for check in fields["checks"])
+    return Compiled(code, fields["has_globals"], checks)
+
+
+def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:
+    """Makes `find` find it, in other processes too."""
+    if key is None:
+        return
+    fields = asdict(compiled)
+    code = fields.pop("code")
+    content = json.dumps(fields).encode() + b"\n" + code
+    artifacts.write_artifact(key, content, runner=runner, model=model)
+
+
+def lowered(module: Module, seconds: dict[str, float]) -> Module:
+    """The module at stage `linalg`; the one that is given stays as it is.
+
+    Args:
+        seconds: the time that it takes is added to, under `lower`.
+
+    Raises:
+        Error: the stage that failed.
+    """
+    copy = replace(module, ir=copy_module(module.ir), seconds=seconds)
+    return lower(copy, "linalg")
+
+
+def has_globals(module: Module) -> bool:
+    """Whether a program at stage `linalg` changes memory of its own."""
+    return any(
+        operation.operation.name == "ml_program.global" for operation in module.ir.body.operations
+    )
+
+
+class _Digested:
+    """A file that is not kept."""
+
+    def __init__(self, digest) -> None:
+        self.write = digest.update

@@ -1,0 +1,311 @@
+"""Compiled programs are kept between processes, and never taken for one another."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+import unmess
+from pipelines import compiled
+from pipelines.iree import vm_module
+from pipelines.reference.execution import compilation
+from unmess.cli import cli
+
+RUNNERS = ("reference", "iree-cpu")
+_MODEL = """
+import torch
+
+def looked_up(index, table):
+    return torch.nn.functional.embedding(index, table) * {factor}
+
+def model():
+    return looked_up, (torch.tensor([1, 2]), torch.arange(12.0).reshape(3, 4))
+"""
+# Prints how often a program was lowered, what it computed, and what a failing check says.
+_SCRIPT = """
+import sys
+import torch
+import unmess
+from pipelines import compiled
+
+lowered = []
+def lowering(*args, lower=compiled.lower):
+    lowered.append(True)
+    return lower(*args)
+compiled.lower = lowering
+
+table = torch.arange(12.0).reshape(3, 4)
+run = unmess.load(unmess.capture(sys.argv[1]), on=sys.argv[2])
+print(len(lowered), run(torch.tensor([2, 0]), table).tolist())
+if sys.argv[2] == "reference":
+    try:
+        run(torch.tensor([3, 0]), table)
+    except unmess.Error as error:
+        print(error.where, error.cause)
+print(run(torch.tensor([1, 1]), table).tolist())
+"""
+# Eight forks of a process that has imported everything, and one when they are done.
+_EIGHT = """
+import os
+import torch
+import unmess
+from pipelines import compiled, runners
+from pipelines.reference import executable
+
+torch.set_num_threads(1)
+x = torch.arange(6.0)
+program = unmess.capture(lambda x: x * 2, (x,))
+def load():
+    counts = []
+    lower = compiled.lower
+    compiled.lower = lambda *args: counts.append(args) or lower(*args)
+    for _ in range(2):
+        assert torch.equal(unmess.load(program)(x), x * 2)
+    os.write(1, f"{len(counts)} ".encode())
+
+def fork():
+    child = os.fork()
+    if not child:
+        load()
+        os._exit(0)
+    return child
+
+def wait(child):
+    assert os.waitpid(child, 0)[1] == 0
+
+for child in [fork() for _ in range(8)]:
+    wait(child)
+wait(fork())
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("UNMESS_CACHE_MB", raising=False)
+    return tmp_path / "cache" / "compiled"
+
+
+@pytest.fixture
+def lowerings(monkeypatch):
+    """The names of the programs that were lowered, to be compiled."""
+    names = []
+    lower = compiled.lower
+
+    def lowering(module, to):
+        names.append(module.name)
+        return lower(module, to)
+
+    monkeypatch.setattr(compiled, "lower", lowering)
+    return names
+
+
+def start(model, runner):
+    return subprocess.Popen(
+        [sys.executable, "-c", _SCRIPT, str(model), runner],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def lines(process):
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return output.splitlines()
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_second_process_neither_lowers_nor_compiles(tmp_path, runner):
+    model = tmp_path / "model.py"
+    model.write_text(_MODEL.format(factor=2))
+    first, second = lines(start(model, runner)), lines(start(model, runner))
+    assert first[0] == "1 [[16.0, 18.0, 20.0, 22.0], [0.0, 2.0, 4.0, 6.0]]"
+    assert second[0] == "0 [[16.0, 18.0, 20.0, 22.0], [0.0, 2.0, 4.0, 6.0]]"
+    assert second[1:] == first[1:]
+    if runner == "reference":
+        line = _MODEL.splitlines().index("def looked_up(index, table):") + 2
+        assert first[1].startswith(f"{model}:{line} a check in the program failed")
+
+
+def test_eight_processes_at_once_are_right(folder):
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", _EIGHT], env=environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    counts = done.stdout.split()
+    # Those that began before the first one was done have compiled, too.
+    assert len(counts) == 9 and "1" in counts[:8] and counts[8] == "0"
+    assert len(list(folder.iterdir())) == 1
+
+
+def captured(factor):
+    x = torch.arange(6.0)
+    return unmess.capture(lambda x: x * factor, (x,)), x
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_changed_program_is_compiled(lowerings, runner):
+    for factor, count in ((2, 1), (3, 2), (2, 2)):
+        program, x = captured(factor)
+        assert torch.equal(unmess.load(program, on=runner)(x), x * factor)
+        assert len(lowerings) == count
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_literals_count_and_weights_do_not(lowerings, runner):
+    x = torch.ones(200)
+    for weights, counts in (("external", (1, 1)), ("inline", (2, 3))):
+        for factor, count in zip((2.0, 3.0), counts, strict=True):
+            model = torch.nn.Module()
+            model.weight = torch.nn.Parameter(torch.full((200,), factor))
+            model.forward = lambda x, model=model: x * model.weight
+            module = unmess.lower(unmess.capture(model, (x,)), to="raw", weights=weights)
+            assert torch.equal(unmess.load(module, on=runner)(x), x * factor)
+            assert (len(lowerings), module.stage) == (count, "raw")
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("stage", ["raw", "torch", "linalg"])
+def test_a_module_of_any_stage_is_found(lowerings, runner, stage):
+    program, x = captured(2)
+    for _ in range(2):
+        module = unmess.lower(program, to=stage)
+        text = str(module)
+        assert torch.equal(unmess.load(module, on=runner)(x), x * 2)
+        assert str(module) == text
+    assert len(lowerings) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patch: patch.setattr(compilation, "processor", lambda: "another"),
+        lambda patch: patch.setattr(compiled, "_SOURCES", "others"),
+        lambda patch: patch.setattr(compiled.importlib.metadata, "version", lambda name: "9"),
+    ],
+    ids=["processor", "sources", "version"],
+)
+def test_what_was_made_for_or_by_another_is_not_taken(lowerings, monkeypatch, change):
+    program, _ = captured(2)
+    unmess.load(program)
+    change(monkeypatch)
+    unmess.load(program)
+    unmess.load(program)
+    assert len(lowerings) == 2
+
+
+def test_what_was_made_with_other_options_is_not_taken(lowerings, monkeypatch):
+    program, x = captured(2)
+    unmess.load(program, on="iree-cpu")
+    target = vm_module.TARGETS["iree-cpu"]
+    changed = replace(target, options=(*target.options, "--iree-opt-level=O1"))
+    monkeypatch.setitem(vm_module.TARGETS, "iree-cpu", changed)
+    assert torch.equal(unmess.load(program, on="iree-cpu")(x), x * 2)
+    assert len(lowerings) == 2
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_damaged_file_is_compiled_again(lowerings, folder, capfd, runner):
+    program, x = captured(2)
+    unmess.load(program, on=runner)
+    (file,) = folder.iterdir()
+    file.write_bytes(file.read_bytes()[:-100])
+    assert torch.equal(unmess.load(program, on=runner)(x), x * 2)
+    assert f"damaged, and compiled again: {file}" in capfd.readouterr().err
+    assert torch.equal(unmess.load(program, on=runner)(x), x * 2)
+    assert len(lowerings) == 2
+    assert capfd.readouterr().err == ""
+
+
+def test_a_size_of_zero_turns_it_off(lowerings, folder, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE_MB", "0")
+    program, x = captured(2)
+    for _ in range(2):
+        assert torch.equal(unmess.load(program)(x), x * 2)
+    assert len(lowerings) == 2
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_written_costs_a_line(tmp_path, monkeypatch, capfd):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file"))
+    program, x = captured(2)
+    assert torch.equal(unmess.load(program)(x), x * 2)
+    assert capfd.readouterr().err.startswith("unmess: a compiled program is not kept in ")
+
+
+def test_a_name_that_this_process_lacks_is_compiled_again(lowerings, monkeypatch):
+    program, x = captured(2)
+    monkeypatch.setattr(compilation, "find", lambda key: None)
+    keys = []
+    monkeypatch.setattr(compilation, "keep", lambda *kept: keys.append(kept))
+    unmess.load(program)
+    monkeypatch.undo()
+    ((key, made, *about),) = keys
+    renamed = made.code.replace(b"unmess_allocate", b"unmess_Allocate")
+    assert renamed != made.code
+    compiled.keep(key, replace(made, code=renamed), *about)
+    with pytest.MonkeyPatch.context() as patch:
+        again = []
+        compile = compilation._compile
+        patch.setattr(compilation, "_compile", lambda *args: again.append(args) or compile(*args))
+        assert torch.equal(unmess.load(program)(x), x * 2)
+    assert len(again) == 1
+
+
+def test_object_files_of_other_machines_run_from_the_jit(lowerings, folder, monkeypatch):
+    def foreign(_engine):
+        return b"\x7fELF of another machine" + bytes(100)
+
+    monkeypatch.setattr(compilation, "_object_file", foreign)
+    program, x = captured(2)
+    for _ in range(2):
+        assert torch.equal(unmess.load(program)(x), x * 2)
+    assert len(lowerings) == 2
+    assert not folder.exists()
+
+
+def test_executables_of_one_program_have_seeds_of_their_own(lowerings):
+    program = unmess.capture(torch.rand_like, (torch.zeros(8),))
+    x = torch.zeros(8)
+    first, second = unmess.load(program), unmess.load(program)
+    assert len(lowerings) == 1
+    samples = [first(x), first(x)]
+    assert not torch.equal(*samples)
+    assert torch.equal(second(x), samples[0])
+    # The one from the cache knows too that calls draw from one generator.
+    assert type(first._one_by_one) is type(second._one_by_one)
+    plain = unmess.load(captured(2)[0])
+    assert type(plain._one_by_one) is not type(first._one_by_one)
+
+
+def test_the_commands_show_and_remove(folder):
+    def invoke(*arguments):
+        done = CliRunner().invoke(cli, ["cache", *arguments, "--json"], standalone_mode=False)
+        return json.loads(done.stdout)
+
+    for factor, runner in ((2, "reference"), (2, "iree-cpu"), (3, "reference")):
+        unmess.load(captured(factor)[0], on=runner)
+    shown = invoke("ls")
+    programs = shown["programs"]
+    assert [one["runner"] for one in programs] == ["reference", "iree-cpu", "reference"]
+    assert {one["model"] for one in programs} == {"<lambda>"}
+    held = shown["held"][0]
+    assert (held["kind"], held["folder"], held["files"]) == ("compiled", str(folder), 3)
+    assert held["bytes"] == sum(one["bytes"] for one in programs)
+    size = str(programs[0]["bytes"])
+    assert invoke("prune", "--max-size", size)["freed"] == held["bytes"] - int(size)
+    assert [one["key"] for one in invoke("ls")["programs"]] == [programs[0]["key"]]
+    assert "no size" in invoke("prune", "--max-size", "much")["error"]
+    assert invoke("clear")["freed"] == int(size)
+    assert not folder.exists()
+    assert invoke("ls")["programs"] == []
