@@ -55,8 +55,7 @@ _EIGHT = """
 import os
 import torch
 import unmess
-from pipelines import compiled, runners
-from pipelines.reference import executable
+from pipelines import compiled
 
 torch.set_num_threads(1)
 x = torch.arange(6.0)
