@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,9 @@ import torch
 
 from unmess.core.error import Error
 from unmess.core.module import Module
+from unmess.core.program import Note
 from unmess.core.progress import enter_stage
-from unmess.core.signature import Argument, Signature, memory_misfit, tensor_misfit
+from unmess.core.signature import Argument, Result, Signature, memory_misfit, tensor_misfit
 
 
 class Executable(ABC):
@@ -35,9 +37,11 @@ class Executable(ABC):
             reads it and may write it in place; what is assigned here is the Executable's from then
             on. The tensors of the model itself and the arguments of a call are never written.
         seconds: time spent, by step (`import`, `lower`, `compile`, `load`).
+        notes: what was chosen for the program that the user did not ask for.
     """
 
     runner: str
+    notes: tuple[Note, ...] = ()
 
     def __init__(self, module: Module):
         self.name = module.name
@@ -53,7 +57,7 @@ class Executable(ABC):
         self._weights = {
             name: module.weights[name].detach().contiguous() for name in self._names("weight")
         }
-        self.state = {
+        self.state: MutableMapping[str, torch.Tensor] = {
             name: module.weights[name].detach().clone(memory_format=torch.contiguous_format)
             for name in self._names("state")
         }
@@ -99,6 +103,14 @@ class Executable(ABC):
             )
         return next(iter(self))(*args, **kwargs)
 
+    async def call_async(self, *args: Any, **kwargs: Any) -> Any:
+        """As a call, to be awaited: `result = await run.call_async(…)`.
+
+        The program runs in a thread of the event loop's default executor, so the loop goes on
+        meanwhile. A call that has begun runs to its end, also where the task is cancelled.
+        """
+        return await asyncio.to_thread(self, *args, **kwargs)
+
     def __getitem__(self, entry: str) -> EntryPoint:
         """The entry point of that name.
 
@@ -132,18 +144,23 @@ class Executable(ABC):
                 if argument.kind == "input":
                     operands.append(_dense(values[argument.name]))
                 elif argument.kind == "state":
-                    operands.append(_dense(self._checked_state(argument)))
+                    operands.append(self._state_operand(argument))
             results = self._invoke(entry, operands)
             for result, value in zip(signature.results, results, strict=True):
                 if result.kind == "state":
-                    self.state[result.name] = value
+                    self._keep_state(result, value)
         return signature.unflatten_results(results)
 
-    def _checked_state(self, argument: Argument) -> torch.Tensor:
+    def _state_operand(self, argument: Argument) -> Any:
+        """What `_invoke` gets for an argument of kind `state`."""
         value = self.state[argument.name]
         if problem := tensor_misfit(f"state[{argument.name!r}]", argument.spec, value):
             raise Error("run", problem, hint="assign a tensor like the one that was there")
-        return value
+        return _dense(value)
+
+    def _keep_state(self, result: Result, value: Any) -> None:
+        """Takes over what `_invoke` gave for a result of kind `state`."""
+        self.state[result.name] = value
 
     def _names(self, kind: str) -> list[str]:
         """The names of all arguments of one kind, each once."""
@@ -182,9 +199,14 @@ class EntryPoint:
         return self.executable.runner
 
     @property
-    def state(self) -> dict[str, torch.Tensor]:
+    def state(self) -> MutableMapping[str, torch.Tensor]:
         """The state that the entry points share."""
         return self.executable.state
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was chosen for the program that the user did not ask for."""
+        return self.executable.notes
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -194,6 +216,10 @@ class EntryPoint:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """See `Executable.__call__`."""
         return self.executable._call(self.name, args, kwargs)
+
+    async def call_async(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Executable.call_async`."""
+        return await asyncio.to_thread(self, *args, **kwargs)
 
 
 def _dense(value: Any) -> Any:

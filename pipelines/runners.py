@@ -6,10 +6,14 @@ from pipelines.executable import Executable
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.names import check_runner
+from unmess.core.target_options import TargetOptions
 
 
-def load(module: Module, on: str) -> Executable:
+def load(module: Module, on: str, target: TargetOptions | None = None) -> Executable:
     """Lowers, compiles and loads `module`, which is left as it is.
+
+    Args:
+        target: which hardware to compile for; the reference runner compiles for this machine.
 
     Raises:
         Error: stage `usage` for an unknown runner or for IR whose weights were elided; else the
@@ -27,4 +31,4 @@ def load(module: Module, on: str) -> Executable:
         return ReferenceExecutable(module)
     from pipelines.iree.executable import IreeExecutable
 
-    return IreeExecutable(module, on)
+    return IreeExecutable(module, on, target)

@@ -27,7 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from importers.recipes import Recipe, list_recipes
 from importers.recipes.limits import Limit, record_limits
 from unmess.core.cache import cache_folder
-from unmess.core.names import RUNNERS
+from unmess.core.names import DEFAULT_RUNNERS
 from unmess.core.row import Row
 from unmess.isolated import Options, check_isolated
 
@@ -92,7 +92,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("source", choices=sorted(_TITLES))
     parser.add_argument("models", nargs="*", help="names, without the source (default: all)")
-    parser.add_argument("--on", default=",".join(RUNNERS), help="runners, by comma")
+    parser.add_argument("--on", default=",".join(DEFAULT_RUNNERS), help="runners, by comma")
     parser.add_argument("--results", type=Path, help="default: under the cache folder")
     parser.add_argument("--timeout", type=float, default=600, help="seconds per model and runner")
     parser.add_argument(

@@ -15,6 +15,7 @@ _PUBLIC = {
     "Program": "unmess.core.program",
     "Programs": "unmess.core.programs",
     "Report": "unmess.compare",
+    "TargetOptions": "unmess.core.target_options",
     "capture": "unmess.api",
     "capture_generation": "unmess.api",
     "check": "unmess.api",

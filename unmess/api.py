@@ -23,6 +23,7 @@ from unmess.core.names import check_runner, check_stage
 from unmess.core.program import Note, Program
 from unmess.core.programs import Programs
 from unmess.core.progress import enter_stage
+from unmess.core.target_options import TargetOptions
 
 
 def capture(
@@ -161,10 +162,19 @@ def lower(program: Program | Programs, to: str = "linalg", weights: str = "exter
     return lower_module(import_program(program, weights), to)
 
 
-def load(program: Program | Programs | Module, on: str = "reference") -> Executable:
-    """Makes a program callable on a runner: `reference` or `iree-cpu`.
+def load(
+    program: Program | Programs | Module,
+    on: str = "reference",
+    target: TargetOptions | None = None,
+) -> Executable:
+    """Makes a program callable on a runner.
 
     A Module may be at any stage up to `linalg`; it is left as it is.
+
+    Args:
+        on: `reference`, `iree-cpu`, `iree-vulkan`, `iree-cuda` or `iree-hip`. `unmess targets`
+            shows which of them run here.
+        target: which hardware IREE compiles for; by default what is here.
 
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
@@ -179,16 +189,22 @@ def load(program: Program | Programs | Module, on: str = "reference") -> Executa
             f"cannot load a {type(program).__name__}",
             hint="pass a Program (unmess.capture) or a Module (unmess.lower)",
         )
-    return runners.load(program, on)
+    return runners.load(program, on, target)
 
 
-def check(program: Program | Programs, on: str = "iree-cpu", calls: int = 5) -> Report:
+def check(
+    program: Program | Programs,
+    on: str = "iree-cpu",
+    calls: int = 5,
+    target: TargetOptions | None = None,
+) -> Report:
     """Runs a program on a runner and in eager PyTorch, on its example arguments, and compares.
 
     Several entry points run one after the other, each on the state that the last one left.
 
     Args:
         calls: timed calls of each side, after one that is compared; their median is reported.
+        target: which hardware IREE compiles for; by default what is here.
 
     Returns:
         The Report. A wrong result is a Report with `ok` False, not an exception.
@@ -196,6 +212,7 @@ def check(program: Program | Programs, on: str = "iree-cpu", calls: int = 5) -> 
     Raises:
         Error: the stage that failed before there was a result to compare.
     """
+    executable = load(program, on, target)
     if isinstance(program, Programs):
-        return compare_entries(program, load(program, on), calls)
-    return compare(program, load(program, on), calls)
+        return compare_entries(program, executable, calls)
+    return compare(program, executable, calls)

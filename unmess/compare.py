@@ -155,7 +155,7 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
         ok=all(difference.ok for difference in differences),
         differences=differences,
         seconds=seconds,
-        notes=(*program.notes, *notes),
+        notes=(*program.notes, *executable.notes, *notes),
         sizes=tuple(sizes),
     )
 

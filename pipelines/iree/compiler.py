@@ -1,26 +1,30 @@
-"""IREE's compiler through its C interface, in process, with its diagnostics as errors."""
+"""IREE's compiler, in a process of its own, with its diagnostics as errors."""
 
 from __future__ import annotations
 
-import ctypes
+import json
 import re
+import shlex
+import signal
+import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from iree.compiler.api import Output, Session, Source, ctypes_dl
-
+from pipelines.iree import child
+from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
+from pipelines.iree.parameters import with_parameters
+from pipelines.iree.targets import Target
 from pipelines.pipeline import brief
 from unmess.core.cache import write_reproducer
 from unmess.core.error import Error
-from unmess.core.user_source import is_users
+from unmess.core.module import Module
+from unmess.core.user_source import is_users, location_line
 
-# void (*)(severity, message, message size, user data)
-_DIAGNOSTIC = ctypes.CFUNCTYPE(
-    None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
-)
-_ERROR_SEVERITY = 2
-# IREE spells a diagnostic as `file:line:column: message`.
+# IREE spells a diagnostic as `file:line:column: message`, or `loc(…): message`.
 _PLACE = re.compile(r"([^:\n]+):(\d+):\d+: ")
+_LOCATION = re.compile(r"loc\((?:[^()]|\([^()]*\))*\): ")
+_KIND = re.compile(r"(error|warning|note|remark): ")
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,29 @@ class _Diagnostic:
     text: str
 
 
-def compile_module(text: str, options: Sequence[str], name: str) -> bytes:
+def compile_for(module: Module, target: Target) -> bytes:
+    """Compiles a module at stage `linalg`, which is left as it is, to a VM module.
+
+    Its weights are not in the result: they are parameters, named as in `module.weights`.
+
+    Raises:
+        Error: stage `compile`.
+    """
+    return compile_text(text_for(module, target), target.options, module.name)
+
+
+def text_for(module: Module, target: Target) -> str:
+    """The IR that `iree-compile`, with the target's options, makes the VM module of."""
+    ir = with_parameters(module, target.attributes)
+    return ir.operation.get_asm(enable_debug_info=True)
+
+
+def command_for(options: Sequence[str]) -> str:
+    """The command that compiles a file as `compile_text` does."""
+    return f"iree-compile {shlex.join(options)} THIS_FILE -o /dev/null"
+
+
+def compile_text(text: str, options: Sequence[str], name: str) -> bytes:
     """Compiles IR to a VM module.
 
     Args:
@@ -40,38 +66,80 @@ def compile_module(text: str, options: Sequence[str], name: str) -> bytes:
     Raises:
         Error: stage `compile`, with the first error diagnostic and a reproducer.
     """
-    diagnostics: list[_Diagnostic] = []
+    with tempfile.TemporaryFile() as diagnostics:
+        try:
+            done = subprocess.run(
+                child.command("pipelines.iree.compilation", str(diagnostics.fileno()), *options),
+                input=text.encode(),
+                capture_output=True,
+                pass_fds=(diagnostics.fileno(),),
+                env=child.environment(),
+            )
+        except OSError as problem:
+            raise Error(
+                "compile",
+                f"IREE's compiler cannot be started: {problem.strerror}",
+                hint="the system may be out of memory or of processes",
+            ) from problem
+        diagnostics.seek(0)
+        # A compiler that crashes may leave half a line.
+        lines = [line for line in diagnostics.read().splitlines() if line.endswith(b"]")]
+    if done.returncode == 0:
+        return done.stdout
+    found = [_Diagnostic(*json.loads(line)) for line in lines]
+    raise _failed(done, found, text, options, name)
 
-    def record(severity, message, size, _user_data):
-        text = ctypes.string_at(message, size).decode(errors="replace")
-        diagnostics.append(_Diagnostic(severity, text))
 
-    callback = _DIAGNOSTIC(record)
-    with Session() as session:
-        session.set_flags(*options)
-        invocation = session.invocation()
-        ctypes_dl._dylib.ireeCompilerInvocationEnableCallbackDiagnostics(
-            ctypes.c_void_p(invocation._inv_p), 0, callback, None
+def _failed(
+    done: subprocess.CompletedProcess,
+    diagnostics: list[_Diagnostic],
+    text: str,
+    options: Sequence[str],
+    name: str,
+) -> Error:
+    if done.returncode == REFUSED:
+        return Error(
+            "usage",
+            f"IREE's compiler refuses its options: {brief(diagnostics[0].text)}",
+            hint="`iree-compile --help` lists the options",
         )
-        source = Source.wrap_buffer(session, text.encode() + b"\0")
-        if not (invocation.parse_source(source) and invocation.execute()):
-            raise _failed(diagnostics, text, options, name)
-        with Output.open_membuffer() as output:
-            invocation.output_vm_bytecode(output)
-            return bytes(output.map_memory())
-
-
-def _failed(diagnostics: list[_Diagnostic], text: str, options: Sequence[str], name: str) -> Error:
-    errors = [d.text for d in diagnostics if d.severity >= _ERROR_SEVERITY] or ["no diagnostic"]
+    errors = [d.text for d in diagnostics if d.severity >= ERROR]
+    printed = done.stderr.decode(errors="replace").splitlines()
+    # What LLVM and the options' checks say before they give up does not come as a diagnostic.
+    errors += [line for line in printed if _fatal(line)]
+    cause = brief(_message(errors[0])) if errors else "no diagnostic"
+    hint = "the linalg form is fine; try --on reference, or report the reproducer to IREE"
+    if done.returncode == NOT_COMPILED:
+        cause = f"IREE does not compile the module: {cause}"
+    else:
+        how = (
+            signal.Signals(-done.returncode).name
+            if done.returncode < 0
+            else f"status {done.returncode}"
+        )
+        cause = f"IREE's compiler crashes with {how}: {cause}"
+        if done.returncode == -signal.SIGKILL:
+            hint = "the system may have run out of memory"
     # The error first, then the frames that called it.
-    places = [_PLACE.match(d.text) for d in diagnostics]
-    lines = [f"{p[1]}:{p[2]}" for p in places if p and is_users(p[1])]
-    cause = brief(_PLACE.sub("", errors[0]))
-    command = f"iree-compile {' '.join(options)} THIS_FILE -o /dev/null"
-    return Error(
-        "compile",
-        f"IREE does not compile the module: {cause}",
-        where=lines[0] if lines else None,
-        hint="the linalg form is fine; try --on reference, or report the reproducer to IREE",
-        repro=write_reproducer(f"// {command}\n{text}", f"{name}-iree"),
-    )
+    lines = [line for d in diagnostics if (line := _users_line(d.text))]
+    repro = write_reproducer(f"// {command_for(options)}\n{text}", f"{name}-iree")
+    return Error("compile", cause, where=lines[0] if lines else None, hint=hint, repro=repro)
+
+
+def _fatal(line: str) -> bool:
+    return "error:" in line.lower()
+
+
+def _message(text: str) -> str:
+    """A diagnostic without its place."""
+    for pattern in (_LOCATION, _PLACE, re.compile(r"<unknown>:\d+: "), _KIND):
+        text = pattern.sub("", text, count=1) if pattern.match(text) else text
+    return text
+
+
+def _users_line(text: str) -> str | None:
+    """The user's source line that a diagnostic names first, if it does."""
+    if match := _PLACE.match(text):
+        return f"{match[1]}:{match[2]}" if is_users(match[1]) else None
+    match = _LOCATION.match(text)
+    return location_line(match[0]) if match else None

@@ -8,38 +8,27 @@ from collections.abc import Sequence
 from typing import Any
 
 import iree.runtime as rt
-import numpy as np
 import torch
 
 from pipelines.executable import Executable
+from pipelines.iree.devices import short_problem
+from pipelines.iree.ownership import shared
 from pipelines.iree.parameters import provider
-from pipelines.iree.targets import TARGETS
+from pipelines.iree.state import DeviceState
+from pipelines.iree.targets import Target, remedy, target
+from pipelines.iree.transfer import Transfer
 from pipelines.iree.vm_module import vm_module
-from unmess.core.error import Error, first_line
+from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.progress import enter_stage
-from unmess.core.signature import TensorSpec
-
-_ELEMENT_TYPES = {
-    torch.bool: rt.HalElementType.BOOL_8,
-    torch.uint8: rt.HalElementType.UINT_8,
-    torch.int8: rt.HalElementType.SINT_8,
-    torch.int16: rt.HalElementType.SINT_16,
-    torch.int32: rt.HalElementType.SINT_32,
-    torch.int64: rt.HalElementType.SINT_64,
-    torch.float16: rt.HalElementType.FLOAT_16,
-    torch.bfloat16: rt.HalElementType.BFLOAT_16,
-    torch.float32: rt.HalElementType.FLOAT_32,
-    torch.float64: rt.HalElementType.FLOAT_64,
-    torch.complex64: rt.HalElementType.COMPLEX_64,
-    torch.complex128: rt.HalElementType.COMPLEX_128,
-}
+from unmess.core.signature import Argument, Result, Signature, TensorSpec
+from unmess.core.target_options import TargetOptions
 
 
 class IreeExecutable(Executable):
     """A program on one of IREE's devices."""
 
-    def __init__(self, module: Module, runner: str):
+    def __init__(self, module: Module, runner: str, options: TargetOptions | None = None):
         """Compiles and loads `module`, at any stage up to `linalg`; it is left as it is.
 
         Raises:
@@ -47,47 +36,51 @@ class IreeExecutable(Executable):
         """
         super().__init__(module)
         self.runner = runner
-        target = TARGETS[runner]
+        chosen = target(runner, options)
+        self.notes = chosen.notes
         with self._compiling():
-            compiled = vm_module(module, runner, self.seconds)
+            compiled = vm_module(module, runner, chosen, self.seconds)
         self._change_one_by_one(compiled.has_globals)
         enter_stage("load")
         start = time.perf_counter()
         try:
-            self._load(compiled.code, target.device)
+            self._load(compiled.code, chosen)
         except (RuntimeError, ValueError) as problem:
             raise Error(
                 "load",
-                f"IREE does not load the module on {target.device}: {first_line(problem)}",
-                hint="`unmess doctor` shows the devices that are there",
+                f"IREE does not load the module on {chosen.device}: {short_problem(str(problem))}",
+                hint=remedy(runner) or "`unmess targets` shows what runs here",
             ) from problem
         self._lock = threading.Lock()
         self.seconds["load"] = time.perf_counter() - start
 
-    def _load(self, binary: bytes, device: str) -> None:
+    def _load(self, binary: bytes, chosen: Target) -> None:
         instance = rt.VmInstance()
-        self._device = rt.get_device(device)
-        modules = [rt.create_hal_module(instance, self._device)]
+        device = rt.get_device(chosen.device)
+        self._transfer = Transfer(device, chosen.device)
+        modules = [rt.create_hal_module(instance, device)]
         if self._weights:
             parameters = provider(self._weights.items())
             modules.append(rt.create_io_parameters_module(instance, parameters))
         program = rt.VmModule.copy_buffer(instance, binary)
         self._context = rt.VmContext(instance, [*modules, program])
         self._functions = {entry: program.lookup_function(entry) for entry in self.signatures}
+        if not self._transfer.shares_memory:
+            self.state = DeviceState(self.state, self._transfer)
 
-    def _invoke(
-        self, entry: str, arguments: Sequence[torch.Tensor | int | float | bool]
-    ) -> list[Any]:
+    def _invoke(self, entry: str, arguments: Sequence[Any]) -> list[Any]:
         inputs = rt.VmVariantList(len(arguments))
         for value in arguments:
             if isinstance(value, torch.Tensor):
-                inputs.push_ref(self._to_device(value))
+                inputs.push_ref(self._transfer.to_device(value))
+            elif isinstance(value, rt.HalBufferView):
+                inputs.push_ref(value)
             elif isinstance(value, float):
                 inputs.push_float(value)
             else:
                 inputs.push_int(int(value))
-        results = self.signatures[entry].results
-        outputs = rt.VmVariantList(len(results))
+        signature = self.signatures[entry]
+        outputs = rt.VmVariantList(len(signature.results))
         try:
             # A VM context is not thread-safe.
             with self._lock:
@@ -95,30 +88,43 @@ class IreeExecutable(Executable):
         except RuntimeError as problem:
             raise Error(
                 "run",
-                f"IREE stopped: {first_line(problem)}",
+                f"IREE stopped: {short_problem(str(problem))}",
                 hint="an index or a size may be out of range: compare with the model in eager",
             ) from problem
-        return [
-            _to_host(outputs.get_as_object(index, rt.HalBufferView), result.spec)
-            if isinstance(result.spec, TensorSpec)
-            else result.spec.type(outputs.get_variant(index))
-            for index, result in enumerate(results)
-        ]
+        return self._results(signature, outputs, arguments)
 
-    def _to_device(self, tensor: torch.Tensor) -> rt.HalBufferView:
-        buffer = self._device.allocator.allocate_buffer_copy(
-            memory_type=rt.MemoryType.DEVICE_LOCAL,
-            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-            device=self._device,
-            buffer=tensor.reshape(-1).view(torch.uint8).numpy(),
-        )
-        return rt.HalBufferView(buffer, tuple(tensor.shape), _ELEMENT_TYPES[tensor.dtype])
+    def _state_operand(self, argument: Argument) -> Any:
+        if isinstance(self.state, DeviceState):
+            value = self.state.where_it_is(argument.name)
+            if isinstance(value, rt.HalBufferView):
+                return value
+        return super()._state_operand(argument)
 
+    def _keep_state(self, result: Result, value: Any) -> None:
+        if isinstance(self.state, DeviceState):
+            self.state.keep(result.name, value, result.spec.dtype)
+        else:
+            super()._keep_state(result, value)
 
-def _to_host(view: rt.HalBufferView, spec: TensorSpec) -> torch.Tensor:
-    result = torch.empty(tuple(view.shape), dtype=spec.dtype)
-    if result.numel():
-        count = result.numel() * spec.dtype.itemsize
-        mapped = view.map().asarray((count,), np.dtype(np.uint8))
-        result.reshape(-1).view(torch.uint8).numpy()[:] = mapped
-    return result
+    def _results(
+        self, signature: Signature, outputs: rt.VmVariantList, arguments: Sequence[Any]
+    ) -> list[Any]:
+        results: list[Any] = []
+        for index, result in enumerate(signature.results):
+            if not isinstance(result.spec, TensorSpec):
+                results.append(result.spec.type(outputs.get_variant(index)))
+                continue
+            view = outputs.get_as_object(index, rt.HalBufferView)
+            # State that the call does not return stays on the device until somebody reads it.
+            stays = result.kind == "state" and index not in signature.outputs
+            if stays and not self._transfer.shares_memory:
+                results.append(view)
+            else:
+                results.append(self._transfer.to_torch(view, result.spec.dtype))
+        if self._transfer.shares_memory:
+            kinds = [argument.kind for argument in signature.arguments if argument.kind != "weight"]
+            given = list(zip(kinds, arguments, strict=True))
+            found = list(zip((result.kind for result in signature.results), results, strict=True))
+            for index in shared(given, found):
+                results[index] = results[index].clone()
+        return results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import iree.runtime as rt
 import torch
@@ -16,15 +16,20 @@ from unmess.core.signature import Argument
 SCOPE = "model"
 
 
-def with_parameters(module: Module) -> ir.Module:
+def with_parameters(module: Module, attributes: Mapping[str, str] | None = None) -> ir.Module:
     """The module's IR as IREE takes it: weights are globals, and entry functions take the rest.
 
     An entry function becomes private, and a public one of its name loads the globals and calls it.
     The result holds IREE's operations in generic form, which torch-mlir's context does not know.
+
+    Args:
+        attributes: to be given to the module, as MLIR spells them.
     """
     copy = copy_module(module.ir)
     copy.context.allow_unregistered_dialects = True
     with copy.context, ir.Location.unknown():
+        for name, text in (attributes or {}).items():
+            copy.operation.attributes[name] = ir.Attribute.parse(text)
         parameters = _Parameters()
         # Each goes to the start of the module, so the last one first.
         for entry, signature in reversed(module.entries.items()):

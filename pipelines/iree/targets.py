@@ -1,34 +1,242 @@
-"""Compiler options for each IREE runner, in one table."""
+"""The compiler's options for each of IREE's targets, in one table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
-# What holds for every target: types stay what the program says.
-_COMMON = ("--iree-input-demote-f64-to-f32=false",)
+from pipelines.iree.devices import Device, devices
+from unmess.core.error import Error
+from unmess.core.program import Note
+from unmess.core.target_options import TargetOptions
+
+# What holds for every target: types stay what the program says. Only f64 is changed by default;
+# the others are said because IREE's defaults have changed before.
+_COMMON = (
+    "--iree-input-demote-f64-to-f32=false",
+    "--iree-input-demote-i64-to-i32=false",
+    "--iree-input-promote-bf16-to-f32=false",
+)
 
 
 @dataclass(frozen=True)
 class Target:
-    """A device that IREE compiles for.
+    """What a program is compiled for, and where it runs.
 
     Attributes:
         options: of the compiler.
-        device: URI of the runtime's driver and device.
+        device: URI of the runtime's driver; None where IREE's runtime has none for this platform.
+        attributes: of the module, as MLIR spells them: what no option can say.
+        notes: what was chosen that the user did not ask for.
     """
 
     options: tuple[str, ...]
-    device: str
+    device: str | None
+    attributes: dict[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
 
 
-TARGETS = {
-    "iree-cpu": Target(
+@dataclass(frozen=True)
+class _Kind:
+    """One row of the table.
+
+    Attributes:
+        device: as of a Target.
+        options: that do not depend on the hardware.
+        hardware: what the target is for the hardware that is asked for; the rest is filled in.
+        remedy: what to install where there is no device, one line.
+    """
+
+    device: str | None
+    options: tuple[str, ...]
+    hardware: Callable[[TargetOptions], Target]
+    remedy: str | None = None
+
+
+# The architectures that the compiler has a table of. Code for one (PTX) runs on every device of
+# that or a later one, so a device gets the last that is not later than it.
+CUDA = ("sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_120", "sm_121")
+# Without a device: the newest whose code also runs on the data-centre GPUs after it (sm_90,
+# sm_100), which the compiler has no tables of.
+CUDA_DEFAULT = "sm_89"
+HIP_DEFAULT = "gfx942"
+
+
+def _cpu(options: TargetOptions) -> Target:
+    return Target((f"--iree-llvmcpu-target-cpu={options.cpu}",), None)
+
+
+def _cuda(options: TargetOptions) -> Target:
+    if options.cuda is not None:
+        return Target((f"--iree-cuda-target={options.cuda}",), None)
+    device = devices("cuda").default
+    capability = device and device.find(r"gpu-compute-capability: (\d+\.\d+)")
+    if capability is None:
+        note = f"compiled for {CUDA_DEFAULT}, since no CUDA device is here to compile for"
+        return Target((f"--iree-cuda-target={CUDA_DEFAULT}",), None, notes=_notes(note))
+    own = f"sm_{capability.replace('.', '')}"
+    nearest = cuda_architecture(own)
+    note = f"compiled for {nearest}: IREE's compiler does not know {own}, the one of {device.name}"
+    return Target(
+        (f"--iree-cuda-target={nearest}",), None, notes=() if nearest == own else _notes(note)
+    )
+
+
+def cuda_architecture(own: str) -> str:
+    """The newest architecture that the compiler knows whose code runs on a device of `own`.
+
+    Raises:
+        Error: stage `compile`, where the device is older than all of them.
+    """
+    known = [name for name in CUDA if _number(name) <= _number(own)]
+    if not known:
+        raise Error(
+            "compile",
+            f"the CUDA device is of {own}, and IREE's compiler begins at {CUDA[0]}",
+            hint="use another device, or --on iree-cpu",
+        )
+    return max(known, key=_number)
+
+
+def _number(architecture: str) -> int:
+    return int(architecture.removeprefix("sm_"))
+
+
+def _hip(options: TargetOptions) -> Target:
+    architecture = options.hip
+    notes = ()
+    if architecture is None:
+        device = devices("hip").default
+        name = device and device.find(r"gpu-arch-name: (gfx\w+)")
+        architecture = name or HIP_DEFAULT
+        note = f"compiled for {HIP_DEFAULT}, since no HIP device is here to compile for"
+        notes = () if name else _notes(note)
+    return Target((f"--iree-rocm-target={architecture}",), None, notes=notes)
+
+
+def _vulkan(options: TargetOptions) -> Target:
+    if options.vulkan is not None:
+        return Target((f"--iree-vulkan-target={options.vulkan}",), None)
+    device = devices("vulkan").default
+    if device is None:
+        note = (
+            "compiled for what Vulkan 1.3 devices of desktops have in common, since no Vulkan "
+            "device is here to compile for"
+        )
+        return Target((), None, {"hal.device.targets": _vulkan_device(None)}, _notes(note))
+    return Target((), None, {"hal.device.targets": _vulkan_device(device)})
+
+
+def _vulkan_device(device: Device | None) -> str:
+    """The attribute that describes a Vulkan device.
+
+    IREE's default, a baseline of Android, has no 8- and 16-bit types; what it does in their place
+    gives wrong results on Mesa's lavapipe. A capability that is named here costs nothing where a
+    program does not use it. What a device does not report (64-bit types, sizes of workgroups) is
+    what all devices of desktops have.
+    """
+
+    def reported(feature: str) -> bool:
+        return device is None or device.find(rf"\b{feature}=(yes)") is not None
+
+    compute = ["fp64", "fp32", *["fp16"] * reported("shaderFloat16"), "int64", "int32", "int16"]
+    compute += ["int8"] * reported("shaderInt8")
+    storage = ["b64", "b32", *["b16"] * reported("storageBuffer16BitAccess")]
+    storage += ["b8"] * reported("storageBuffer8BitAccess")
+    # Subgroups need to be of a known size.
+    size = device and device.find(r"minSubgroupSize=(\d+)")
+    subgroup = "shuffle|arithmetic" if size else "none"
+    wgp = ", ".join(
+        (
+            f"compute = {'|'.join(compute)}",
+            f"storage = {'|'.join(storage)}",
+            f"subgroup = {subgroup}",
+            f"subgroup_size_choices = [{size or 32}]",
+            "max_workgroup_sizes = [1024, 1024, 64]",
+            "max_thread_count_per_workgroup = 1024",
+            "max_workgroup_memory_bytes = 32768",
+            "max_workgroup_counts = [65535, 65535, 65535]",
+        )
+    )
+    gpu = f'#iree_gpu.target<arch = "vulkan", features = "spirv:v1.6,cap:Shader", wgp = <{wgp}>>'
+    executable = (
+        '#hal.executable.target<"vulkan-spirv", "vulkan-spirv-fb", '
+        f"{{iree_codegen.target_info = {gpu}}}>"
+    )
+    return f'[#hal.device.target<"vulkan", [{executable}]> : !hal.device]'
+
+
+def _nothing(options: TargetOptions) -> Target:
+    return Target((), None)
+
+
+def _notes(text: str) -> tuple[Note, ...]:
+    return (Note("target", text),)
+
+
+_KINDS = {
+    "iree-cpu": _Kind(
+        device="local-task",
         options=(
-            *_COMMON,
             "--iree-hal-target-device=local",
             "--iree-hal-local-target-device-backends=llvm-cpu",
-            "--iree-llvmcpu-target-cpu=host",
         ),
-        device="local-task",
+        hardware=_cpu,
+    ),
+    "iree-vulkan": _Kind(
+        device="vulkan",
+        options=("--iree-hal-target-device=vulkan",),
+        hardware=_vulkan,
+        remedy="install the GPU's Vulkan driver; on the CPU, Debian's mesa-vulkan-drivers and "
+        "libvulkan1",
+    ),
+    "iree-cuda": _Kind(
+        device="cuda",
+        options=("--iree-hal-target-device=cuda",),
+        hardware=_cuda,
+        remedy="needs an NVIDIA GPU and its driver, which brings libcuda.so",
+    ),
+    "iree-hip": _Kind(
+        device="hip",
+        options=("--iree-hal-target-device=hip",),
+        hardware=_hip,
+        remedy="needs an AMD GPU and ROCm, which brings libamdhip64.so",
+    ),
+    "metal": _Kind(
+        device=None,
+        options=("--iree-hal-target-device=metal",),
+        hardware=_nothing,
     ),
 }
+TARGETS = tuple(_KINDS)
+
+
+def target(name: str, options: TargetOptions | None = None) -> Target:
+    """One of IREE's targets for the hardware that is asked for.
+
+    Args:
+        name: one of `TARGETS`.
+
+    Raises:
+        Error: stage `compile`, where the compiler has nothing for the device that is there.
+    """
+    kind = _KINDS[name]
+    hardware = kind.hardware(options or TargetOptions())
+    # A module that describes its device itself is not given another one.
+    own = () if hardware.attributes else kind.options
+    return Target(
+        options=(*_COMMON, *own, *hardware.options),
+        device=kind.device,
+        attributes=hardware.attributes,
+        notes=hardware.notes,
+    )
+
+
+def driver(name: str) -> str | None:
+    """The runtime's driver that runs what is compiled for a target; None where there is none."""
+    return _KINDS[name].device
+
+
+def remedy(name: str) -> str | None:
+    """What to install where a target has no device, one line."""
+    return _KINDS[name].remedy

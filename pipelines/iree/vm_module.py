@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pipelines.compiled import Compiled, cache_key, find, has_globals, keep, lowered
-from pipelines.iree.compiler import compile_module
-from pipelines.iree.parameters import with_parameters
-from pipelines.iree.targets import TARGETS
+from pipelines.iree.compiler import compile_for
+from pipelines.iree.targets import Target
 from unmess.core.module import Module
 from unmess.core.processor import processor
 from unmess.core.progress import enter_stage
@@ -13,7 +12,7 @@ from unmess.core.progress import enter_stage
 _PACKAGES = ("torch-mlir", "iree-base-compiler")
 
 
-def vm_module(module: Module, runner: str, seconds: dict[str, float]) -> Compiled:
+def vm_module(module: Module, runner: str, target: Target, seconds: dict[str, float]) -> Compiled:
     """The VM module of a program, whose IR is left as it is. Weights are parameters.
 
     Args:
@@ -22,14 +21,13 @@ def vm_module(module: Module, runner: str, seconds: dict[str, float]) -> Compile
     Raises:
         Error: the stage that failed, up to `compile`.
     """
-    options = TARGETS[runner].options
     # Options say `host`; what that is belongs to the key.
-    key = cache_key(module, runner, _PACKAGES, (*options, processor()))
+    options = (*target.options, *target.attributes.values(), processor())
+    key = cache_key(module, runner, _PACKAGES, options)
     if compiled := find(key):
         return compiled
     module = lowered(module, seconds)
     enter_stage("compile")
-    text = with_parameters(module).operation.get_asm(enable_debug_info=True)
-    compiled = Compiled(compile_module(text, options, module.name), has_globals(module))
+    compiled = Compiled(compile_for(module, target), has_globals(module))
     keep(key, compiled, runner, module.name)
     return compiled

@@ -18,6 +18,7 @@ from unmess.cli.ops import ops
 from unmess.cli.repairs import repairs
 from unmess.cli.run import run
 from unmess.cli.schema import schema
+from unmess.cli.targets import targets
 
 # What the versions of which decide what lowers and what runs.
 _LIBRARIES = ("torch", "torch-mlir", "iree-base-compiler")
@@ -91,5 +92,5 @@ def cli() -> None:
     """
 
 
-for _command in (import_, run, check, models, doctor, ops, schema, repairs, cache):
+for _command in (import_, run, check, models, doctor, targets, ops, schema, repairs, cache):
     cli.add_command(_command)

@@ -34,6 +34,16 @@ inputs = click.option(
 )
 
 
+cpu = click.option(
+    "--cpu",
+    default="host",
+    show_default=True,
+    metavar="NAME",
+    help="What iree-cpu compiles for: host, generic (any CPU of this architecture), or a name that "
+    "LLVM knows, such as znver3.",
+)
+
+
 print_after = click.option(
     "--print-after",
     multiple=True,

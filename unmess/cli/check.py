@@ -8,7 +8,7 @@ from unmess.cli import arguments
 from unmess.cli.format import difference, duration
 from unmess.cli.session import INTERRUPTED, Session, command, show_error
 from unmess.core.error import Error
-from unmess.core.names import RUNNERS, STRATEGIES
+from unmess.core.names import DEFAULT_RUNNERS, RUNNERS, STRATEGIES
 from unmess.core.row import STEPS, Row
 from unmess.isolated import Options, check_isolated
 
@@ -23,11 +23,13 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
     "runners",
     multiple=True,
     metavar="RUNNER[,RUNNER...]",
-    help=f"Where to run; may be repeated. Default: {','.join(RUNNERS)}.",
+    help=f"Where to run: {', '.join(RUNNERS)}; may be repeated. "
+    f"Default: {','.join(DEFAULT_RUNNERS)}.",
 )
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.cpu
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -42,6 +44,7 @@ def check(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    cpu: str,
     timeout: float | None,
 ) -> int:
     """Run models and compare every result with eager PyTorch.
@@ -52,7 +55,7 @@ def check(
     finished so far.
     """
     runners = tuple(dict.fromkeys(name for names in runners for name in names.split(",")))
-    runners = runners or RUNNERS
+    runners = runners or DEFAULT_RUNNERS
     problem = _misused(runners, dynamic, strategy)
     if problem is not None:
         return _refuse(session, models, runners, problem)
@@ -65,6 +68,7 @@ def check(
                 inputs=inputs,
                 dynamic=dynamic,
                 timeout=timeout,
+                cpu=cpu,
                 verbose=session.verbose,
                 debug=session.debug,
             )
@@ -131,7 +135,7 @@ def _check_all(
             model, runners, options, on_stage=begin, on_output=session.progress.line
         ):
             rows.append(row)
-            if total > len(RUNNERS):
+            if total > len(DEFAULT_RUNNERS):
                 session.progress.finished(
                     f"[{len(rows)}/{total}] {row.model} on {row.runner}: {row.stage}"
                 )

@@ -30,6 +30,7 @@ from unmess.core.names import RUNNERS, check_runner
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.cpu
 @arguments.print_after
 @click.option(
     "--repeat",
@@ -49,6 +50,7 @@ def run(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    cpu: str,
     print_after: tuple[str, ...],
     repeat: int,
     output: str | None,
@@ -71,7 +73,7 @@ def run(
         program = unmess.capture(
             model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
         )
-        executable = unmess.load(program, on=runner)
+        executable = unmess.load(program, on=runner, target=unmess.TargetOptions(cpu=cpu))
         if isinstance(program, unmess.Programs):
             entry = entry or next(iter(program.entries))
         if entry is not None:
@@ -89,6 +91,7 @@ def run(
     if output is not None:
         _save(torch, result, output)
     leaves = describe.result(result)
+    notes = (*program.notes, *executable.notes)
     if session.json:
         session.write_json(
             {
@@ -97,7 +100,7 @@ def run(
                 "runner": runner,
                 "results": leaves,
                 "output": output,
-                "notes": [str(note) for note in program.notes],
+                "notes": [str(note) for note in notes],
                 "seconds": executable.seconds | {"run": median},
             }
         )
@@ -106,7 +109,7 @@ def run(
     steps = executable.seconds | ({"run": median} if times else {})
     session.write(", ".join(f"{step} {duration(value)}" for step, value in steps.items()))
     if session.verbose:
-        for note in program.notes:
+        for note in notes:
             session.write(f"note: {note}")
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from unmess.core.error import Error
 
 STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
-RUNNERS = ("reference", "iree-cpu")
+RUNNERS = ("reference", "iree-cpu", "iree-vulkan", "iree-cuda", "iree-hip")
+# What runs everywhere.
+DEFAULT_RUNNERS = ("reference", "iree-cpu")
+# What can be compiled for here, and not run.
+COMPILE_ONLY = ("metal",)
 STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
 
 
@@ -16,6 +20,12 @@ def check_stage(stage: str) -> None:
 
 def check_runner(on: str) -> None:
     """Raises an Error (`usage`) where `on` is not the name of a runner."""
+    if on in COMPILE_ONLY:
+        raise Error(
+            "usage",
+            f"{on} is compiled for here, and not run",
+            hint=f"a runner is one of {', '.join(RUNNERS)}",
+        )
     check_name("runner", on, RUNNERS)
 
 

@@ -25,6 +25,7 @@ class Options:
         timeout: seconds for one runner, counted from the end of the one before it; for the first,
             the start of the process and the capture are included. None: no limit.
         verbose: let libraries print warnings and logs.
+        cpu: that `iree-cpu` compiles for; see `TargetOptions`.
         debug: keep tracebacks, print the Python stack of a crash, verify the IR after each step.
         forked: the process is a fork of this one, with what it has imported; see `process.fork`.
     """
@@ -36,3 +37,4 @@ class Options:
     verbose: bool = False
     debug: bool = False
     forked: bool = False
+    cpu: str = "host"

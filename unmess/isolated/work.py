@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from unmess.core.failure import as_error, full_cause
 from unmess.core.progress import listening
 from unmess.core.row import Row
+from unmess.core.target_options import TargetOptions
 from unmess.isolated.clock import Clock
 from unmess.isolated.options import INPUT, SHARED, Options
 from unmess.quiet import quiet_libraries
@@ -81,13 +82,14 @@ class _Work:
                     self._send_failure(runner, problem, [])
                 return
             notes = [str(note) for note in program.notes]
+            target = TargetOptions(cpu=self._options.cpu)
             capture_peak = _peak_rss_mb()
             for runner in runners:
                 self.send({"runner": runner, "notes": notes})
                 self._clock.begin_runner()
                 _reset_peak_rss()
                 try:
-                    report = unmess.check(program, on=runner)
+                    report = unmess.check(program, on=runner, target=target)
                 except (Exception, SystemExit) as problem:
                     self._send_failure(runner, problem, notes, capture_peak)
                     continue
@@ -116,11 +118,11 @@ class _Work:
         module = unmess.lower(program, to=INPUT[stage])
         command, text = f"unmess-opt --pipeline {stage} THIS_FILE", module.text(locations=True)
         if module.stage == "linalg" and runner.startswith("iree-"):
-            from pipelines.iree.parameters import with_parameters
-            from pipelines.iree.targets import TARGETS
+            from pipelines.iree.compiler import command_for, text_for
+            from pipelines.iree.targets import target
 
-            command = f"iree-compile {' '.join(TARGETS[runner].options)} THIS_FILE -o /dev/null"
-            text = with_parameters(module).operation.get_asm(enable_debug_info=True)
+            chosen = target(runner, TargetOptions(cpu=self._options.cpu))
+            command, text = command_for(chosen.options), text_for(module, chosen)
         elif module.stage == "linalg":
             command = f"unmess-opt --pipeline {runner} THIS_FILE"
         header = f"// {self._model} on {runner}: {cause}\n// {command}\n"

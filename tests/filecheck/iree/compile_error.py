@@ -4,8 +4,8 @@
 
 from pathlib import Path
 
-from pipelines.iree.compiler import compile_module
-from pipelines.iree.targets import TARGETS
+from pipelines.iree.compiler import compile_text
+from pipelines.iree.targets import target
 from unmess import Error
 
 TEXT = """
@@ -16,7 +16,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 """
 
 try:
-    compile_module(TEXT, TARGETS["iree-cpu"].options, "broken")
+    compile_text(TEXT, target("iree-cpu").options, "broken")
 except Error as error:
     print(error)
     print(Path(error.repro).read_text())

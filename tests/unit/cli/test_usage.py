@@ -69,7 +69,8 @@ def test_unknown_command_suggests_one(capsys):
         ),
         (
             ("run", "file.py", "--on", "gpu"),
-            "usage: unknown runner 'gpu'\n  hint: one of reference, iree-cpu\n",
+            "usage: unknown runner 'gpu'\n"
+            "  hint: one of reference, iree-cpu, iree-vulkan, iree-cuda, iree-hip\n",
         ),
         (
             ("run", "file.py", "--strategy", "lucky"),
@@ -79,7 +80,7 @@ def test_unknown_command_suggests_one(capsys):
         (
             ("check", "file.py", "--on", "gpu,reference,npu", "--strategy", "lucky"),
             "usage: unknown runner 'gpu', 'npu'; unknown capture strategy 'lucky'\n"
-            "  hint: a runner is one of reference, iree-cpu; "
+            "  hint: a runner is one of reference, iree-cpu, iree-vulkan, iree-cuda, iree-hip; "
             "a strategy is one of auto, non-strict, strict, draft, make_fx, lazy\n",
         ),
     ],
@@ -164,8 +165,8 @@ def test_names_are_those_of_the_library():
     from importers.capture.strategies import STRATEGIES as CLASSES
     from pipelines.iree.targets import TARGETS
     from pipelines.stages import PATHS
-    from unmess.core.names import RUNNERS, STAGES, STRATEGIES
+    from unmess.core.names import COMPILE_ONLY, RUNNERS, STAGES, STRATEGIES
 
     assert ("auto", *(strategy.name for strategy in CLASSES)) == STRATEGIES
     assert tuple(PATHS) == STAGES
-    assert ("reference", *TARGETS) == RUNNERS
+    assert ("reference", *TARGETS) == (*RUNNERS, *COMPILE_ONLY)

@@ -1,0 +1,93 @@
+"""The devices that IREE's drivers find here."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import signal
+import subprocess
+from dataclasses import dataclass
+
+from pipelines.iree import child
+from unmess.core.error import first_line
+
+_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device, as its driver describes it.
+
+    Attributes:
+        name: for people.
+        report: the driver's description, in lines `name: value`.
+    """
+
+    name: str
+    report: str
+
+    def find(self, pattern: str) -> str | None:
+        """The first group of the first match of a pattern in the report."""
+        match = re.search(pattern, self.report, re.MULTILINE)
+        return None if match is None else match[1]
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What a driver finds.
+
+    Attributes:
+        found: the devices, the default one first.
+        problem: why there are none, one line; None where there are some.
+    """
+
+    found: tuple[Device, ...] = ()
+    problem: str | None = None
+
+    @property
+    def default(self) -> Device | None:
+        """The device that programs run on."""
+        return self.found[0] if self.found else None
+
+
+@functools.cache
+def devices(driver: str) -> Devices:
+    """The devices of a driver: `local-task`, `vulkan`, `cuda` or `hip`.
+
+    The driver is asked in a process of its own, once for each process that wants to know.
+    """
+    try:
+        done = subprocess.run(
+            child.command("pipelines.iree.probe", driver),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            env=child.environment(),
+        )
+    except subprocess.TimeoutExpired:
+        return Devices(problem=f"the driver did not answer within {_SECONDS} s")
+    if done.returncode < 0:
+        name = signal.Signals(-done.returncode).name
+        return Devices(problem=f"the driver crashes with {name}")
+    try:
+        answer = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, json.JSONDecodeError):
+        return Devices(problem=f"the driver cannot be asked: {_last_line(done.stderr)}")
+    if "problem" in answer:
+        return Devices(problem=short_problem(answer["problem"]))
+    found = tuple(Device(**device) for device in answer["devices"])
+    return Devices(found, None if found else "the driver finds no device")
+
+
+def short_problem(text: str) -> str:
+    """What IREE's runtime says went wrong, without its own source line and what follows."""
+    message = re.search(r"\b[A-Z_]+; ([^\n]*)", text)
+    cause = message[1] if message else first_line(RuntimeError(text))
+    return re.split(r"; (?=please|ensure)|: please", cause)[0].strip(" :")
+
+
+def _last_line(text: str) -> str:
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "no answer")

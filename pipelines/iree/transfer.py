@@ -1,0 +1,117 @@
+"""Tensors between PyTorch and a device of IREE, without a copy where both use the same memory."""
+
+from __future__ import annotations
+
+import contextlib
+
+import iree.runtime as rt
+import numpy as np
+import torch
+
+_ELEMENT_TYPES = {
+    torch.bool: rt.HalElementType.BOOL_8,
+    torch.uint8: rt.HalElementType.UINT_8,
+    torch.int8: rt.HalElementType.SINT_8,
+    torch.int16: rt.HalElementType.SINT_16,
+    torch.int32: rt.HalElementType.SINT_32,
+    torch.int64: rt.HalElementType.SINT_64,
+    torch.float16: rt.HalElementType.FLOAT_16,
+    torch.bfloat16: rt.HalElementType.BFLOAT_16,
+    torch.float32: rt.HalElementType.FLOAT_32,
+    torch.float64: rt.HalElementType.FLOAT_64,
+    torch.complex64: rt.HalElementType.COMPLEX_64,
+    torch.complex128: rt.HalElementType.COMPLEX_128,
+}
+# Compiled code takes what it is given for aligned to this, and crashes where it is not.
+_ALIGNMENT = 64
+_BYTE = np.dtype(np.uint8)
+_CPU_IN_DLPACK = 1
+_DEVICE = int(rt.MemoryType.DEVICE_LOCAL)
+_HOST = int(rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE)
+_USED = int(rt.BufferUsage.DEFAULT)
+_MAPPED = int(rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING)
+_READ_BACK = int(rt.BufferUsage.TRANSFER_TARGET | rt.BufferUsage.MAPPING)
+
+
+class Transfer:
+    """Tensors to and from one device.
+
+    Attributes:
+        shares_memory: whether the device computes in the CPU's own memory. Then neither way copies:
+            the program reads a tensor's memory, and a result is the memory that it wrote.
+    """
+
+    def __init__(self, device: rt.HalDevice, driver: str):
+        self._device = device
+        self._allocator = device.allocator
+        self.shares_memory = driver.startswith("local-")
+
+    def to_device(self, tensor: torch.Tensor) -> rt.HalBufferView:
+        """A tensor's elements on the device. Where memory is shared, they stay the tensor's.
+
+        Args:
+            tensor: on the CPU, contiguous.
+        """
+        data = _bytes(tensor)
+        if self.shares_memory and data.size and data.ctypes.data % _ALIGNMENT == 0:
+            # It keeps the array, and with it the tensor, as long as it lives.
+            buffer = self._allocator.import_host_allocation(
+                data, _DEVICE | int(rt.MemoryType.HOST_VISIBLE), _MAPPED
+            )
+        else:
+            buffer = self._allocator.allocate_buffer_copy(
+                memory_type=_DEVICE,
+                allowed_usage=_MAPPED if self.shares_memory else _USED,
+                device=self._device,
+                buffer=data,
+            )
+        return rt.HalBufferView(buffer, tuple(tensor.shape), _ELEMENT_TYPES[tensor.dtype])
+
+    def to_torch(self, view: rt.HalBufferView, dtype: torch.dtype) -> torch.Tensor:
+        """A tensor on the CPU. Where memory is shared, it is the view's, and keeps it alive."""
+        shape = tuple(view.shape)
+        if 0 in shape:
+            return torch.empty(shape, dtype=dtype)
+        if self.shares_memory:
+            capsule = self._device.create_dlpack_capsule(view, _CPU_IN_DLPACK, 0)
+            tensor = torch.utils.dlpack.from_dlpack(capsule)
+            # The IR's integers have no sign.
+            return tensor if tensor.dtype == dtype else tensor.view(dtype)
+        result = torch.empty(shape, dtype=dtype)
+        self._read(view.get_buffer(), _bytes(result))
+        return result
+
+    def _read(self, source: rt.HalBuffer, target: np.ndarray) -> None:
+        """Copies a buffer of the device, once all work on it is done, and waits for it."""
+        size = source.byte_length()
+        compatibility = self._allocator.query_buffer_compatibility(
+            memory_type=_HOST,
+            allowed_usage=_READ_BACK,
+            intended_usage=_READ_BACK,
+            allocation_size=size,
+        )
+        host = None
+        if size == target.size and compatibility & int(rt.BufferCompatibility.IMPORTABLE):
+            # Some drivers want memory to begin at a page.
+            with contextlib.suppress(ValueError):
+                host = self._allocator.import_host_allocation(target, _HOST, _READ_BACK)
+        is_target = host is not None
+        if host is None:
+            host = self._allocator.allocate_buffer(
+                memory_type=_HOST, allowed_usage=_READ_BACK, allocation_size=size
+            )
+        semaphore = self._device.create_semaphore(0)
+        self._device.queue_copy(
+            source,
+            host,
+            wait_semaphores=rt.HalFence.create_at(semaphore, 0),
+            signal_semaphores=rt.HalFence.create_at(semaphore, 1),
+        )
+        rt.HalFence.create_at(semaphore, 1).wait()
+        if not is_target:
+            target[:] = host.map().asarray((target.size,), _BYTE)
+
+
+def _bytes(tensor: torch.Tensor) -> np.ndarray:
+    """A contiguous tensor's memory, which the array keeps alive."""
+    return tensor.reshape(-1).view(torch.uint8).numpy()

@@ -1,0 +1,43 @@
+"""`unmess targets`, for people and as JSON."""
+
+import json
+
+from pipelines.iree import devices
+from unmess.__main__ import main
+from unmess.core.names import COMPILE_ONLY, RUNNERS
+
+
+def test_every_runner_is_there(capsys, monkeypatch):
+    asked = devices.devices
+
+    def some(driver):
+        if driver == "vulkan":
+            return devices.Devices((devices.Device("a card", ""),))
+        return asked(driver) if driver == "local-task" else devices.Devices(problem="no library")
+
+    monkeypatch.setattr(devices, "devices", some)
+    assert main(["targets", "--json"]) == 0
+    rows = {row["runner"]: row for row in json.loads(capsys.readouterr().out)}
+    assert list(rows) == ["eager", *RUNNERS, *COMPILE_ONLY]
+    assert all(row["compiles"] for row in rows.values())
+    assert [name for name, row in rows.items() if row["runs"]] == [
+        "eager",
+        "reference",
+        "iree-cpu",
+        "iree-vulkan",
+    ]
+    assert rows["iree-vulkan"]["device"] == "a card"
+    assert rows["iree-cuda"]["reason"] == "no library"
+    assert "libcuda" in rows["iree-cuda"]["remedy"]
+    assert main(["targets"]) == 0
+    text = capsys.readouterr().out
+    assert "a card" in text and "no library" in text and "needs an AMD GPU" in text
+
+
+def test_without_iree(capsys, monkeypatch):
+    monkeypatch.setattr("unmess.environment.targets._is_there", lambda name: "iree" not in name)
+    assert main(["targets", "--json"]) == 0
+    rows = {row["runner"]: row for row in json.loads(capsys.readouterr().out)}
+    assert list(rows) == ["eager", *RUNNERS, *COMPILE_ONLY]
+    assert [name for name, row in rows.items() if row["runs"]] == ["eager", "reference"]
+    assert "iree-base-compiler" in rows["metal"]["remedy"]

@@ -1,0 +1,25 @@
+"""Which hardware a program is compiled for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TargetOptions:
+    """Which hardware a program is compiled for; each field concerns one runner alone.
+
+    Attributes:
+        cpu: of `iree-cpu`: `host` for this machine's with all its features, `generic` for any of
+            its architecture, or a name that LLVM knows, such as `znver3`.
+        cuda: of `iree-cuda`, such as `sm_80`. None: the device that is there, or where there is
+            none, the newest GPU that the compiler has a table of.
+        hip: of `iree-hip`, such as `gfx942`. None: as for `cuda`.
+        vulkan: of `iree-vulkan`, a name that IREE knows, such as `rdna3`. None: what the device
+            that is there reports, or where there is none, what desktop devices have in common.
+    """
+
+    cpu: str = "host"
+    cuda: str | None = None
+    hip: str | None = None
+    vulkan: str | None = None

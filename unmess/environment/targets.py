@@ -1,0 +1,84 @@
+"""What can be compiled for here, and what runs here."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+
+# What a runner needs, module by distribution.
+_REFERENCE = {"torch_mlir": "torch-mlir", "mlir": "xtc-mlir-python-bindings"}
+_COMPILER = {"torch_mlir": "torch-mlir", "iree.compiler": "iree-base-compiler"}
+_RUNTIME = {"iree.runtime": "iree-base-runtime"}
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a runner can be used here.
+
+    Attributes:
+        runner: its name, or that of a target that is only compiled for.
+        compiles: whether programs can be compiled for it here.
+        runs: whether they run here.
+        device: what they run on; None where they do not.
+        reason: why it does not compile or run, one line; None where it does both.
+        remedy: what to install, one line; None where nothing helps or is missing.
+    """
+
+    runner: str
+    compiles: bool
+    runs: bool
+    device: str | None = None
+    reason: str | None = None
+    remedy: str | None = None
+
+
+def availability() -> list[Availability]:
+    """Every runner, and every target that is only compiled for."""
+    found = [
+        Availability("eager", True, True, "PyTorch, the CPU"),
+        _reference(),
+    ]
+    if missing := _missing({**_COMPILER, **_RUNTIME}):
+        from unmess.core.names import COMPILE_ONLY, RUNNERS
+
+        names = [name for name in RUNNERS if name.startswith("iree-")]
+        remedy = f"install {', '.join(missing)}"
+        return found + [
+            Availability(name, False, False, None, "IREE is not installed", remedy)
+            for name in (*names, *COMPILE_ONLY)
+        ]
+    from pipelines.iree.targets import TARGETS
+
+    return found + [_iree(name) for name in TARGETS]
+
+
+def _reference() -> Availability:
+    if missing := _missing(_REFERENCE):
+        remedy = f"install {', '.join(missing)}"
+        return Availability("reference", False, False, None, "MLIR is not installed", remedy)
+    return Availability("reference", True, True, "the CPU, in this process")
+
+
+def _iree(name: str) -> Availability:
+    from pipelines.iree.devices import devices
+    from pipelines.iree.targets import driver, remedy
+
+    wanted = driver(name)
+    if wanted is None:
+        return Availability(name, True, False, None, "compiled here, run on macOS")
+    answer = devices(wanted)
+    if answer.default is None:
+        return Availability(name, True, False, None, answer.problem, remedy(name))
+    device = "the CPU, in threads" if wanted == "local-task" else answer.default.name
+    return Availability(name, True, True, device)
+
+
+def _missing(needed: dict[str, str]) -> list[str]:
+    return [distribution for module, distribution in needed.items() if not _is_there(module)]
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
