@@ -121,7 +121,7 @@ def network():
     return unmess.lower(unmess.capture(model, (torch.randn(1, 3, 8, 8),)))
 
 
-MARKS = {"iree-vulkan": b"vulkan", "iree-cuda": b".target sm_", "iree-hip": b"amdgcn"}
+MARKS = {"iree-vulkan": b"vulkan", "iree-cuda": b".target sm_", "iree-hip": b"rocm"}
 
 
 @pytest.mark.parametrize("report", [None, LAVAPIPE], ids=["no device", "device"])
