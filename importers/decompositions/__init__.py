@@ -225,11 +225,11 @@ DECOMPOSITIONS = (
         depthwise_transposed_convolution,
     ),
     Decomposition(
-        "concatenation of nothing",
+        "concatenation of nothing or of several types",
         "aten::cat.default",
         "linalg",
         "torch-mlir leaves empty tensors out of a concatenation, which may not be of none "
-        "(Nemotron 3's cache of speakers at the start)",
+        "(Nemotron 3's cache of speakers at the start), and takes uint8 for int8 beside others",
         concatenate,
     ),
     Decomposition(
@@ -278,7 +278,8 @@ DECOMPOSITIONS = (
             f"aten::{name}.{overload}",
             "run",
             "torch-mlir's lowering adds in the operand's own type, in which a long sum comes to a "
-            "halt (in bf16 at 256 times the summand); eager adds in f32",
+            "halt (in bf16 at 256 times the summand); eager adds in f32, and a product of many "
+            "leaves the range of f16 in some orders",
             in_f32(getattr(getattr(torch.ops.aten, name), overload)),
         )
         for name, overload in (
@@ -287,7 +288,11 @@ DECOMPOSITIONS = (
             ("mean", "default"),
             ("mean", "dim"),
             ("cumsum", "default"),
+            ("prod", "default"),
+            ("prod", "dim_int"),
+            ("cumprod", "default"),
             ("linalg_vector_norm", "default"),
+            ("norm", "ScalarOpt_dim"),
             ("avg_pool1d", "default"),
             ("avg_pool2d", "default"),
             ("avg_pool3d", "default"),

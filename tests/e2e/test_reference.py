@@ -26,6 +26,17 @@ def test_results_own_their_memory_after_the_executable_is_gone():
     assert torch.equal(second, x * 2)
 
 
+def test_a_result_that_is_the_beginning_of_another():
+    def function(x, y):
+        product = torch.mv(x, y)
+        return product[:1], product.unfold(0, 2, 1), product.flatten()
+
+    args = torch.randn(5, 6), torch.randn(6)
+    run = unmess.load(unmess.capture(function, args), on="reference")
+    for ours, theirs in zip(run(*args), function(*args), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
 def test_calls_do_not_leak():
     """200 calls with 1 MB buffers; one that is lost at each call would be 200 MB."""
 

@@ -620,7 +620,7 @@ def test_concatenation_of_nothing_at_any_size(monkeypatch):
 
     report = unmess.check(captured(), on="reference", calls=1)
     assert report.ok, report.error
-    without(monkeypatch, "concatenation of nothing")
+    without(monkeypatch, "concatenation of nothing or of several types")
     with pytest.raises(unmess.Error, match="requires at least one input"):
         unmess.lower(captured())
 

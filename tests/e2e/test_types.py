@@ -93,6 +93,16 @@ def test_mixed_types():
     assert_like_eager(sums, [torch.ones(2, dtype=dtype) for dtype in TYPES])
 
 
+def test_mixed_types_one_after_the_other():
+    """Of an unsigned integer beside others, too."""
+    byte = torch.tensor([255, 1], dtype=torch.uint8)
+
+    def joined(values):
+        return [torch.cat([byte, value]) for value in values]
+
+    assert_like_eager(joined, [torch.ones(2, dtype=dtype) for dtype in TYPES])
+
+
 @pytest.mark.parametrize("dtype", COMPLEX, ids=str)
 def test_made_complex(dtype):
     def made(z, index):
@@ -112,6 +122,17 @@ def test_narrow_sums_and_products(dtype):
     x = torch.full((4, 3000), 0.25, dtype=dtype)
     w = torch.full((3000, 2), 0.5, dtype=dtype)
     assert_like_eager(lambda x, w: (x.sum(1), x.mean(1), x @ w, torch.softmax(x, 1)), x, w)
+
+
+def test_products_and_distances_in_f16():
+    """The product of all stays in range, that of every fifth number does not; f16 ends at 6e-8."""
+    x = torch.tensor([3.0, 0.01, 2.0, 40.0, 0.4] * 5, dtype=torch.float16)
+
+    def function(x):
+        distance = torch.nn.functional.pairwise_distance(x[:5], x[:5])
+        return x.prod(), x.reshape(5, 5).prod(1), x.reshape(5, 5).mT.cumprod(0), distance
+
+    assert_like_eager(function, x)
 
 
 def test_vectors_of_bf16(always_vectors):

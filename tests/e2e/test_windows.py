@@ -50,3 +50,14 @@ def test_outer_dimensions(dtype, always_vectors):
     x[2, 3, 4] = torch.nan
     run = unmess.load(unmess.capture(Sums(), (x,)), on="reference")
     torch.testing.assert_close(run(x), Sums()(x), equal_nan=True)
+
+
+def test_a_number_beside_the_total(always_vectors):
+    """What is divided by a number before it is added, as in a variance, is left to loops."""
+    x = torch.randn(2, 5, 7, dtype=torch.float64)
+
+    def function(x):
+        return torch.var(x, 1, correction=0), (x / 5).sum(1), (x * 3).amax(1)
+
+    run = unmess.load(unmess.capture(function, (x,)), on="reference")
+    torch.testing.assert_close(run(x), function(x))

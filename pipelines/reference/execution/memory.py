@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import weakref
+from dataclasses import dataclass
 
 import torch
 
@@ -46,12 +48,21 @@ class ResultLayout:
 
     def take(self, structure: ctypes.Array) -> list[torch.Tensor | int | float | bool]:
         """The results of a call, which own their memory from here on."""
-        owners: dict[int, ctypes.Array] = {}
-        return [
-            _take_tensor(structure, offset, spec, owners)
+        results = [
+            _Block.read(structure, offset, spec)
             if isinstance(spec, TensorSpec)
             else struct.unpack_from(_SCALARS[spec.type], structure, offset)[0]
             for spec, offset in zip(self._specs, self._offsets, strict=True)
+        ]
+        # Several may lie in the same memory, one of them only in its beginning.
+        ends: dict[int, int] = {}
+        for block in results:
+            if isinstance(block, _Block):
+                ends[block.allocated] = max(block.end, ends.get(block.allocated, 1))
+        owners = {allocated: _owned(allocated, end) for allocated, end in ends.items()}
+        return [
+            block.tensor(owners[block.allocated]) if isinstance(block, _Block) else block
+            for block in results
         ]
 
 
@@ -62,27 +73,41 @@ def _size(spec: TensorSpec | ScalarSpec) -> tuple[int, int]:
     return size, size
 
 
-def _take_tensor(structure, offset: int, spec: TensorSpec, owners) -> torch.Tensor:
-    rank = len(spec.shape)
-    allocated, aligned, start, *rest = struct.unpack_from(f"{3 + 2 * rank}q", structure, offset)
-    shape, strides = rest[:rank], rest[rank:]
-    elements = 1
-    for size in shape:
-        elements *= size
-    if allocated not in owners:
-        # The result is a dense block, so its end is that of the last element. One byte at least:
-        # an empty array could not be tied to the memory.
-        length = max(aligned - allocated + (start + elements) * spec.dtype.itemsize, 1)
-        owner = (ctypes.c_char * length).from_address(allocated)
-        # At the end of the process its memory goes with it, and other things may still use it.
-        weakref.finalize(owner, Runtime.get().release, allocated).atexit = False
-        owners[allocated] = owner
-    if elements == 0:
-        return torch.empty(shape, dtype=spec.dtype)
-    data = torch.frombuffer(
-        owners[allocated],
-        dtype=spec.dtype,
-        count=elements,
-        offset=aligned - allocated + start * spec.dtype.itemsize,
-    )
-    return data.as_strided(shape, strides)
+@dataclass(frozen=True)
+class _Block:
+    """A result's memref descriptor: a dense block, from `start` to `end` in bytes."""
+
+    allocated: int
+    start: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+
+    @classmethod
+    def read(cls, structure: ctypes.Array, offset: int, spec: TensorSpec) -> _Block:
+        """Reads a descriptor from the structure of results."""
+        rank = len(spec.shape)
+        allocated, aligned, start, *rest = struct.unpack_from(f"{3 + 2 * rank}q", structure, offset)
+        start = aligned - allocated + start * spec.dtype.itemsize
+        return cls(allocated, start, tuple(rest[:rank]), tuple(rest[rank:]), spec.dtype)
+
+    @property
+    def end(self) -> int:
+        return self.start + math.prod(self.shape) * self.dtype.itemsize
+
+    def tensor(self, owner: ctypes.Array) -> torch.Tensor:
+        """The elements where they are, in the memory of `owner`."""
+        if not math.prod(self.shape):
+            return torch.empty(self.shape, dtype=self.dtype)
+        data = torch.frombuffer(
+            owner, dtype=self.dtype, count=math.prod(self.shape), offset=self.start
+        )
+        return data.as_strided(self.shape, self.strides)
+
+
+def _owned(allocated: int, length: int) -> ctypes.Array:
+    """Memory that is freed with the last tensor in it. An empty array could not be tied to it."""
+    owner = (ctypes.c_char * length).from_address(allocated)
+    # At the end of the process its memory goes with it, and other things may still use it.
+    weakref.finalize(owner, Runtime.get().release, allocated).atexit = False
+    return owner

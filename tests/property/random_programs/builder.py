@@ -72,6 +72,7 @@ class Builder:
         self.inputs: dict[str, str] = {}
         self.lines: list[str] = []
         self.values: dict[str, torch.Tensor] = {}
+        self._ends: list[str] = []
         self.drawn: list[str] = []
         self._exact: set[str] = set()
         self._used: set[str] = set()
@@ -226,8 +227,13 @@ class Builder:
         if not isinstance(value, torch.Tensor) or value.numel() > _ELEMENTS or value.dim() > 6:
             raise Skip
         self.lines.append(statement)
-        self.values[name] = value
         self.drawn.append(operator.name)
+        if value.is_complex() and not value.isfinite().all():
+            # A result only: of infinity times 0 eager makes NaN in x + z, where z is multiplied by
+            # 1 + 0j first, but not in a sum of the two.
+            self._ends.append(name)
+            return
+        self.values[name] = value
         operands = [n for n in self.values if n != name and _mentions(statement, n)]
         if is_exact(value) and (
             value.dtype in (*INTEGERS, torch.bool)
@@ -241,6 +247,7 @@ class Builder:
     def program(self) -> Program:
         """What was drawn; its results are the values that nothing else uses."""
         results = [n for n in self.values if n.startswith("v") and n not in self._used]
+        results += self._ends
         return Program(tuple(self.inputs.items()), tuple(self.lines), tuple(results[-3:])).pruned()
 
 

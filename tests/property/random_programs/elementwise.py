@@ -19,7 +19,7 @@ def arithmetic(b: Builder) -> str:
 @ELEMENTWISE.add(exact=True)
 def arithmetic_with_a_number(b: Builder) -> str:
     x = b.tensor((*REAL, *COMPLEX))
-    number = b.pick(2, 0.5, -3, 1.5, True)
+    number = b.pick(2, 0.5, -3, 1.5, True, 0.1)
     return b.pick(f"{x} + {number}", f"{x} * {number}", f"{number} - {x}", f"{x} - {number}")
 
 
@@ -144,7 +144,10 @@ def smooth_function(b: Builder) -> str:
     )
     if name in ("F.hardshrink", "F.softshrink"):
         return f"{name}({b.tensor(FLOATS, exact=True)})"
-    return f"{name}({b.tensor(REAL if name.startswith('torch') else FLOATS)})"
+    x = b.tensor(REAL if name.startswith("torch") else FLOATS)
+    if name == "F.gelu" and b[x].isinf().any():
+        raise Skip  # Eager has NaN for infinity in f32, and infinity in f64.
+    return f"{name}({x})"
 
 
 @ELEMENTWISE.add()
