@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,34 +9,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from unmess.core.error import Error
+from unmess.core.call import arrange, check_constant, misfit, shape_misfit
 from unmess.core.size_expression import SizeExpression
-
-
-@dataclass(frozen=True)
-class Dim:
-    """A dynamic dimension: an expression over size symbols, and its range (`max` None: open)."""
-
-    expression: str
-    min: int
-    max: int | None
-
-    def __str__(self) -> str:
-        return "?"
-
-    @functools.cached_property
-    def parsed(self) -> SizeExpression:
-        """The expression, to be evaluated."""
-        return SizeExpression(self.expression)
-
-    @property
-    def range(self) -> str:
-        """The range for people: `2 to 128`, `at least 2`."""
-        return f"at least {self.min}" if self.max is None else f"{self.min} to {self.max}"
-
-    def holds(self, size: int) -> bool:
-        """Whether `size` is in the range."""
-        return self.min <= size and (self.max is None or size <= self.max)
+from unmess.core.sizes import Dim, broken_guard, solve
 
 
 @dataclass(frozen=True)
@@ -136,20 +110,32 @@ class Signature:
                 value that capture fixed does not fit the program.
         """
         values = {}
-        for leaf, value in zip(
-            self.inputs, self._leaves(*self._arrange(tuple(args), dict(kwargs))), strict=True
-        ):
+        args_spec, kwargs_spec = self.in_spec.children()
+        call = arrange(
+            tuple(args),
+            dict(kwargs),
+            args_spec.num_children,
+            list(kwargs_spec.context),
+            self.parameter_names,
+        )
+        for leaf, value in zip(self.inputs, self._leaves(*call), strict=True):
             if isinstance(leaf.spec, Constant):
-                _check_constant(leaf.name, leaf.spec.value, value)
+                check_constant(leaf.name, leaf.spec.value, value)
                 continue
             if isinstance(leaf.spec, ScalarSpec):
                 if type(value) is not leaf.spec.type:
-                    raise _misfit(f"{leaf.name} is {value!r}, expected {leaf.spec}")
+                    raise misfit(f"{leaf.name} is {value!r}, expected {leaf.spec}")
             else:
                 _check_tensor(leaf.name, leaf.spec, value)
             values[leaf.name] = value
         self._solve(values)
         return values
+
+    def _solve(self, values: Mapping[str, Any]) -> dict[str, int]:
+        shapes = self.dynamic_inputs()
+        sizes = {name: tuple(values[name].shape) for name in shapes}
+        numbers = {name: value for name, value in values.items() if isinstance(value, (int, float))}
+        return solve(shapes, sizes, numbers, self.guards)
 
     def symbols(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, int]:
         """The size symbols' values in a call; empty where no input has a dynamic dimension.
@@ -191,45 +177,7 @@ class Signature:
                 places[f"{name}.shape[{axis}]"] = size
                 shape.append(size)
             shapes[name] = tuple(shape)
-        return shapes if self._broken_guard(places) is None else None
-
-    def _solve(self, values: Mapping[str, Any]) -> dict[str, int]:
-        """The size symbols' values where `values` are the inputs, after checking all relations."""
-        places: dict[str, int] = {}
-        dynamic: list[tuple[Dim, str]] = []
-        for name, dims in self.dynamic_inputs().items():
-            for axis, (dim, size) in enumerate(zip(dims, values[name].shape, strict=True)):
-                place = f"{name}.shape[{axis}]"
-                places[place] = size
-                if isinstance(dim, Dim):
-                    dynamic.append((dim, place))
-        # Those that are one symbol come first: they give the others their values.
-        dynamic.sort(key=lambda item: item[0].parsed.names != [item[0].expression])
-        symbols: dict[str, int] = {}
-        origin: dict[str, str] = {}
-        for dim, place in dynamic:
-            unknown = [name for name in dim.parsed.names if name not in symbols]
-            if len(unknown) == 1 and _is_linear(dim, unknown[0], symbols):
-                (name,) = unknown
-                symbols[name] = _invert(dim, name, symbols, place, places[place])
-                origin[name] = place
-            elif not unknown:
-                expected = dim.parsed.evaluate(symbols)
-                if expected != places[place]:
-                    raise _misfit(_relation(dim, place, places, expected, origin))
-        numbers = {name: value for name, value in values.items() if isinstance(value, (int, float))}
-        broken = self._broken_guard(places | numbers)
-        if broken is not None:
-            found = ", ".join(f"{name} is {(places | numbers)[name]}" for name in broken.names)
-            raise _misfit(f"the program holds where {broken} only, but {found}")
-        return symbols
-
-    def _broken_guard(self, values: Mapping[str, Any]) -> SizeExpression | None:
-        """The first guard that `values`, sizes by place and numbers by name, do not satisfy."""
-        for guard in self.guards:
-            if all(name in values for name in guard.names) and not guard.evaluate(values):
-                return guard
-        return None
+        return shapes if broken_guard(self.guards, places) is None else None
 
     def unflatten_results(self, results: Sequence[Any]) -> Any:
         """The model's own result from the IR's results (those of kind `state` are skipped)."""
@@ -239,59 +187,19 @@ class Signature:
         result = pytree.tree_unflatten(leaves, self.out_spec)
         return result if self.restore is None else self.restore(result)
 
-    def _arrange(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """The call in the form that was captured: same positional count, same keyword order."""
-        args_spec, kwargs_spec = self.in_spec.children()
-        count = args_spec.num_children
-        keywords = list(kwargs_spec.context)
-        if len(args) == count and set(kwargs) == set(keywords):
-            return args, {key: kwargs[key] for key in keywords}
-        expected = ", ".join(
-            [*(self.parameter_names or ["…"] * count)[:count], *(f"{key}=" for key in keywords)]
-        )
-        given = ", ".join([*["…"] * len(args), *(f"{key}=" for key in kwargs)])
-        misfit = _misfit(f"the call ({given}) does not fit the captured call ({expected})")
-        names = self.parameter_names
-        if names is None or len(args) > len(names) or count > len(names):
-            raise misfit
-        by_name = dict(zip(names, args, strict=False))
-        if by_name.keys() & kwargs.keys():
-            raise misfit
-        by_name |= kwargs
-        wanted = [*names[:count], *keywords]
-        surplus = [key for key in by_name if key not in wanted and by_name[key] is not None]
-        if surplus or any(key not in by_name for key in wanted):
-            raise misfit
-        return tuple(by_name[key] for key in names[:count]), {key: by_name[key] for key in keywords}
-
     def _leaves(self, args: tuple, kwargs: dict) -> list[Any]:
         leaves, spec = pytree.tree_flatten((args, kwargs))
         if spec == self.in_spec:
             return leaves
         if len(leaves) != len(self.inputs):
-            raise _misfit(f"the call has {len(leaves)} leaves, expected {len(self.inputs)}")
-        raise _misfit("the nesting or the container types of the arguments differ from the capture")
-
-
-def _misfit(cause: str) -> Error:
-    return Error(
-        "run",
-        cause,
-        hint="call it as the model was captured, or capture it with these arguments",
-    )
-
-
-def _check_constant(name: str, expected: Any, value: Any) -> None:
-    # Only a NaN is not equal to itself.
-    both_nan = value != value and expected != expected
-    if type(value) is not type(expected) or (value != expected and not both_nan):
-        raise _misfit(f"{name} is {value!r}, but the capture fixed it to {expected!r}")
+            raise misfit(f"the call has {len(leaves)} leaves, expected {len(self.inputs)}")
+        raise misfit("the nesting or the container types of the arguments differ from the capture")
 
 
 def _check_tensor(name: str, spec: TensorSpec, value: Any) -> None:
     """Everything about one tensor alone; how sizes are related comes later."""
     if problem := tensor_misfit(name, spec, value):
-        raise _misfit(problem)
+        raise misfit(problem)
 
 
 def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
@@ -302,16 +210,7 @@ def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
         return f"{name} has dtype {value.dtype}, expected {spec.dtype}"
     if problem := memory_misfit(name, value):
         return problem
-    if value.dim() != len(spec.shape):
-        return f"{name} has rank {value.dim()}, expected {len(spec.shape)} ({spec})"
-    for index, (size, dim) in enumerate(zip(value.shape, spec.shape, strict=True)):
-        where = f"{name}.shape[{index}]"
-        if isinstance(dim, Dim):
-            if not dim.holds(size):
-                return f"{where} is {size}, expected {dim.range}"
-        elif size != dim:
-            return f"{where} is {size}, expected {dim}"
-    return None
+    return shape_misfit(name, spec.shape, tuple(value.shape), spec)
 
 
 def memory_misfit(name: str, value: torch.Tensor) -> str | None:
@@ -335,26 +234,3 @@ def memory_misfit(name: str, value: torch.Tensor) -> str | None:
         if end * value.dtype.itemsize > memory.nbytes():
             return f"{name} reaches beyond the end of its memory"
     return None
-
-
-def _is_linear(dim: Dim, symbol: str, known: Mapping[str, int]) -> bool:
-    first, second, third = (dim.parsed.evaluate({**known, symbol: value}) for value in (0, 1, 2))
-    return second - first == third - second != 0
-
-
-def _invert(dim: Dim, symbol: str, known: Mapping[str, int], place: str, size: int) -> int:
-    """The value of `symbol`, which `dim` is linear in, where the dimension has size `size`."""
-    offset, one = (dim.parsed.evaluate({**known, symbol: value}) for value in (0, 1))
-    value, rest = divmod(size - offset, one - offset)
-    if rest:
-        raise _misfit(f"{place} is {size}, expected {dim.expression} with a whole {symbol}")
-    return value
-
-
-def _relation(
-    dim: Dim, place: str, places: Mapping[str, int], expected: int, origin: Mapping[str, str]
-) -> str:
-    known = ", ".join(f"{origin[name]} is {places[origin[name]]}" for name in dim.parsed.names)
-    if dim.expression in origin:
-        return f"{place} is {places[place]}, but {known}: they must be equal"
-    return f"{place} is {places[place]}, expected {expected} ({dim.expression}, where {known})"

@@ -1,0 +1,80 @@
+"""Whether a call fits a program, as far as that has nothing to do with PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from unmess.core.error import Error
+
+if TYPE_CHECKING:
+    from unmess.core.sizes import Dim
+
+
+def arrange(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    count: int,
+    keywords: Sequence[str],
+    names: Sequence[str] | None,
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call in the form that was captured.
+
+    Args:
+        count: of the arguments that were captured by position.
+        keywords: the others, in order.
+        names: the positional parameters of the model's `forward`, where known, so that a call may
+            name what the capture passed by position, and the other way round.
+
+    Raises:
+        Error: stage `run`; arguments are missing, or there are others.
+    """
+    if len(args) == count and set(kwargs) == set(keywords):
+        return args, {key: kwargs[key] for key in keywords}
+    expected = ", ".join([*(names or ["…"] * count)[:count], *(f"{key}=" for key in keywords)])
+    given = ", ".join([*["…"] * len(args), *(f"{key}=" for key in kwargs)])
+    problem = misfit(f"the call ({given}) does not fit the captured call ({expected})")
+    if names is None or len(args) > len(names) or count > len(names):
+        raise problem
+    by_name = dict(zip(names, args, strict=False))
+    if by_name.keys() & kwargs.keys():
+        raise problem
+    by_name |= kwargs
+    wanted = [*names[:count], *keywords]
+    surplus = [key for key in by_name if key not in wanted and by_name[key] is not None]
+    if surplus or any(key not in by_name for key in wanted):
+        raise problem
+    return tuple(by_name[key] for key in names[:count]), {key: by_name[key] for key in keywords}
+
+
+def check_constant(name: str, expected: Any, value: Any) -> None:
+    """Raises an Error (`run`) where a call has another value than the one that capture fixed."""
+    # Only a NaN is not equal to itself.
+    both_nan = value != value and expected != expected
+    if type(value) is not type(expected) or (value != expected and not both_nan):
+        raise misfit(f"{name} is {value!r}, but the capture fixed it to {expected!r}")
+
+
+def shape_misfit(
+    name: str, declared: Sequence[int | Dim], shape: Sequence[int], spec: object
+) -> str | None:
+    """Why a shape does not fit the declared one, if it does not; `spec` is that for people."""
+    if len(shape) != len(declared):
+        return f"{name} has rank {len(shape)}, expected {len(declared)} ({spec})"
+    for index, (size, dim) in enumerate(zip(shape, declared, strict=True)):
+        where = f"{name}.shape[{index}]"
+        if not isinstance(dim, int):
+            if not dim.holds(size):
+                return f"{where} is {size}, expected {dim.range}"
+        elif size != dim:
+            return f"{where} is {size}, expected {dim}"
+    return None
+
+
+def misfit(cause: str) -> Error:
+    """The Error for a call that does not fit."""
+    return Error(
+        "run",
+        cause,
+        hint="call it as the model was captured, or capture it with these arguments",
+    )

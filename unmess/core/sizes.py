@@ -1,0 +1,117 @@
+"""Dynamic dimensions: what sizes a call has, and whether they fit. Knows nothing of PyTorch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unmess.core.call import misfit
+from unmess.core.size_expression import SizeExpression
+
+
+@dataclass(frozen=True)
+class Dim:
+    """A dynamic dimension: an expression over size symbols, and its range (`max` None: open)."""
+
+    expression: str
+    min: int
+    max: int | None
+
+    def __str__(self) -> str:
+        return "?"
+
+    @functools.cached_property
+    def parsed(self) -> SizeExpression:
+        """The expression, to be evaluated."""
+        return SizeExpression(self.expression)
+
+    @property
+    def range(self) -> str:
+        """The range for people: `2 to 128`, `at least 2`."""
+        return f"at least {self.min}" if self.max is None else f"{self.min} to {self.max}"
+
+    def holds(self, size: int) -> bool:
+        """Whether `size` is in the range."""
+        return self.min <= size and (self.max is None or size <= self.max)
+
+
+def solve(
+    dims: Mapping[str, Sequence[int | Dim]],
+    shapes: Mapping[str, Sequence[int]],
+    numbers: Mapping[str, int | float],
+    guards: Sequence[SizeExpression],
+) -> dict[str, int]:
+    """The size symbols' values in a call, after checking all relations between sizes.
+
+    Args:
+        dims: the declared shapes of the inputs that have dynamic dimensions, by input name.
+        shapes: theirs in the call, of the same ranks.
+        numbers: the inputs that are numbers; guards may involve them.
+        guards: what holds for sizes (`x.shape[0]`) and numbers.
+
+    Raises:
+        Error: stage `run`; sizes do not fit one another.
+    """
+    places: dict[str, int] = {}
+    dynamic: list[tuple[Dim, str]] = []
+    for name, declared in dims.items():
+        for axis, (dim, size) in enumerate(zip(declared, shapes[name], strict=True)):
+            place = f"{name}.shape[{axis}]"
+            places[place] = size
+            if isinstance(dim, Dim):
+                dynamic.append((dim, place))
+    # Those that are one symbol come first: they give the others their values.
+    dynamic.sort(key=lambda item: item[0].parsed.names != [item[0].expression])
+    symbols: dict[str, int] = {}
+    origin: dict[str, str] = {}
+    for dim, place in dynamic:
+        unknown = [name for name in dim.parsed.names if name not in symbols]
+        if len(unknown) == 1 and _is_linear(dim, unknown[0], symbols):
+            (name,) = unknown
+            symbols[name] = _invert(dim, name, symbols, place, places[place])
+            origin[name] = place
+        elif not unknown:
+            expected = dim.parsed.evaluate(symbols)
+            if expected != places[place]:
+                raise misfit(_relation(dim, place, places, expected, origin))
+    known = {**places, **numbers}
+    broken = broken_guard(guards, known)
+    if broken is not None:
+        found = ", ".join(f"{name} is {known[name]}" for name in broken.names)
+        raise misfit(f"the program holds where {broken} only, but {found}")
+    return symbols
+
+
+def broken_guard(
+    guards: Sequence[SizeExpression], values: Mapping[str, Any]
+) -> SizeExpression | None:
+    """The first guard that `values`, sizes by place and numbers by name, do not satisfy."""
+    for guard in guards:
+        if all(name in values for name in guard.names) and not guard.evaluate(values):
+            return guard
+    return None
+
+
+def _is_linear(dim: Dim, symbol: str, known: Mapping[str, int]) -> bool:
+    first, second, third = (dim.parsed.evaluate({**known, symbol: value}) for value in (0, 1, 2))
+    return second - first == third - second != 0
+
+
+def _invert(dim: Dim, symbol: str, known: Mapping[str, int], place: str, size: int) -> int:
+    """The value of `symbol`, which `dim` is linear in, where the dimension has size `size`."""
+    offset, one = (dim.parsed.evaluate({**known, symbol: value}) for value in (0, 1))
+    value, rest = divmod(size - offset, one - offset)
+    if rest:
+        raise misfit(f"{place} is {size}, expected {dim.expression} with a whole {symbol}")
+    return value
+
+
+def _relation(
+    dim: Dim, place: str, places: Mapping[str, int], expected: int, origin: Mapping[str, str]
+) -> str:
+    known = ", ".join(f"{origin[name]} is {places[origin[name]]}" for name in dim.parsed.names)
+    if dim.expression in origin:
+        return f"{place} is {places[place]}, but {known}: they must be equal"
+    return f"{place} is {places[place]}, expected {expected} ({dim.expression}, where {known})"
