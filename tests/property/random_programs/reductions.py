@@ -24,10 +24,11 @@ def _axis(b: Builder, x: str) -> str:
 @REDUCTIONS.add(exact=True)
 def total(b: Builder) -> str:
     x = b.tensor()
+    name = b.pick("sum", "nansum") if b[x].is_floating_point() else "sum"
     dtype = (
         f", dtype={b.pick(*FLOATS, *INTEGERS)}" if b.chance(15) and b[x].dtype in INTEGERS else ""
     )
-    return f"torch.sum({x}{_options(b, x)}{dtype})"
+    return f"torch.{name}({x}{_options(b, x)}{dtype})"
 
 
 @REDUCTIONS.add()
@@ -39,19 +40,13 @@ def mean(b: Builder) -> str:
 @REDUCTIONS.add(exact=True)
 def extreme(b: Builder) -> str:
     x = b.tensor((*REAL, *BOOL))
-    return f"torch.{b.pick('amax', 'amin')}({x}{_options(b, x)})"
-
-
-@REDUCTIONS.add(exact=True)
-def extreme_of_all(b: Builder) -> str:
-    x = b.tensor((*REAL, *BOOL))
-    return f"torch.{b.pick('max', 'min')}({x})"
-
-
-@REDUCTIONS.add(exact=True)
-def extreme_along_a_dimension(b: Builder) -> str:
-    x = b.tensor((*REAL, *BOOL), (1, 4))
-    return f"torch.{b.pick('max', 'min')}({x}, {_axis(b, x)}).values"
+    if b[x].dim() == 0 or b.chance(25):
+        return f"torch.{b.pick('max', 'min', 'amax', 'amin')}({x})"
+    return b.pick(
+        f"torch.{b.pick('max', 'min')}({x}, {_axis(b, x)}).values",
+        f"torch.{b.pick('amax', 'amin')}({x}{_options(b, x)})",
+        f"torch.aminmax({x}, {_axis(b, x)})[{b.pick(0, 1)}]",
+    )
 
 
 @REDUCTIONS.add()
@@ -94,23 +89,15 @@ def variance(b: Builder) -> str:
     axes = b.axes(x)
     if min(b[x].shape[axis] for axis in axes) < 2:
         raise Skip
+    call = f"({x}, dim={axes}, correction={b.pick(1, 0)}, keepdim={b.pick(False, True)})"
+    choices = [f"torch.var{call}"]
     # The root of a variance that is all rounding is large.
-    varied = b[x].numel() and b[x].double().std(axes).min() > 0.1
-    name = b.pick("var", "std") if varied else "var"
-    return (
-        f"torch.{name}({x}, dim={axes}, correction={b.pick(1, 0)}, keepdim={b.pick(False, True)})"
-    )
-
-
-@REDUCTIONS.add()
-def variance_and_mean(b: Builder) -> str:
-    x = b.tensor(FLOATS, (1, 4))
-    axes = b.axes(x)
-    if min(b[x].shape[axis] for axis in axes) < 2:
-        raise Skip
-    if not b[x].isfinite().all():
-        raise Skip  # Eager's mean is NaN or infinite, depending on the order of the elements.
-    return f"torch.var_mean({x}, dim={axes})[{b.pick(0, 1)}]"
+    if b[x].numel() and b[x].double().std(axes).min() > 0.1:
+        choices.append(f"torch.std{call}")
+    # Eager's mean of infinities is NaN or infinite, depending on the order of the elements.
+    if b[x].isfinite().all():
+        choices.append(f"torch.var_mean{call}[{b.pick(0, 1)}]")
+    return b.pick(*choices)
 
 
 @REDUCTIONS.add()
@@ -127,36 +114,14 @@ def logsumexp(b: Builder) -> str:
 
 
 @REDUCTIONS.add(exact=True)
-def running_total(b: Builder) -> str:
-    x = b.tensor(ANY, (1, 4))
-    return f"torch.cumsum({x}, {b.axis(x)})"
-
-
-@REDUCTIONS.add(exact=True)
-def running_product(b: Builder) -> str:
-    x = b.tensor(REAL, (1, 3))
-    return f"torch.cumprod({x}, {b.axis(x)})"
-
-
-@REDUCTIONS.add(exact=True)
-def running_extreme(b: Builder) -> str:
-    x = b.tensor(REAL, (1, 3))
-    return f"torch.{b.pick('cummax', 'cummin')}({x}, {b.axis(x)}).values"
+def running(b: Builder) -> str:
+    name = b.pick("cumsum", "cumprod", "cummax", "cummin")
+    x = b.tensor(ANY if name == "cumsum" else REAL, (1, 4))
+    values = ".values" if name in ("cummax", "cummin") else ""
+    return f"torch.{name}({x}, {b.axis(x)}){values}"
 
 
 @REDUCTIONS.add()
 def count(b: Builder) -> str:
     x = b.tensor((*REAL, *BOOL), (1, 4), exact=True)
     return f"torch.count_nonzero({x}, dim={b.axis(x)})"
-
-
-@REDUCTIONS.add(exact=True)
-def total_of_numbers(b: Builder) -> str:
-    x = b.tensor(FLOATS)
-    return f"torch.nansum({x}{_options(b, x)})"
-
-
-@REDUCTIONS.add(exact=True)
-def both_extremes(b: Builder) -> str:
-    x = b.tensor(REAL, (1, 4))
-    return f"torch.aminmax({x}, {_axis(b, x)})[{b.pick(0, 1)}]"

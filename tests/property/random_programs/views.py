@@ -56,7 +56,12 @@ def permute(b: Builder) -> str:
 @VIEWS.add(exact=True)
 def transpose(b: Builder) -> str:
     x = b.tensor(rank=(2, 4))
-    return b.pick(f"{x}.mT", f"{x}.transpose({b.axis(x)}, {b.axis(x)})", f"{x}.mT.contiguous()")
+    return b.pick(
+        f"{x}.mT",
+        f"{x}.transpose({b.axis(x)}, {b.axis(x)})",
+        f"{x}.mT.contiguous()",
+        f"{x}.movedim(0, -1)",
+    )
 
 
 @VIEWS.add(exact=True)
@@ -224,12 +229,6 @@ def diagonal(b: Builder) -> str:
     if b.chance(40):
         return f"torch.diag_embed({b.tensor(REAL, (1, 2))}, {b.integer(-1, 1)})"
     return f"{b.tensor(rank=(2, 3))}.diagonal({b.integer(-1, 1)})"
-
-
-@VIEWS.add(exact=True)
-def outer_dimensions_moved(b: Builder) -> str:
-    x = b.tensor(rank=(1, 4))
-    return b.pick(f"{x}.movedim(0, -1)", f"{x}.swapaxes({b.axis(x)}, 0)", f"{x}.view({x}.shape)")
 
 
 @VIEWS.add(exact=True)
