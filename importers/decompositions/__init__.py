@@ -16,7 +16,7 @@ from importers.decompositions.any_all import over_several
 from importers.decompositions.attention import attention
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min, hardtanh
 from importers.decompositions.comparison import with_number_of_its_kind
-from importers.decompositions.concatenation import concatenate
+from importers.decompositions.concatenation import concatenate, concatenate_as_one_type
 from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
 from importers.decompositions.division import divide, fmod
 from importers.decompositions.embedding_bag import embedding_bag
@@ -231,6 +231,13 @@ DECOMPOSITIONS = (
         "torch-mlir leaves empty tensors out of a concatenation, which may not be of none "
         "(Nemotron 3's cache of speakers at the start), and takes uint8 for int8 beside others",
         concatenate,
+    ),
+    Decomposition(
+        "concatenation of several types",
+        "aten::cat.default",
+        "linalg",
+        "torch-mlir's lowering crashes on bytes beside booleans",
+        concatenate_as_one_type,
     ),
     Decomposition(
         "masked scatter",
