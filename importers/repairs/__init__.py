@@ -11,7 +11,11 @@ from importers.repairs.choices import take_the_only_choice
 from importers.repairs.complex_pairs import split_complex_numbers
 from importers.repairs.empty import leave_nothing_to_compute
 from importers.repairs.flags import read_flags_as_integers
-from importers.repairs.indices import convert_indices
+from importers.repairs.indices import (
+    check_computed_places,
+    convert_indices,
+    count_from_the_front,
+)
 from importers.repairs.layout import drop_layout_only_as_strided, gather_strided
 from importers.repairs.leading_numbers import write_as_doubles
 from importers.repairs.narrow_integers import compute_in_wider_integers
@@ -92,6 +96,20 @@ REPAIRS = (
         "torch-mlir does not lower an index that is a mask, nor a list of indices of several "
         "integer types",
         convert_indices,
+    ),
+    Repair(
+        "places from the front",
+        "aten::index_put with indices that may be negative",
+        "run",
+        "torch-mlir's lowering takes indices as they are; those below 0 count from the back",
+        count_from_the_front,
+    ),
+    Repair(
+        "computed places that exist",
+        "aten::select with an index that is data",
+        "run",
+        "torch-mlir's lowering takes the first element for an index before the first",
+        check_computed_places,
     ),
     Repair(
         "choice between a tensor and itself",

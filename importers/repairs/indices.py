@@ -1,12 +1,13 @@
-"""Lists of index tensors in the one form that torch-mlir lowers."""
+"""Lists of index tensors in the one form that torch-mlir lowers, and places that are data."""
 
 from __future__ import annotations
 
 import math
+import operator
 
 import torch
 from torch._guards import detect_fake_mode
-from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import origin_of, tracing
@@ -18,6 +19,14 @@ _READS = frozenset({aten.index.Tensor, aten._unsafe_index.Tensor})
 _WRITES = frozenset({aten.index_put.default})
 _CONVERT = torch.ops.prims.convert_element_type.default
 _MASKS = (torch.bool, torch.uint8)
+# What these make is no index from the back.
+_COUNTS = frozenset({aten.arange.start_step, aten.nonzero.default, aten.argmax.default})
+_SAME_ELEMENTS = frozenset(
+    {
+        *(_CONVERT, aten._to_copy.default, aten.clone.default, aten.expand.default),
+        *(aten.view.default, aten.unsqueeze.default, aten.select.int, aten.slice.Tensor),
+    }
+)
 
 
 def convert_indices(graph: torch.fx.Graph) -> int:
@@ -35,6 +44,83 @@ def convert_indices(graph: torch.fx.Graph) -> int:
             else:
                 _Conversion(graph, node).run()
     return len(nodes)
+
+
+def count_from_the_front(graph: torch.fx.Graph) -> int:
+    """Adds its dimension's size to each index below 0 of a write; returns how many were changed."""
+    nodes = [
+        node
+        for node in graph.nodes
+        if node.target in _WRITES and any(map(_may_be_negative, node.args[1]))
+    ]
+    if nodes:
+        with tracing(graph, decomposition_table()) as table:
+            for node in nodes:
+                replace_call(node, _put_from_the_front, table)
+    return len(nodes)
+
+
+def _may_be_negative(index: torch.fx.Node | None) -> bool:
+    if index is None or _dtype(index) in _MASKS:
+        return False
+    while index.target in _SAME_ELEMENTS:
+        index = index.args[0]
+    return index.target not in _COUNTS or any(
+        isinstance(bound, int) and bound < 0 for bound in index.args
+    )
+
+
+def _put_from_the_front(
+    x: torch.Tensor,
+    indices: list[torch.Tensor | None],
+    value: torch.Tensor,
+    accumulate: bool = False,
+) -> torch.Tensor:
+    places = [
+        index if index is None else torch.where(index < 0, index + size, index)
+        for index, size in zip(indices, x.shape, strict=False)
+    ]
+    return aten.index_put(x, places, value, accumulate)
+
+
+def check_computed_places(graph: torch.fx.Graph) -> int:
+    """Asserts that no computed index of a selection is below the first; returns how many there are.
+
+    Past the last one, the slice that is made of it is out of range.
+    """
+    nodes = [node for node in graph.nodes if _selects_by_data(node)]
+    for node in nodes:
+        x, dim, place = node.args
+        size = x.meta["val"].shape[dim]
+        with graph.inserting_before(node):
+            if isinstance(size, torch.SymInt):
+                size = _number(graph, node, aten.sym_size.int, (x, dim), size)
+            from_the_front = _number(
+                graph, node, operator.add, (place, size), place.meta["val"] + _value(size)
+            )
+            inside = _number(
+                graph, node, operator.ge, (from_the_front, 0), from_the_front.meta["val"] >= 0
+            )
+            _number(graph, node, aten._assert_scalar.default, (inside, "index out of range"), None)
+    return len(nodes)
+
+
+def _selects_by_data(node: torch.fx.Node) -> bool:
+    if node.target is not aten.select.int or not isinstance(node.args[2], torch.fx.Node):
+        return False
+    return bool(free_unbacked_symbols(node.args[2].meta["val"]))
+
+
+def _value(size: int | torch.fx.Node) -> int | torch.SymInt:
+    return size.meta["val"] if isinstance(size, torch.fx.Node) else size
+
+
+def _number(
+    graph: torch.fx.Graph, origin: torch.fx.Node, target, arguments: tuple, value
+) -> torch.fx.Node:
+    node = graph.call_function(target, arguments)
+    node.meta = {**origin_of(origin), "val": value}
+    return node
 
 
 def _wants_conversion(node: torch.fx.Node) -> bool:
@@ -98,7 +184,9 @@ class _Conversion:
         if len(shape) > 1:
             index = self._merge(dim, index)
         fake_mode = detect_fake_mode(index.meta["val"])
-        count = fake_mode.shape_env.create_unbacked_symint()
+        # Made here, it is no new result that a later trace would look for.
+        with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
+            count = fake_mode.shape_env.create_unbacked_symint()
         positions = self._insert(aten.nonzero.default, (index,), [count, 1], torch.int64)
         return self._insert(aten.select.int, (positions, 1, 0), [count], torch.int64)
 

@@ -127,11 +127,28 @@ def one_row(x, rows):
 def test_indices_out_of_range(function):
     x, rows = torch.randn(4, 4), torch.tensor([2, 1])
     run = load(function, x, rows)
-    for row in (4, 2**40, 2**63 - 1):
+    for row in (4, 2**40, 2**63 - 1, -5, -(2**63)):
         with pytest.raises((IndexError, RuntimeError)):
             function(x, torch.tensor([0, row]))
         fails(run, x, torch.tensor([0, row]), message="out of range", function=function)
     torch.testing.assert_close(run(x, rows), function(x, rows))
+
+
+def one_column(x, rows):
+    return x[:, rows.max()]
+
+
+def one_of_a_mask(x, rows):
+    return torch.index_put(x, (x[:, 0] > 0, rows[:1]), torch.ones(()))
+
+
+@pytest.mark.parametrize("function", [chosen, replaced, one_row, one_column, one_of_a_mask])
+def test_indices_from_the_back(function):
+    x, rows = torch.randn(4, 4), torch.tensor([2, 1])
+    run = load(function, x, rows)
+    for rows in (torch.tensor([-1, -4]), torch.tensor([-3, -2])):
+        torch.testing.assert_close(run(x, rows), function(x, rows))
+    fails(run, x, torch.tensor([-5, -6]), message="index out of range", function=function)
 
 
 def masked_sum(x, y):
