@@ -24,12 +24,15 @@ _PUBLIC = {
     "decomposition": "importers.decompositions.user",
     "load": "unmess.api",
     "lower": "unmess.api",
+    "package": "unmess.packaging",
 }
 
 __all__ = sorted(_PUBLIC)
 
 
 def __getattr__(name: str):
+    if name == "bundle":
+        return importlib.import_module("unmess.bundle")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'unmess' has no attribute {name!r}")
     return getattr(importlib.import_module(_PUBLIC[name]), name)

@@ -15,6 +15,7 @@ from unmess.cli.doctor import doctor
 from unmess.cli.import_ import import_
 from unmess.cli.models import models
 from unmess.cli.ops import ops
+from unmess.cli.package import package_
 from unmess.cli.repairs import repairs
 from unmess.cli.run import run
 from unmess.cli.schema import schema
@@ -92,5 +93,17 @@ def cli() -> None:
     """
 
 
-for _command in (import_, run, check, models, doctor, targets, ops, schema, repairs, cache):
+for _command in (
+    import_,
+    run,
+    check,
+    package_,
+    models,
+    doctor,
+    targets,
+    ops,
+    schema,
+    repairs,
+    cache,
+):
     cli.add_command(_command)

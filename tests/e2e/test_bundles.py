@@ -1,0 +1,395 @@
+"""Bundles give what eager gives, in an environment without PyTorch, and are refused where wrong."""
+
+import importlib.metadata
+import json
+import pickle
+import subprocess
+import threading
+import venv
+from collections import namedtuple
+from dataclasses import replace
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+import unmess
+from pipelines.iree.cpu_features import parse_target, required_cpu
+from pipelines.iree.targets import target
+from unmess.bundle import manifest
+from unmess.cli import cli
+from unmess.core import processor
+from unmess.core.signature import Constant
+from unmess.packaging import package
+
+_ROOT = Path(__file__).parents[2]
+# What a bundle runs with: IREE's runtime, what it requires, and safetensors.
+_DISTRIBUTIONS = ("iree-base-runtime", "ml-dtypes", "numpy", "safetensors")
+# Loads a bundle and makes calls: (entry or None, args, kwargs) each.
+_SCRIPT = """
+import pickle, sys
+import unmess.bundle
+
+folder, calls = pickle.load(sys.stdin.buffer)
+run = unmess.bundle.load(folder)
+results = [(run if entry is None else run[entry])(*args, **kwargs) for entry, args, kwargs in calls]
+foreign = ("torch", "torch_mlir", "transformers", "importers", "pipelines", "rich", "click")
+assert not [name for name in sys.modules if name.partition(".")[0] in foreign]
+for name in foreign:
+    try:
+        __import__(name)
+    except ImportError:
+        continue
+    raise AssertionError(name)
+if isinstance(results[0], dict):
+    for result in results:
+        assert result["pair"].factor is result["pair"][1]
+        # Its class is nobody's, and cannot be pickled.
+        result["pair"] = tuple(result["pair"])
+pickle.dump((results, run.state), sys.stdout.buffer)
+"""
+
+Pair = namedtuple("Pair", "product factor")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A Python that has IREE's runtime, NumPy and safetensors, and of this project `unmess` alone.
+
+    The packages are those of this environment, file by file: the same versions, no network.
+    """
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, symlinks=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    for name in _DISTRIBUTIONS:
+        for file in importlib.metadata.distribution(name).files:
+            if ".." not in file.parts and file.suffix != ".pyc":
+                link = site / file
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(Path(file.locate()).resolve())
+    (site / "unmess").symlink_to(_ROOT / "unmess")
+
+    def run(bundle, *calls):
+        done = subprocess.run(
+            [folder / "bin" / "python", "-I", "-c", _SCRIPT],
+            input=pickle.dumps((str(bundle), calls)),
+            capture_output=True,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return pickle.loads(done.stdout)
+
+    return run
+
+
+class Scaled(torch.nn.Module):
+    """Containers of all kinds, numbers, a constant, dynamic sizes, bf16, and state."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = torch.nn.Linear(4, 3)
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("last", torch.zeros(4))
+
+    def forward(self, given, scale, *, offset=None, mode="plain"):
+        x, (y, small) = given["x"], given["rest"]
+        self.calls.add_(1)
+        self.last.copy_(x[0])
+        hidden = torch.relu(self.linear(x)) * scale
+        return {
+            "hidden": hidden,
+            "pair": Pair(y @ x, small * 2),
+            "none": offset,
+            "list": [x.sum(), self.calls * 2, torch.arange(3) > 1],
+        }
+
+
+def inputs(rows):
+    torch.manual_seed(rows)
+    small = torch.tensor([1.5, -2.25], dtype=torch.bfloat16)
+    return {"x": torch.randn(rows, 4), "rest": [torch.randn(2, rows), small]}
+
+
+@pytest.fixture(scope="module")
+def scaled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bundles") / "scaled"
+    rows = torch.export.Dim("rows", min=2, max=50)
+    shapes = {
+        "given": {"x": {0: rows}, "rest": [{1: rows}, None]},
+        "scale": torch.export.Dim.DYNAMIC,
+        "offset": None,
+        "mode": None,
+    }
+    kwargs = {"offset": None, "mode": "plain"}
+    program = unmess.capture(Scaled(), (inputs(5), 3), kwargs, dynamic_shapes=shapes)
+    package(program, folder)
+    return folder
+
+
+def as_numpy(value):
+    if isinstance(value, torch.Tensor):
+        if value.dtype == torch.bfloat16:
+            return value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+        return value.numpy()
+    if isinstance(value, dict):
+        return {key: as_numpy(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_numpy(item) for item in value]
+    return value
+
+
+def compare(found, expected):
+    """Containers, dtypes, shapes and values; a namedtuple is a tuple here."""
+    if isinstance(expected, torch.Tensor):
+        expected = as_numpy(expected.detach())
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_allclose(
+            found.astype(np.float64), expected.astype(np.float64), rtol=1e-5, atol=1e-6
+        )
+    elif isinstance(expected, dict):
+        assert list(found) == list(expected)
+        for key, item in expected.items():
+            compare(found[key], item)
+    elif isinstance(expected, (list, tuple)):
+        assert len(found) == len(expected) and isinstance(found, list) == (type(expected) is list)
+        for item, wanted in zip(found, expected, strict=True):
+            compare(item, wanted)
+    else:
+        assert (type(found), found) == (type(expected), expected)
+
+
+def test_containers_numbers_sizes_and_state_without_pytorch(bare, scaled):
+    eager = Scaled()
+    calls = [(inputs(rows), scale) for rows, scale in ((5, 3), (2, -7), (50, 2))]
+    script_calls = [
+        (None, as_numpy(args), {"mode": "plain", "offset": None})
+        if index
+        else (
+            None,
+            (),
+            {"given": as_numpy(args[0]), "scale": args[1], "mode": "plain", "offset": None},
+        )
+        for index, args in enumerate(calls)
+    ]
+    results, state = bare(scaled, *script_calls)
+    for result, args in zip(results, calls, strict=True):
+        compare(result, eager(*args))
+    compare(state, {"calls": eager.calls, "last": eager.last})
+
+
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+        self.register_buffer("total", torch.zeros(3))
+
+    def add(self, x):
+        self.total.add_(x * self.weight)
+        return self.total.sum()
+
+    def read(self):
+        return self.total * self.weight
+
+
+def test_entry_points_share_weights_and_state(bare, tmp_path):
+    model, eager = Counter(), Counter()
+    x = torch.tensor([1.0, 10.0, 100.0])
+    programs = unmess.combine(
+        {"add": unmess.capture(model.add, (x,)), "read": unmess.capture(model.read)}
+    )
+    unmess.package(programs, tmp_path / "counter")
+    results, state = bare(
+        tmp_path / "counter",
+        ("add", (x.numpy(),), {}),
+        ("read", (), {}),
+        ("add", (2 * x.numpy(),), {}),
+        ("read", (), {}),
+    )
+    expected = [eager.add(x).clone(), eager.read(), eager.add(2 * x).clone(), eager.read()]
+    for result, wanted in zip(results, expected, strict=True):
+        compare(result, wanted)
+    (total,) = state.values()
+    compare(total, eager.total)
+
+    run = unmess.bundle.load(tmp_path / "counter")
+    with pytest.raises(unmess.Error, match="several entry points: add, read"):
+        run(x.numpy())
+    with pytest.raises(unmess.Error, match="no entry point 'sub'"):
+        run["sub"]
+    compare(run.add(x.numpy()), expected[0])
+    run.reset()
+    compare(run.read(), torch.zeros(3))
+    threads = [
+        threading.Thread(target=lambda: [run.add(x.numpy()) for _ in range(25)]) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    compare(run.read(), x * 200 * model.weight * model.weight)
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda call: call.update(scale=1.0), "scale is 1.0, expected int"),
+        (lambda call: call.update(mode="other"), "mode is 'other', but the capture fixed it"),
+        (lambda call: call.pop("offset"), "does not fit the captured call"),
+        (lambda call: call["given"].pop("x"), r"given is a dict with the keys \['rest'\]"),
+        (lambda call: call["given"]["rest"].pop(), r"given\['rest'\] is a list of 1"),
+        (lambda call: call["given"].update(x=[1.0]), "is a list, expected an array"),
+        (
+            lambda call: call["given"].update(x=np.ones((5, 4))),
+            "has dtype float64, expected float32",
+        ),
+        (lambda call: call["given"].update(x=np.ones((5, 3), np.float32)), r"shape\[1\] is 3"),
+        (lambda call: call["given"].update(x=np.ones((1, 4), np.float32)), "expected 2 to 50"),
+        (lambda call: call["given"].update(x=np.ones((6, 4), np.float32)), "they must be equal"),
+        (lambda call: call["given"].update(x=np.ones(4, np.float32)), "has rank 1, expected 2"),
+    ],
+)
+def test_a_call_that_does_not_fit_is_refused(scaled, change, cause):
+    call = {"given": as_numpy(inputs(5)), "scale": 4, "offset": None, "mode": "plain"}
+    run = unmess.bundle.load(scaled)
+    assert run(**call)["hidden"].shape == (5, 3)
+    change(call)
+    with pytest.raises(unmess.Error, match=cause) as caught:
+        run(**call)
+    assert caught.value.stage == "run"
+
+
+def test_a_failing_check_is_an_error(tmp_path):
+    def row(place, table):
+        start = place.item()
+        torch._check(start >= 0)
+        torch._check(start < 3)
+        return table.narrow(0, start, 1) * 2
+
+    table = torch.randn(3, 4)
+    package(unmess.capture(row, (torch.tensor(1), table)), tmp_path / "row")
+    run = unmess.bundle.load(tmp_path / "row")
+    compare(run(np.array(2), table.numpy()), table[2:] * 2)
+    with pytest.raises(unmess.Error, match="IREE stopped") as caught:
+        run(np.array(3), table.numpy())
+    assert caught.value.stage == "run"
+    compare(run(np.array(0), table.numpy()), table[:1] * 2)
+
+
+@pytest.fixture
+def copied(scaled, tmp_path):
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for path in scaled.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+def edit(folder, **changes):
+    path = folder / manifest.NAME
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "cause"),
+    [
+        (lambda f: (f / "weights.irpa").unlink(), "weights.irpa is missing"),
+        (lambda f: flip(f / "weights.irpa"), "weights.irpa was altered"),
+        (lambda f: flip(f / "module.vmfb"), "module.vmfb was altered"),
+        (lambda f: flip(f / "state.irpa"), "state.irpa was altered"),
+        (lambda f: (f / "signature.json").write_text("{}"), "signature.json was altered"),
+        (lambda f: (f / "bundle.json").unlink(), "not a bundle"),
+        (lambda f: (f / "bundle.json").write_text("{"), "bundle.json is damaged"),
+        (lambda f: (f / "bundle.json").write_text("[]"), "bundle.json is damaged"),
+        (lambda f: (f / "bundle.json").write_text('{"format": 1}'), "bundle.json is damaged"),
+        (lambda f: edit(f, format=2), "format 2, and this unmess reads format 1"),
+        (lambda f: edit(f, machine="riscv64"), "for riscv64 CPUs, and this one is"),
+        (lambda f: edit(f, features=["sse2", "amx-none"]), "this one lacks amx-none"),
+        (lambda f: edit(f, device="cuda-none"), "does not load the bundle on cuda-none"),
+    ],
+)
+def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
+    assert unmess.bundle.load(copied).entries.keys() == {"main"}
+    damage(copied)
+    with pytest.raises(unmess.Error, match=cause) as caught:
+        unmess.bundle.load(copied)
+    assert caught.value.stage == "load" and caught.value.hint
+    assert "\n" not in caught.value.cause
+
+
+def test_large_files_need_not_be_read(copied, monkeypatch):
+    monkeypatch.setattr(manifest, "_SMALL", 64)
+    flip(copied / "weights.irpa")
+    unmess.bundle.load(copied, whole=False)
+    with (copied / "weights.irpa").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(unmess.Error, match=r"weights\.irpa was altered"):
+        unmess.bundle.load(copied, whole=False)
+
+
+def test_what_a_cpu_must_have():
+    machine, features = required_cpu(target("iree-cpu").options)
+    assert machine == processor.machine()
+    assert features and features <= processor.processor_features()
+    generic = required_cpu(target("iree-cpu", unmess.TargetOptions(cpu="generic")).options)
+    assert generic[0] == machine and generic[1] < features
+    assert required_cpu(target("iree-vulkan", unmess.TargetOptions(vulkan="rdna3")).options) is None
+    text = 'cpu_features = "+avx,+avx2,+pku,-avx2", target_triple = "x86_64-unknown-eabi-elf"'
+    assert parse_target(text) == ("x86_64", {"avx"})
+
+
+def test_what_cannot_be_packaged_is_refused_before_it_is_compiled(tmp_path, monkeypatch):
+    program = unmess.capture(lambda x: x + 1, (torch.ones(2),))
+    (tmp_path / "file").touch()
+    restored = replace(program.signature, restore=lambda result: result)
+    constant = replace(program.signature, outputs=(Constant(torch.float64),))
+    for refused, place, on, cause in (
+        (program, tmp_path / "new", "reference", "cannot be made for reference"),
+        (program, tmp_path / "new", "iree-tpu", "unknown runner"),
+        (program, tmp_path, "iree-cpu", "there is something at"),
+        (program, tmp_path / "file", "iree-cpu", "there is something at"),
+        (program, tmp_path / "file" / "in", "iree-cpu", "cannot write"),
+        (replace(program, signature=restored), tmp_path / "new", "iree-cpu", "without PyTorch"),
+        (
+            replace(program, signature=constant),
+            tmp_path / "new",
+            "iree-cpu",
+            "the result, fixed to torch.float64, has no form without PyTorch",
+        ),
+    ):
+        with pytest.raises(unmess.Error, match=cause) as caught:
+            package(refused, place, on=on)
+        assert caught.value.stage == "usage"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+_MODEL = """
+import torch
+def model():
+    return torch.nn.Linear(4, 2).eval(), (torch.ones(3, 4),)
+"""
+
+
+def test_the_command(tmp_path):
+    (tmp_path / "model.py").write_text(_MODEL)
+    output = tmp_path / "out" / "linear"
+    arguments = ["package", str(tmp_path / "model.py"), "-o", str(output), "--cpu", "generic"]
+    done = CliRunner().invoke(cli, [*arguments, "--json"], standalone_mode=False)
+    document = json.loads(done.stdout)
+    assert document["ok"] and set(document["files"]) == {
+        "module.vmfb",
+        "signature.json",
+        "weights.irpa",
+    }
+    assert "avx512f" not in document["features"]
+    assert unmess.bundle.load(output)(np.ones((3, 4), np.float32)).shape == (3, 2)
+    again = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert again.return_value == 2 and "there is something at" in again.stderr

@@ -1,0 +1,16 @@
+"""Which files a bundle of a Hugging Face model takes along."""
+
+from importers.sources.huggingface.tokenizer_files import tokenizer_files
+
+
+def test_those_of_a_folder(tmp_path):
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "vocab.txt"):
+        (tmp_path / name).touch()
+    expected = [tmp_path / "tokenizer.json", tmp_path / "vocab.txt"]
+    assert tokenizer_files(f"hf:{tmp_path}") == expected
+    assert tokenizer_files(f"hf:{tmp_path}#generate") == expected
+
+
+def test_other_models_have_none():
+    for model in ("hf:bert", "torchvision:resnet18", "model.py:name", "hf:no-such/model"):
+        assert tokenizer_files(model) == []

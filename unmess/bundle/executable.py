@@ -1,0 +1,251 @@
+"""A bundle in this process: NumPy arrays in and out, computed by IREE's runtime."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from unmess.bundle.manifest import (
+    MODULE,
+    SIGNATURE,
+    STATE,
+    WEIGHTS,
+    Manifest,
+    read_manifest,
+)
+from unmess.core.error import Error, first_line
+
+try:
+    import iree.runtime as rt
+    import numpy as np
+except ImportError as missing:
+    raise Error(
+        "load",
+        f"a bundle needs {missing.name}",
+        hint="pip install iree-base-runtime numpy",
+    ) from missing
+
+from unmess.bundle.elements import iree_type, numpy_type
+from unmess.bundle.signature import Array, Entry, Number, Slot, read_signature
+
+
+def load(folder: str | Path, *, whole: bool = True) -> Bundle:
+    """Loads a bundle that `unmess package` has written. Weights are mapped, not read.
+
+    Args:
+        whole: compare the checksums of all files. Without, those of files above 16 MiB are taken
+            for right where their size is, which saves half a second for each GB of weights.
+
+    Raises:
+        Error: stage `load`; a file is missing or altered, the format is newer, this CPU lacks what
+            the code needs, there is no such device, or it is not a bundle.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    manifest.check_processor()
+    manifest.check_files(folder, whole=whole)
+    return Bundle(folder, manifest)
+
+
+class Bundle:
+    """A model that was packaged, called like the model itself, with NumPy arrays for tensors.
+
+    One entry point is called `run(…)`, several by name, `run.decode(…)` or `run["decode"](…)`. What
+    the model keeps between calls (running statistics, a cache) stays on the device. Any number of
+    threads may call; the calls run one after the other.
+
+    Attributes:
+        manifest: what the bundle says of itself.
+        entries: the signature of each entry point by name.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest):
+        self.manifest = manifest
+        self.entries = read_signature(folder / SIGNATURE)
+        self._folder = folder
+        self._lock = threading.RLock()
+        try:
+            self._load()
+        except (RuntimeError, ValueError) as problem:
+            raise Error(
+                "load",
+                f"IREE does not load the bundle on {manifest.device}: {first_line(problem)}",
+                hint=f"it was made for {manifest.runner}, by IREE's compiler "
+                f"{manifest.versions.get('iree-base-compiler')}",
+            ) from problem
+        self.reset()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the model once.
+
+        Args: as the model was captured: the same containers, dtypes and shapes (a dynamic
+            dimension may have any size in its range).
+
+        Returns:
+            The model's own containers of new arrays and numbers.
+
+        Raises:
+            Error: stage `run`; the call does not fit, or a check inside the program failed.
+                Stage `usage`, where there are several entry points.
+        """
+        if len(self.entries) > 1:
+            raise Error(
+                "usage",
+                f"{self.manifest.name} has several entry points: {', '.join(self.entries)}",
+                hint=f"call one of them by name: run.{next(iter(self.entries))}(…)",
+            )
+        return self[next(iter(self.entries))](*args, **kwargs)
+
+    def __getitem__(self, entry: str) -> EntryPoint:
+        """The entry point of that name.
+
+        Raises:
+            Error: stage `usage`, where there is none.
+        """
+        if entry not in self.entries:
+            raise Error(
+                "usage",
+                f"{self.manifest.name} has no entry point {entry!r}",
+                hint=f"it has {', '.join(self.entries)}",
+            )
+        return EntryPoint(self, entry)
+
+    def __getattr__(self, entry: str) -> EntryPoint:
+        # Copying and unpickling look for special methods before there are any entry points.
+        if entry.startswith("_") or entry not in self.__dict__.get("entries", ()):
+            raise AttributeError(f"a bundle has no attribute {entry!r}")
+        return self[entry]
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """Copies of what the model keeps between calls, by name."""
+        with self._lock:
+            return {name: self._to_host(view, dtype) for name, (view, dtype) in self._state.items()}
+
+    def reset(self) -> None:
+        """Puts the state back to what it was when the model was packaged."""
+        with self._lock:
+            self._state = {}
+            for entry in self.entries.values():
+                for slot in entry.arguments:
+                    if slot.kind == "state" and slot.name not in self._state:
+                        content = np.frombuffer(self._initial[slot.name].file_view, np.uint8)
+                        view = self._to_device(content, slot.spec.shape, slot.spec.dtype)
+                        self._state[slot.name] = view, slot.spec.dtype
+
+    def _load(self) -> None:
+        self._device = rt.get_device(self.manifest.device)
+        instance = rt.VmInstance()
+        modules = [rt.create_hal_module(instance, self._device)]
+        if WEIGHTS in self.manifest.files:
+            index = rt.ParameterIndex()
+            index.load(str(self._folder / WEIGHTS))
+            provider = index.create_provider(scope=self.manifest.scope)
+            modules.append(rt.create_io_parameters_module(instance, provider))
+        program = rt.VmModule.mmap(instance, str(self._folder / MODULE))
+        self._context = rt.VmContext(instance, [*modules, program])
+        self._functions = {entry: program.lookup_function(entry) for entry in self.entries}
+        self._initial = {}
+        if STATE in self.manifest.files:
+            state = rt.ParameterIndex()
+            state.load(str(self._folder / STATE))
+            self._initial = dict(state.items())
+
+    def _call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        entry = self.entries[name]
+        values = entry.flatten_call(args, kwargs)
+        with self._lock:
+            inputs = rt.VmVariantList(len(entry.arguments))
+            for slot in entry.arguments:
+                if slot.kind == "state":
+                    inputs.push_ref(self._state[slot.name][0])
+                else:
+                    self._push(inputs, slot, values[slot.name])
+            outputs = rt.VmVariantList(len(entry.results))
+            try:
+                self._context.invoke(self._functions[name], inputs, outputs)
+            except RuntimeError as problem:
+                raise Error(
+                    "run",
+                    f"IREE stopped: {first_line(problem)}",
+                    hint="an index or a size may be out of range",
+                ) from problem
+            return entry.unflatten_results(self._results(entry, outputs))
+
+    def _push(self, inputs: rt.VmVariantList, slot: Slot, value: Any) -> None:
+        if isinstance(slot.spec, Array):
+            content = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            inputs.push_ref(self._to_device(content, value.shape, slot.spec.dtype))
+        elif slot.spec.type is float:
+            inputs.push_float(value)
+        else:
+            inputs.push_int(int(value))
+
+    def _results(self, entry: Entry, outputs: rt.VmVariantList) -> list[Any]:
+        """The results, and state that the call returns as well; other state stays where it is."""
+        results: list[Any] = []
+        for index, slot in enumerate(entry.results):
+            if isinstance(slot.spec, Number):
+                results.append(slot.spec.type(outputs.get_variant(index)))
+                continue
+            view = outputs.get_as_object(index, rt.HalBufferView)
+            if slot.kind == "state":
+                self._state[slot.name] = view, slot.spec.dtype
+            is_returned = index in entry.outputs
+            results.append(self._to_host(view, slot.spec.dtype) if is_returned else None)
+        return results
+
+    def _to_device(self, content: np.ndarray, shape: Any, dtype: str) -> rt.HalBufferView:
+        buffer = self._device.allocator.allocate_buffer_copy(
+            memory_type=rt.MemoryType.DEVICE_LOCAL,
+            allowed_usage=rt.BufferUsage.DEFAULT
+            | (rt.BufferUsage.MAPPING if self._shares_memory else rt.BufferUsage.NONE),
+            device=self._device,
+            buffer=content,
+        )
+        return rt.HalBufferView(buffer, tuple(shape), iree_type(dtype))
+
+    def _to_host(self, view: rt.HalBufferView, dtype: str) -> np.ndarray:
+        result = np.empty(tuple(view.shape), numpy_type(dtype))
+        if result.size:
+            buffer = view.get_buffer()
+            if not self._shares_memory:
+                buffer = self._copied(buffer)
+            mapped = buffer.map().asarray((result.nbytes,), np.dtype(np.uint8))
+            result.reshape(-1).view(np.uint8)[:] = mapped
+        return result
+
+    def _copied(self, source: rt.HalBuffer) -> rt.HalBuffer:
+        """A buffer of the device in the CPU's memory."""
+        host = self._device.allocator.allocate_buffer(
+            memory_type=rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE,
+            allowed_usage=rt.BufferUsage.TRANSFER_TARGET | rt.BufferUsage.MAPPING,
+            allocation_size=source.byte_length(),
+        )
+        semaphore = self._device.create_semaphore(0)
+        done = rt.HalFence.create_at(semaphore, 1)
+        self._device.queue_copy(
+            source,
+            host,
+            wait_semaphores=rt.HalFence.create_at(semaphore, 0),
+            signal_semaphores=done,
+        )
+        done.wait()
+        return host
+
+    @property
+    def _shares_memory(self) -> bool:
+        return self.manifest.device.startswith("local-")
+
+
+class EntryPoint:
+    """One of a bundle's programs, called as a bundle of that program alone would be."""
+
+    def __init__(self, bundle: Bundle, name: str):
+        self._bundle = bundle
+        self.name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Bundle.__call__`."""
+        return self._bundle._call(self.name, args, kwargs)

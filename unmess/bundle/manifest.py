@@ -1,0 +1,141 @@
+"""`bundle.json`: what a bundle is for, which files belong to it, and whether they are all right."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from unmess.core.error import Error
+from unmess.core.processor import machine, processor_features
+
+# Of the folder: raised when an older `load` would not do the right thing.
+FORMAT = 1
+NAME = "bundle.json"
+MODULE, SIGNATURE = "module.vmfb", "signature.json"
+WEIGHTS, STATE = "weights.irpa", "state.irpa"
+# Files up to this size are always read for their checksum.
+_SMALL = 16 << 20
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a bundle says of itself.
+
+    Attributes:
+        format: of the folder, `FORMAT`.
+        name: of the model.
+        runner: that it was compiled for.
+        device: of IREE's runtime, where it runs.
+        machine: architecture of the CPU that runs it, `x86_64` or `aarch64`; None for any.
+        features: what that CPU must have, as LLVM calls it.
+        scope: under which the module looks for its weights.
+        versions: of what made it, by package.
+        files: size in bytes and SHA-256 of every other file, by its path in the folder.
+    """
+
+    format: int
+    name: str
+    runner: str
+    device: str
+    machine: str | None
+    features: tuple[str, ...]
+    scope: str
+    versions: dict[str, str]
+    files: dict[str, dict[str, Any]]
+
+    def write(self, folder: Path) -> None:
+        """Writes it into the bundle."""
+        (folder / NAME).write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+    def check_processor(self) -> None:
+        """Raises an Error (`load`) where this computer's CPU cannot run the bundle."""
+        if self.machine is None:
+            return
+        missing = "this one is " + machine()
+        if self.machine == machine():
+            here = processor_features()
+            lacking = sorted(set(self.features) - here)
+            # A system that does not say what its CPU has is not asked.
+            if not lacking or not here:
+                return
+            missing = f"this one lacks {', '.join(lacking)}"
+        raise Error(
+            "load",
+            f"the bundle is for {self.machine} CPUs with other features: {missing}"
+            if self.machine == machine()
+            else f"the bundle is for {self.machine} CPUs, and {missing}",
+            hint="package the model on this computer, or for any CPU of its architecture",
+        )
+
+    def check_files(self, folder: Path, *, whole: bool) -> None:
+        """Compares the files with what is known of them.
+
+        Args:
+            whole: read large files too, not only see that they have the right size.
+
+        Raises:
+            Error: stage `load`; a file is missing or altered.
+        """
+        for name, known in self.files.items():
+            path = folder / name
+            try:
+                size = path.stat().st_size
+                is_altered = size != known["bytes"] or (
+                    (whole or size <= _SMALL) and checksum(path) != known["sha256"]
+                )
+            except FileNotFoundError:
+                raise _unusable(folder, f"{name} is missing") from None
+            except OSError as problem:
+                raise _unusable(folder, f"{name} cannot be read: {problem.strerror}") from problem
+            if is_altered:
+                raise _unusable(folder, f"{name} was altered since it was written")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a bundle.
+
+    Raises:
+        Error: stage `load`; there is none, it is damaged, or of a newer format.
+    """
+    path = folder / NAME
+    try:
+        fields = json.loads(path.read_text())
+        found = fields["format"]
+    except FileNotFoundError:
+        raise _unusable(folder, f"there is no {NAME}: it is not a bundle") from None
+    except OSError as problem:
+        raise _unusable(folder, f"{NAME} cannot be read: {problem.strerror}") from problem
+    except (ValueError, KeyError, TypeError):
+        raise _unusable(folder, f"{NAME} is damaged") from None
+    if found != FORMAT:
+        raise Error(
+            "load",
+            f"{folder} is a bundle of format {found}, and this unmess reads format {FORMAT}",
+            hint="update unmess, or package the model again",
+        )
+    try:
+        return Manifest(**{**fields, "features": tuple(fields["features"])})
+    except (KeyError, TypeError):
+        raise _unusable(folder, f"{NAME} is damaged") from None
+
+
+def described(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What a manifest has to know of these files."""
+    return {
+        name: {"bytes": (folder / name).stat().st_size, "sha256": checksum(folder / name)}
+        for name in names
+    }
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb", buffering=0) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _unusable(folder: Path, cause: str) -> Error:
+    return Error("load", f"{folder}: {cause}", hint="write it again with `unmess package`")

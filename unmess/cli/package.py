@@ -1,0 +1,83 @@
+"""`unmess package`: a model as a folder that runs without PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from unmess.cli import arguments
+from unmess.cli.session import Session, command
+from unmess.core.names import RUNNERS
+
+
+@click.command("package")
+@arguments.model
+@click.option(
+    "--on",
+    "runner",
+    default="iree-cpu",
+    show_default=True,
+    metavar="RUNNER",
+    help=f"One of {', '.join(name for name in RUNNERS if name.startswith('iree-'))}.",
+)
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to be made.")
+@arguments.cpu
+@arguments.inputs
+@arguments.dynamic
+@arguments.strategy
+@command
+def package_(
+    session: Session,
+    model: str,
+    runner: str,
+    output: str,
+    cpu: str,
+    inputs: tuple[str, ...],
+    dynamic: tuple[str, ...],
+    strategy: str,
+) -> None:
+    """Write MODEL to a folder that unmess.bundle.load runs without PyTorch."""
+    arguments.check_dynamic(dynamic)
+    arguments.check_strategy(strategy)
+    folder = Path(output)
+    with session.working(model):
+        from unmess.packaging import check_folder, check_target
+
+        check_target(runner)
+        check_folder(folder)
+        import unmess
+        from importers.sources.example_inputs import parse_inputs
+        from importers.sources.huggingface.tokenizer_files import tokenizer_files
+
+        args, kwargs = parse_inputs(inputs)
+        program = unmess.capture(
+            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
+        )
+        made = unmess.package(
+            program,
+            folder,
+            on=runner,
+            target=unmess.TargetOptions(cpu=cpu),
+            tokenizer=tokenizer_files(model),
+        )
+    if session.json:
+        session.write_json(
+            {
+                "ok": True,
+                "model": model,
+                "runner": runner,
+                "output": output,
+                "files": made.files,
+                "machine": made.machine,
+                "features": made.features,
+                "versions": made.versions,
+                "notes": [str(note) for note in program.notes],
+            }
+        )
+        return
+    for name, file in made.files.items():
+        session.write(f"{file['bytes'] / 1e6:10.2f} MB  {output}/{name}")
+    if session.verbose:
+        for note in program.notes:
+            session.write(f"note: {note}")

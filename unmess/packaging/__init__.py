@@ -1,0 +1,154 @@
+"""Bundles: what a program needs to run without PyTorch, in a folder. `unmess.bundle` loads them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+
+from importers.torch_dialect import import_program
+from unmess.bundle.manifest import FORMAT, MODULE, SIGNATURE, STATE, WEIGHTS, Manifest, described
+from unmess.core.error import Error
+from unmess.core.module import Module
+from unmess.core.names import check_runner
+from unmess.core.program import Program
+from unmess.core.programs import Programs
+from unmess.core.progress import enter_stage
+from unmess.core.target_options import TargetOptions
+from unmess.packaging.signature import write_signature
+
+_PACKAGES = ("torch", "torch-mlir", "iree-base-compiler", "iree-base-runtime")
+TOKENIZER = "tokenizer"
+
+
+def package(
+    program: Program | Programs,
+    folder: str | Path,
+    on: str = "iree-cpu",
+    target: TargetOptions | None = None,
+    tokenizer: Iterable[Path] = (),
+) -> Manifest:
+    """Writes a program to a folder from which `unmess.bundle.load` runs it without PyTorch.
+
+    The folder holds the compiled module, weights, initial state, the signature, and a manifest
+    with versions and checksums. It is there as a whole or not at all.
+
+    Args:
+        folder: must not exist, or be empty.
+        on: the runner to compile for, one of IREE's.
+        target: which hardware to compile for; by default what is here.
+        tokenizer: files to be put into the bundle's folder `tokenizer`.
+
+    Returns:
+        What the bundle says of itself.
+
+    Raises:
+        Error: stage `usage`, where there is something at `folder`, or the program's call has no
+            form without PyTorch; else the stage that failed.
+    """
+    folder = Path(folder)
+    check_target(on)
+    check_folder(folder)
+    # IREE's libraries are imported when they are needed.
+    from pipelines.iree.cpu_features import required_cpu
+    from pipelines.iree.parameters import SCOPE
+    from pipelines.iree.targets import target as target_of
+    from pipelines.iree.vm_module import vm_module
+
+    enter_stage("import")
+    module = import_program(program)
+    chosen = target_of(on, target)
+    compiled = vm_module(module, on, chosen, module.seconds)
+    enter_stage("compile")
+    cpu = required_cpu(chosen.options)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+            # Made here, since a temporary folder is for its owner alone.
+            made = Path(scratch) / "bundle"
+            made.mkdir()
+            (made / MODULE).write_bytes(compiled.code)
+            write_signature(made / SIGNATURE, module)
+            _write_tensors(made / WEIGHTS, _tensors(module, "weight"))
+            _write_tensors(made / STATE, _tensors(module, "state"))
+            _copy(tokenizer, made / TOKENIZER)
+            names = sorted(
+                path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()
+            )
+            manifest = Manifest(
+                format=FORMAT,
+                name=program.name,
+                runner=on,
+                device=chosen.device,
+                machine=None if cpu is None else cpu[0],
+                features=() if cpu is None else tuple(sorted(cpu[1])),
+                scope=SCOPE,
+                versions={name: importlib.metadata.version(name) for name in _PACKAGES},
+                files=described(made, names),
+            )
+            manifest.write(made)
+            made.replace(folder)
+    except OSError as problem:
+        raise Error(
+            "usage",
+            f"cannot write {folder}: {problem.strerror}",
+            hint="choose a place that you may write to, with room for the weights",
+        ) from problem
+    return manifest
+
+
+def check_target(on: str) -> None:
+    """Raises an Error (`usage`) where programs for a runner cannot be packaged."""
+    check_runner(on)
+    if not on.startswith("iree-"):
+        raise Error(
+            "usage",
+            f"a bundle cannot be made for {on}",
+            hint="what it compiles needs torch-mlir to be called; take iree-cpu",
+        )
+
+
+def check_folder(folder: Path) -> None:
+    """Raises an Error (`usage`) where a bundle cannot be put at `folder`."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists():
+        raise Error(
+            "usage", f"there is something at {folder}", hint="remove it, or choose another name"
+        )
+
+
+def _tensors(module: Module, kind: str) -> dict[str, torch.Tensor]:
+    names = [a.name for s in module.entries.values() for a in s.of_kind(kind)]
+    return {name: module.weights[name] for name in names}
+
+
+def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """An archive that IREE's runtime maps: each tensor's bytes begin at a multiple of 64."""
+    if not tensors:
+        return
+    import iree.runtime as rt
+
+    index = rt.ParameterIndex()
+    contents = {
+        name: tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+        for name, tensor in tensors.items()
+    }
+    for name, content in contents.items():
+        index.add_buffer(name, content)
+    try:
+        index.create_archive_file(str(path))
+    except RuntimeError as problem:
+        raise OSError(None, str(problem).splitlines()[0]) from problem
+    # IREE makes files that are not for everybody.
+    path.chmod((path.parent / MODULE).stat().st_mode)
+
+
+def _copy(files: Iterable[Path], folder: Path) -> None:
+    for path in files:
+        folder.mkdir(exist_ok=True)
+        shutil.copyfile(path, folder / path.name)
