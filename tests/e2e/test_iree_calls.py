@@ -1,0 +1,178 @@
+"""Calls of programs on IREE's CPU runner: whose memory is read and written, from which threads."""
+
+import asyncio
+import gc
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+
+import unmess
+
+
+def loaded(model, *args):
+    return unmess.load(unmess.capture(model, args), on="iree-cpu")
+
+
+def test_arguments_are_read_where_they_are_and_results_are_where_they_were_written(monkeypatch):
+    run = loaded(lambda x: x * 2, torch.randn(1000, 100))
+    allocator = run._transfer._allocator
+    x = torch.randn(1000, 100)
+    before = x.clone()
+    copied = []
+    monkeypatch.setattr(run._transfer, "_allocator", Recording(allocator, copied), raising=True)
+    assert torch.equal(run(x), before * 2)
+    assert copied == ["import_host_allocation"]
+    assert torch.equal(x, before)
+
+
+class Recording:
+    """An allocator that says what is asked of it."""
+
+    def __init__(self, allocator, asked):
+        self._allocator, self._asked = allocator, asked
+
+    def __getattr__(self, name):
+        self._asked.append(name)
+        return getattr(self._allocator, name)
+
+
+def test_memory_that_is_not_aligned_is_copied():
+    # Compiled code would crash at it.
+    memory = torch.randn(64 * 64 + 3)
+    run = loaded(lambda x: torch.softmax(x @ x, -1) * x, torch.randn(64, 64))
+    for offset in range(4):
+        x = memory[offset : offset + 64 * 64].view(64, 64)
+        torch.testing.assert_close(run(x), torch.softmax(x @ x, -1) * x)
+
+
+def test_results_own_their_memory():
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(8, 64))
+
+        def forward(self, x):
+            y = x + 1
+            return x, x[:2], y, y, y.view(-1), self.weight, self.weight.t(), torch.arange(8.0)
+
+    model = Module()
+    x = torch.randn(8, 64)
+    run = loaded(model, x)
+    given, weight = x.clone(), model.weight.detach().clone()
+    expected = [tensor.detach().clone() for tensor in model(x)]
+    first = run(x)
+    for index, tensor in enumerate(first):
+        tensor.zero_()
+        for other in range(index + 1, len(first)):
+            assert torch.equal(first[other], expected[other])
+    assert torch.equal(x, given) and torch.equal(model.weight, weight)
+    for ours, theirs in zip(run(x), expected, strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_results_outlive_the_executable():
+    x = torch.randn(300, 300)
+    run = loaded(lambda x: x @ x, x)
+    result = run(x)
+    kept = result.clone()
+    torch.testing.assert_close(result, x @ x, atol=1e-4, rtol=1e-4)
+    del run
+    gc.collect()
+    assert torch.equal(result, kept)
+
+
+def test_state_that_is_returned_does_not_change_with_the_next_call():
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(64))
+            self.register_buffer("last", torch.zeros(64))
+
+        def forward(self, x):
+            self.last.copy_(x)
+            self.total += x
+            return self.total
+
+    run = loaded(Counter(), torch.ones(64))
+    x = torch.ones(64)
+    first, second = run(x), run(x)
+    assert torch.equal(first, torch.ones(64)) and torch.equal(second, torch.full((64,), 2.0))
+    kept = run.state["last"]
+    x.zero_()
+    assert torch.equal(kept, torch.ones(64)), "state is not the caller's memory"
+    second.zero_()
+    assert torch.equal(run(torch.ones(64)), torch.full((64,), 3.0))
+
+
+def network():
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(32, 64), torch.nn.GELU(), torch.nn.Linear(64, 32)
+    return torch.nn.Sequential(*layers).eval()
+
+
+def test_eight_threads_get_their_own_results():
+    model = network()
+    run = loaded(model, torch.randn(4, 32))
+    barrier = threading.Barrier(8)
+
+    def calls(seed):
+        generator = torch.Generator().manual_seed(seed)
+        barrier.wait()
+        for _ in range(25):
+            x = torch.randn(4, 32, generator=generator)
+            with torch.no_grad():
+                torch.testing.assert_close(run(x), model(x))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(calls, range(8)))
+
+
+def test_eight_threads_advance_one_state():
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(3, dtype=torch.int64))
+
+        def forward(self, x):
+            self.total += x
+            return self.total + 0
+
+    run = loaded(Counter(), torch.ones(3, dtype=torch.int64))
+    one = torch.ones(3, dtype=torch.int64)
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(lambda _: int(run(one)[0]), range(80)))
+    assert sorted(seen) == list(range(1, 81))
+    assert run.state["total"].tolist() == [80] * 3
+
+
+@pytest.mark.parametrize("runner", ["iree-cpu", "reference"])
+def test_a_call_may_be_awaited(runner):
+    x = torch.randn(700, 700)
+
+    def function(x):
+        for _ in range(20):
+            x = torch.tanh(x @ x)
+        return x
+
+    run = unmess.load(unmess.capture(function, (x,)), on=runner)
+    expected = run(x)
+
+    async def main():
+        ticks = []
+
+        async def clock():
+            while True:
+                ticks.append(time.perf_counter())
+                await asyncio.sleep(0.001)
+
+        watch = asyncio.create_task(clock())
+        results = await asyncio.gather(run.call_async(x), run.call_async(x=x))
+        watch.cancel()
+        return results, ticks
+
+    results, ticks = asyncio.run(main())
+    assert all(torch.equal(result, expected) for result in results)
+    assert len(ticks) > 2, "the event loop stood still"
