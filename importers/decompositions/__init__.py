@@ -16,10 +16,12 @@ from importers.decompositions.any_all import over_several
 from importers.decompositions.attention import attention
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min, hardtanh
 from importers.decompositions.comparison import with_number_of_its_kind
-from importers.decompositions.concatenation import concatenate, concatenate_as_one_type
+from importers.decompositions.concatenation import concatenate
+from importers.decompositions.cut_transposed import cut_transposed_convolution
 from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
 from importers.decompositions.division import divide, fmod
 from importers.decompositions.embedding_bag import embedding_bag
+from importers.decompositions.error_function import erfc
 from importers.decompositions.gamma import lgamma
 from importers.decompositions.gelu import gelu
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
@@ -27,6 +29,7 @@ from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
 from importers.decompositions.integer_products import bmm, int_mm, mm
 from importers.decompositions.lstm import mkldnn_lstm_layer
+from importers.decompositions.magnitude import copysign, copysign_of_number, hypot, signbit
 from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.memory import (
     checked_at_capture,
@@ -51,6 +54,7 @@ from importers.decompositions.power import integer_power, integer_powers, powers
 from importers.decompositions.reciprocal import reciprocal
 from importers.decompositions.rolling import roll
 from importers.decompositions.running import cummax, cummin
+from importers.decompositions.sampling import multinomial, normal, permutation
 from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.signs import of_numbers, sign
 from importers.decompositions.sorting import sort_integers, sort_stably
@@ -218,6 +222,13 @@ DECOMPOSITIONS = (
         grouped_3d_convolution,
     ),
     Decomposition(
+        "transposed convolution that is cut",
+        "aten::convolution.default",
+        "compile",
+        "torch-mlir's lowering cuts the input, of which nothing may be left",
+        cut_transposed_convolution,
+    ),
+    Decomposition(
         "transposed convolution of each channel",
         "aten::convolution.default",
         "linalg",
@@ -231,13 +242,6 @@ DECOMPOSITIONS = (
         "torch-mlir leaves empty tensors out of a concatenation, which may not be of none "
         "(Nemotron 3's cache of speakers at the start), and takes uint8 for int8 beside others",
         concatenate,
-    ),
-    Decomposition(
-        "concatenation of several types",
-        "aten::cat.default",
-        "linalg",
-        "torch-mlir's lowering crashes on bytes beside booleans",
-        concatenate_as_one_type,
     ),
     Decomposition(
         "masked scatter",
@@ -477,14 +481,53 @@ DECOMPOSITIONS = (
     ),
     *(
         Decomposition(
-            "weighted or averaged embedding bag",
+            "embedding bag",
             f"aten::{name}.default",
             "run",
-            "torch-mlir's lowering forgets the weights, and takes nothing but sums (Kimi K2.5 "
-            "resizes its position embeddings with weights)",
+            "torch-mlir's lowering takes nothing but sums, in f32, at i64 places, and forgets the "
+            "weights (Kimi K2.5 resizes its position embeddings with weights)",
             embedding_bag,
         )
         for name in ("_embedding_bag", "_embedding_bag_forward_only")
+    ),
+    Decomposition(
+        "complementary error function",
+        "aten::erfc.default",
+        "torch",
+        "the torch dialect has no erfc",
+        erfc,
+    ),
+    *(
+        Decomposition(
+            "magnitudes and signs",
+            f"aten::{operator}",
+            "torch",
+            "the torch dialect has none of them, and no view of a number as its bits, which "
+            "PyTorch's decompositions read the sign from",
+            function,
+        )
+        for operator, function in (
+            ("hypot.default", hypot),
+            ("signbit.default", signbit),
+            ("copysign.Tensor", copysign),
+            ("copysign.Scalar", copysign_of_number),
+        )
+    ),
+    *(
+        Decomposition(
+            "samples from uniform ones",
+            f"aten::{operator}",
+            "linalg",
+            "torch-mlir has no lowering (ViLT draws the patches that it looks at)",
+            function,
+        )
+        for operator, function in (
+            ("multinomial.default", multinomial),
+            ("randperm.default", permutation),
+            ("normal.Tensor_Tensor", normal),
+            ("normal.Tensor_float", normal),
+            ("normal.float_Tensor", normal),
+        )
     ),
     Decomposition(
         "LSTM layer of oneDNN",

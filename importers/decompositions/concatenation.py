@@ -24,11 +24,3 @@ def concatenate(tensors: list[torch.Tensor], dim: int = 0) -> Any:
         if not isinstance(size, int) or size:
             return NotImplemented
     return first.clone()
-
-
-def concatenate_as_one_type(tensors: list[torch.Tensor], dim: int = 0) -> Any:
-    """The tensors one after the other along `dim`, in a type for all; those of one are left."""
-    dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
-    if all(tensor.dtype == dtype for tensor in tensors):
-        return NotImplemented
-    return torch.cat([tensor.to(dtype) for tensor in tensors], dim)

@@ -1,7 +1,8 @@
-"""Sums and means of embeddings, bag by bag."""
+"""Sums, means and maxima of embeddings, bag by bag."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -20,9 +21,9 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """Rows of `table` (rows, width), added up or averaged in bags that start at `offsets` (bags).
+    """Rows of `table` (rows, width) in bags that start at `offsets` (bags): sum, mean or maximum.
 
-    Plain sums and maxima are left.
+    Plain sums of f32 and f64 at i64 places are left.
 
     Returns:
         The bags (bags, width); and of each index its bag, of each bag its size, and zeros (bags),
@@ -30,7 +31,8 @@ def embedding_bag(
     """
     plain = mode == _SUM and per_sample_weights is None
     plain = plain and padding_idx < 0 and not include_last_offset
-    if plain or mode == _MAX:
+    plain = plain and table.dtype in (torch.float32, torch.float64)
+    if plain and indices.dtype == offsets.dtype == torch.int64:
         return NotImplemented
     starts = offsets[:-1] if include_last_offset else offsets
     places = torch.arange(indices.shape[0], device=indices.device, dtype=starts.dtype)
@@ -42,9 +44,15 @@ def embedding_bag(
     rows = table[indices].to(torch.promote_types(table.dtype, torch.float32))
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
-    rows = torch.where(counted.unsqueeze(1).to(torch.bool), rows, 0.0)
-    sums = rows.new_zeros(starts.shape[0], table.shape[1])
-    sums = sums.scatter_add(0, bag.unsqueeze(1).expand_as(rows), rows)
-    if mode != _SUM:
-        sums = sums / sizes.clamp(min=1).unsqueeze(1)
-    return sums.to(table.dtype), bag, sizes, torch.zeros_like(starts)
+    empty = -math.inf if mode == _MAX else 0.0
+    rows = torch.where(counted.unsqueeze(1).to(torch.bool), rows, empty)
+    place = bag.unsqueeze(1).expand_as(rows)
+    bags = rows.new_full((starts.shape[0], table.shape[1]), empty)
+    if mode == _MAX:
+        bags = bags.scatter_reduce(0, place, rows, "amax")
+        bags = torch.where((sizes == 0).unsqueeze(1), 0.0, bags)
+    else:
+        bags = bags.scatter_add(0, place, rows)
+    if mode not in (_SUM, _MAX):
+        bags = bags / sizes.clamp(min=1).unsqueeze(1)
+    return bags.to(table.dtype), bag, sizes, torch.zeros_like(starts)

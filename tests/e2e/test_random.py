@@ -13,6 +13,7 @@ import unmess
 
 SHAPE = (100, 100)
 COUNT = math.prod(SHAPE)
+WEIGHTS = torch.tensor([1.0, 0.0, 3.0, 4.0])
 
 
 def draw(x):
@@ -22,6 +23,10 @@ def draw(x):
         "exponential": x.clone().exponential_(),
         "integers": torch.randint(0, 10, SHAPE),
         "bernoulli": torch.bernoulli(x + 0.3),
+        "normal of a mean": torch.normal(x, 1.0),
+        "order": torch.randperm(1000),
+        "drawn": torch.multinomial(WEIGHTS.expand(COUNT, 4), 2),
+        "drawn again": torch.multinomial(WEIGHTS.expand(COUNT, 4), 2, replacement=True),
         "dropout": F.dropout(x + 1, 0.25, training=True),
     }
 
@@ -41,6 +46,7 @@ DISTRIBUTIONS = {
     "normal": lambda x: (1 + torch.erf(x / math.sqrt(2))) / 2,
     "exponential": lambda x: 1 - torch.exp(-x),
 }
+DISTRIBUTIONS["normal of a mean"] = DISTRIBUTIONS["normal"]
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -74,6 +80,32 @@ def test_frequencies(samples):
         )
         deviation = math.sqrt(COUNT * probability * (1 - probability))
         assert abs(int(chosen.sum()) - COUNT * probability) < 4 * deviation
+
+
+def test_categories(samples):
+    """Within four standard deviations: the first draw by weight, the second among the others."""
+    first, total = WEIGHTS / WEIGHTS.sum(), WEIGHTS.sum()
+    rest = sum(
+        first[i] * WEIGHTS.index_fill(0, torch.tensor(i), 0) / (total - WEIGHTS[i])
+        for i in range(4)
+    )
+    for name, expected in (("drawn", (first, rest)), ("drawn again", (first, first))):
+        assert samples[name].shape == (COUNT, 2)
+        for column, probability in enumerate(expected):
+            counts = torch.bincount(samples[name][:, column], minlength=4)
+            deviation = (COUNT * probability * (1 - probability)).sqrt()
+            assert ((counts - COUNT * probability).abs() <= 4 * deviation).all()
+    assert (samples["drawn"][:, 0] != samples["drawn"][:, 1]).all()
+
+
+def test_permutation(samples):
+    """Each number once; few stay where they are, and neighbours are no neighbours any more."""
+    order = samples["order"]
+    places = torch.arange(1000)
+    assert torch.equal(order.sort().values, places)
+    assert (order == places).sum() < 8
+    correlation = torch.corrcoef(torch.stack([order.double(), places.double()]))[0, 1]
+    assert abs(correlation) < 4 / math.sqrt(1000)
 
 
 def test_reproducible(program, samples):

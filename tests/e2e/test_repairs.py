@@ -119,6 +119,39 @@ def padded_and_cut(x):
     return F.pad(x, (-1, 2, -2, 0), value=1.5), F.pad(x, (-1, -1))
 
 
+def largest_of_bags(table, indices):
+    offsets = torch.tensor([0, 2, 2], dtype=torch.int32)
+    return (
+        F.embedding_bag(indices, table, offsets, mode="max"),
+        F.embedding_bag(indices, table, offsets, mode="sum"),
+    )
+
+
+def cut(x):
+    kernel = torch.ones(4, 2, 1, 1)
+    options = {"stride": 3, "padding": 1, "output_padding": 2, "dilation": 2, "groups": 2}
+    return F.conv_transpose2d(x, kernel, torch.arange(4.0), **options)
+
+
+def signs_and_lengths(x, y):
+    # Of NaN only its own sign would tell, which it has in no result of arithmetic.
+    numbers = y.nan_to_num(3.0)
+    return (
+        torch.hypot(x, y),
+        torch.hypot(x.double() * 1e200, y.double() * 1e200),
+        torch.copysign(x, numbers),
+        torch.copysign(x, -0.0),
+        torch.signbit(numbers),
+    )
+
+
+def certain(weights):
+    """Draws of which only one result is possible."""
+    order = torch.randperm(7)
+    none = torch.normal(weights, torch.zeros(3))
+    return torch.multinomial(weights, 1), torch.multinomial(weights, 4, True), order.sort()[0], none
+
+
 def weighted_bags(table, indices, weights):
     return F.embedding_bag(indices, table, per_sample_weights=weights, mode="sum")
 
@@ -329,17 +362,26 @@ CASES = [
     Case("negative padding", shift_by_one, (random(1, 5, 4),), "differs"),
     Case("negative padding", padded_and_cut, (random(1, 5, 4),), "non-negative"),
     Case(
-        "weighted or averaged embedding bag",
+        "embedding bag",
         weighted_bags,
         (random(10, 4), torch.tensor([[1, 2], [3, 3], [4, 0]]), random(3, 2)),
         "differs",
     ),
     Case(
-        "weighted or averaged embedding bag",
+        "embedding bag",
         averaged_bags,
         (random(10, 4), torch.tensor([1, 2, 3, 3, 4, 0]), torch.tensor([0, 1, 1, 6])),
         "no lowering for",
     ),
+    Case(
+        "embedding bag",
+        largest_of_bags,
+        (random(10, 4, dtype=torch.bfloat16), torch.tensor([1, 2, 3, 3, 0], dtype=torch.int32)),
+    ),
+    Case("transposed convolution that is cut", cut, (random(1, 4, 3, 1),), "out-of-bounds"),
+    Case("complementary error function", torch.erfc, (torch.linspace(-6, 26, 99).double(),)),
+    Case("magnitudes and signs", signs_and_lengths, (SPECIAL, SPECIAL.flip(0)[:, None])),
+    Case("samples from uniform ones", certain, (torch.tensor([[0.0, 2.0, 0.0], [0.0, 0.0, 1.0]]),)),
     Case("LSTM layer of oneDNN", recurrent, (random(5, 2, 3),)),
     Case(
         "flags read as integers",

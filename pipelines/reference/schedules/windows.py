@@ -68,11 +68,12 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
 def _is_arithmetic(generic: ir.Operation) -> bool:
     body = generic.regions[0].blocks[0]
     types = {str(argument.type) for argument in body.arguments}
+    if not all(op.operation.name in (*_BODY, "linalg.yield") for op in body.operations):
+        return False
     inside = {*body.arguments, *(op.results[0] for op in [*body.operations][:-1])}
     return (
         types in ({"f32"}, {"f64"})
         and all(operand in inside for op in body.operations for operand in op.operands)
-        and all(op.operation.name in (*_BODY, "linalg.yield") for op in body.operations)
         and all(isinstance(each.type, ir.MemRefType) for each in generic.operands)
     )
 
