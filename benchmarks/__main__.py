@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("import_speed", "large_model", "reference")
+BENCHMARKS = ("bundle", "import_speed", "large_model", "reference")
 
 
 def main(names: list[str]) -> int:

@@ -1,14 +1,11 @@
 """Bundles give what eager gives, in an environment without PyTorch, and are refused where wrong."""
 
-import importlib.metadata
 import json
 import pickle
 import subprocess
 import threading
-import venv
 from collections import namedtuple
 from dataclasses import replace
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -17,7 +14,9 @@ import torch
 from click.testing import CliRunner
 
 import unmess
+from benchmarks.bare_environment import bare_environment
 from pipelines.iree.cpu_features import parse_target, required_cpu
+from pipelines.iree.devices import devices
 from pipelines.iree.targets import target
 from unmess.bundle import manifest
 from unmess.cli import cli
@@ -25,9 +24,6 @@ from unmess.core import processor
 from unmess.core.signature import Constant
 from unmess.packaging import package
 
-_ROOT = Path(__file__).parents[2]
-# What a bundle runs with: IREE's runtime, what it requires, and safetensors.
-_DISTRIBUTIONS = ("iree-base-runtime", "ml-dtypes", "numpy", "safetensors")
 # Loads a bundle and makes calls: (entry or None, args, kwargs) each.
 _SCRIPT = """
 import pickle, sys
@@ -57,24 +53,12 @@ Pair = namedtuple("Pair", "product factor")
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """A Python that has IREE's runtime, NumPy and safetensors, and of this project `unmess` alone.
-
-    The packages are those of this environment, file by file: the same versions, no network.
-    """
-    folder = tmp_path_factory.mktemp("bare")
-    venv.create(folder, symlinks=True)
-    (site,) = folder.glob("lib/python*/site-packages")
-    for name in _DISTRIBUTIONS:
-        for file in importlib.metadata.distribution(name).files:
-            if ".." not in file.parts and file.suffix != ".pyc":
-                link = site / file
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(Path(file.locate()).resolve())
-    (site / "unmess").symlink_to(_ROOT / "unmess")
+    """Runs a bundle in an environment without PyTorch: `results, state = bare(folder, *calls)`."""
+    python = bare_environment(tmp_path_factory.mktemp("bare"))
 
     def run(bundle, *calls):
         done = subprocess.run(
-            [folder / "bin" / "python", "-I", "-c", _SCRIPT],
+            [python, "-I", "-c", _SCRIPT],
             input=pickle.dumps((str(bundle), calls)),
             capture_output=True,
         )
@@ -230,6 +214,28 @@ def test_entry_points_share_weights_and_state(bare, tmp_path):
     for thread in threads:
         thread.join()
     compare(run.read(), x * 200 * model.weight * model.weight)
+
+
+def test_state_stays_on_a_device_with_memory_of_its_own(tmp_path):
+    found = devices("vulkan")
+    if found.default is None:
+        pytest.skip(f"no Vulkan: {found.problem}")
+    model, eager = Counter(), Counter()
+    x = torch.tensor([1.0, 10.0, 100.0])
+    package(unmess.capture(model.add, (x,)), tmp_path / "add", on="iree-vulkan")
+    run = unmess.bundle.load(tmp_path / "add")
+    for _ in range(3):
+        compare(run(x.numpy()), eager.add(x).clone())
+    compare(list(run.state.values()), [eager.total])
+
+
+def test_nothing_but_zeros_of_elements(tmp_path):
+    model = torch.nn.Module()
+    model.register_buffer("none", torch.zeros(0, 3))
+    model.forward = lambda x: (x * 2, model.none.add_(1).clone(), model.none.shape[0])
+    package(unmess.capture(model, (torch.ones(0, 4),)), tmp_path / "empty")
+    run = unmess.bundle.load(tmp_path / "empty")
+    compare(run(np.ones((0, 4), np.float32)), (torch.ones(0, 4), torch.zeros(0, 3), 0))
 
 
 @pytest.mark.parametrize(

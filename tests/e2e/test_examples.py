@@ -37,6 +37,12 @@ def test_example(name):
     assert max(map(len, output.splitlines())) < 3000, "the IR holds no weights"
 
 
+def test_bundle():
+    output = run("bundle")
+    assert "PyTorch is not imported" in output and "module.vmfb" in output
+    assert max(differences(output)) < 1e-5
+
+
 def test_generate():
     output = run("generate")
     assert output.count("// func.func @prefill(") == output.count("// func.func @decode(") == 1
