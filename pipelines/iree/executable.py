@@ -13,7 +13,7 @@ import torch
 from pipelines.executable import Executable
 from pipelines.iree.devices import short_problem
 from pipelines.iree.ownership import shared
-from pipelines.iree.parameters import provider
+from pipelines.iree.provider import parameters
 from pipelines.iree.state import DeviceState
 from pipelines.iree.targets import Target, remedy, target
 from pipelines.iree.transfer import Transfer
@@ -60,8 +60,9 @@ class IreeExecutable(Executable):
         self._transfer = Transfer(device, chosen.device)
         modules = [rt.create_hal_module(instance, device)]
         if self._weights:
-            parameters = provider(self._weights.items())
-            modules.append(rt.create_io_parameters_module(instance, parameters))
+            provider, notes = parameters(self._weights, shared_memory=self._transfer.shares_memory)
+            modules.append(rt.create_io_parameters_module(instance, provider))
+            self.notes += notes
         program = rt.VmModule.copy_buffer(instance, binary)
         self._context = rt.VmContext(instance, [*modules, program])
         self._functions = {entry: program.lookup_function(entry) for entry in self.signatures}

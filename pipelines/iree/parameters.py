@@ -1,11 +1,9 @@
-"""Weights as IREE parameters: bound by name at load, absent from the compiled module."""
+"""Weights in the IR as IREE parameters: named, and absent from the compiled module."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-import iree.runtime as rt
-import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -43,14 +41,6 @@ def with_parameters(module: Module, attributes: Mapping[str, str] | None = None)
                 _wrap(copy, inner, entry, signature.arguments, parameters)
         parameters.declare(copy)
     return copy
-
-
-def provider(weights: Iterable[tuple[str, torch.Tensor]]) -> rt.ParameterProvider:
-    """Parameters that read the tensors' own memory. The tensors must outlive the provider."""
-    index = rt.ParameterIndex()
-    for name, tensor in weights:
-        index.add_buffer(name, tensor.reshape(-1).view(torch.uint8).numpy())
-    return index.create_provider(scope=SCOPE)
 
 
 def _wrap(

@@ -8,6 +8,8 @@ import iree.runtime as rt
 import numpy as np
 import torch
 
+from pipelines.iree.weight_files import ALIGNMENT
+
 _ELEMENT_TYPES = {
     torch.bool: rt.HalElementType.BOOL_8,
     torch.uint8: rt.HalElementType.UINT_8,
@@ -22,8 +24,6 @@ _ELEMENT_TYPES = {
     torch.complex64: rt.HalElementType.COMPLEX_64,
     torch.complex128: rt.HalElementType.COMPLEX_128,
 }
-# Compiled code takes what it is given for aligned to this, and crashes where it is not.
-_ALIGNMENT = 64
 _BYTE = np.dtype(np.uint8)
 _CPU_IN_DLPACK = 1
 _DEVICE = int(rt.MemoryType.DEVICE_LOCAL)
@@ -53,7 +53,7 @@ class Transfer:
             tensor: on the CPU, contiguous.
         """
         data = _bytes(tensor)
-        if self.shares_memory and data.size and data.ctypes.data % _ALIGNMENT == 0:
+        if self.shares_memory and data.size and data.ctypes.data % ALIGNMENT == 0:
             # It keeps the array, and with it the tensor, as long as it lives.
             buffer = self._allocator.import_host_allocation(
                 data, _DEVICE | int(rt.MemoryType.HOST_VISIBLE), _MAPPED

@@ -1,0 +1,59 @@
+"""What a program's parameters are read from when it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import iree.runtime as rt
+import torch
+
+from pipelines.iree.parameters import SCOPE
+from pipelines.iree.weight_files import ALIGNMENT, aligned_file, map_weights
+from unmess.core.program import Note
+
+
+def parameters(
+    weights: Mapping[str, torch.Tensor], *, shared_memory: bool
+) -> tuple[rt.ParameterProvider, tuple[Note, ...]]:
+    """Parameters that read the tensors' own memory, or a file that holds the same.
+
+    Args:
+        weights: must outlive what is returned.
+        shared_memory: whether the device computes in the CPU's memory. Then weights at addresses
+            that it can use are used there; the others come from a file that is mapped, or, where
+            none can be written, are copied by IREE.
+
+    Returns:
+        The provider, and what there is to say.
+    """
+    index, notes = rt.ParameterIndex(), ()
+    apart = _misaligned(weights) if shared_memory else {}
+    file = aligned_file(apart) if apart else None
+    if file is None:
+        apart = {}
+    else:
+        size = sum(tensor.nbytes for tensor in apart.values())
+        notes = (
+            Note(
+                "weights",
+                f"{size / 1e6:,.0f} MB that are not aligned to {ALIGNMENT} bytes are read from "
+                f"{file}, written once",
+            ),
+        )
+        mapped = dict(map_weights(file).items())
+        for name in apart:
+            entry = mapped[name]
+            handle, offset = entry.file_storage
+            index.add_from_file_handle(name, handle, entry.length, offset)
+    for name, tensor in weights.items():
+        if name not in apart:
+            index.add_buffer(name, tensor.reshape(-1).view(torch.uint8).numpy())
+    return index.create_provider(scope=SCOPE), notes
+
+
+def _misaligned(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {
+        name: tensor
+        for name, tensor in weights.items()
+        if tensor.numel() and tensor.data_ptr() % ALIGNMENT
+    }

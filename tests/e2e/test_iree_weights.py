@@ -1,0 +1,192 @@
+"""Weights of programs on IREE's CPU runner: not in the module, not copied, and shared."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import unmess
+from pipelines.iree import weight_files
+from pipelines.iree.compiler import compile_for
+from pipelines.iree.targets import target
+
+ROWS, COLUMNS = 5000, 4000
+WEIGHTS_MB = ROWS * COLUMNS * 4 / 1e6
+
+# Loads a layer whose weight is mapped from a safetensors file, and says what that takes.
+LOAD = """
+import json, re, sys
+import torch, unmess
+from safetensors.torch import load_file
+
+def status():
+    text = open("/proc/self/status").read()
+    return {name: int(re.search(name + r":\\s+(\\d+)", text)[1]) / 1e3
+            for name in ("VmHWM", "RssAnon")}
+
+def mapped(name):
+    found, inside = {}, False
+    for line in open("/proc/self/smaps"):
+        if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+            inside = line.rstrip().endswith(name)
+        elif inside and line.endswith("kB\\n"):
+            key, value = line.split(":")
+            found[key] = found.get(key, 0) + int(value.split()[0]) / 1e3
+    return found
+
+tensors = load_file(sys.argv[1])
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(tensors["weight"])
+    def forward(self, x):
+        return x @ self.weight
+
+layer = Layer()
+x = torch.ones(2, layer.weight.shape[0])
+module = unmess.lower(unmess.capture(layer, (x,)))
+expected = layer(x).detach()
+open("/proc/self/clear_refs", "w").write("5")
+before = status()
+run = unmess.load(module, on="iree-cpu")
+result = run(x)
+after = status()
+report = {
+    "right": torch.allclose(result, expected, rtol=1e-3, atol=1e-2),
+    "aligned": layer.weight.data_ptr() % 64 == 0,
+    "peak": after["VmHWM"] - before["VmHWM"],
+    "own": after["RssAnon"] - before["RssAnon"],
+    "notes": [str(note) for note in run.notes],
+}
+print(json.dumps(report), flush=True)
+input()
+print(json.dumps(mapped(sys.argv[2])), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A safetensors file whose elements do not begin at a multiple of 64 bytes."""
+    torch.manual_seed(0)
+    weight = torch.randn(ROWS, COLUMNS) / 100
+    for length in range(0, 64, 8):
+        path = tmp_path_factory.mktemp("weights") / "model.safetensors"
+        save_file({"weight": weight}, path, {"about": "x" * length})
+        start = 8 + int.from_bytes(path.read_bytes()[:8], "little")
+        if start % 64:
+            return path
+        path.unlink()
+    raise AssertionError("every header ends at a multiple of 64")
+
+
+def test_two_processes_share_what_they_map(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    command = [sys.executable, "-c", LOAD, str(file), ".irpa"]
+    processes, reports = [], []
+    try:
+        # One after the other, so that the second one finds what the first one made.
+        for _ in range(2):
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            processes.append(process)
+            reports.append(json.loads(process.stdout.readline()))
+        for process in processes:
+            process.stdin.write("\n")
+            process.stdin.flush()
+            shares = json.loads(process.stdout.readline())
+            assert shares["Rss"] > 0.95 * WEIGHTS_MB
+            assert shares["Shared_Clean"] + shares["Shared_Dirty"] > 0.95 * WEIGHTS_MB
+            assert shares["Private_Dirty"] + shares["Private_Clean"] < 0.05 * WEIGHTS_MB
+    finally:
+        for process in processes:
+            process.communicate("\n")
+    for report in reports:
+        assert report["right"] and not report["aligned"]
+        assert any(note.startswith("weights: ") for note in report["notes"])
+    # The first one compiles and writes, too.
+    assert reports[1]["peak"] < 1.15 * WEIGHTS_MB
+    assert reports[1]["own"] < 0.15 * WEIGHTS_MB
+    (archive,) = (tmp_path / "weights").iterdir()
+    assert archive.stat().st_size < 1.01 * WEIGHTS_MB * 1e6
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, dtype=torch.float32):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(300, 200).to(dtype))
+
+    def forward(self, x):
+        return x @ self.weight
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_a_module_holds_no_weights_and_types_stay(dtype):
+    layer = Layer(dtype)
+    module = unmess.lower(unmess.capture(layer, (torch.ones(2, 300, dtype=dtype),)))
+    compiled = compile_for(module, target("iree-cpu"))
+    assert len(compiled) < layer.weight.nbytes / 2
+    short = {torch.float32: b"f32", torch.bfloat16: b"bf16", torch.float16: b"f16"}[dtype]
+    text = module.text().encode()
+    assert b"tensor<300x200x" + short in text
+
+
+@pytest.fixture
+def odd_weight():
+    """At an address that code on the CPU cannot read from, and big enough to be worth a file."""
+    memory = torch.randn((17 << 20) // 4 + 1)
+    return memory[1:].view(-1, 17 * 64)
+
+
+def test_an_archive_is_found_by_what_the_tensors_hold(odd_weight, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    first = weight_files.aligned_file({"w": odd_weight})
+    assert weight_files.aligned_file({"w": odd_weight.clone()}) == first
+    odd_weight[3, 3] += 1
+    second = weight_files.aligned_file({"w": odd_weight})
+    assert second != first
+    assert len(list((tmp_path / "weights").iterdir())) == 2
+
+
+def test_a_truncated_archive_is_written_again(odd_weight, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    path = weight_files.aligned_file({"w": odd_weight})
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert weight_files.aligned_file({"w": odd_weight}) == path
+    assert path.read_bytes() == whole
+
+
+def test_room_is_made_by_what_was_not_used_for_longest(odd_weight, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    monkeypatch.setenv("UNMESS_WEIGHTS_MB", "30")
+    first = weight_files.aligned_file({"w": odd_weight})
+    second = weight_files.aligned_file({"v": odd_weight})
+    assert not first.exists() and second.exists()
+    monkeypatch.setenv("UNMESS_WEIGHTS_MB", "10")
+    assert weight_files.aligned_file({"u": odd_weight}) is None
+
+
+def test_a_folder_that_cannot_be_written_costs_the_file_alone(odd_weight, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file"))
+    layer = Layer()
+    layer.weight = torch.nn.Parameter(odd_weight)
+    x = torch.ones(1, len(odd_weight))
+    run = unmess.load(unmess.capture(layer, (x,)), on="iree-cpu")
+    assert not run.notes
+    torch.testing.assert_close(run(x), layer(x), rtol=1e-3, atol=1e-2)
+
+
+def test_a_full_disk_is_noticed_before_it_is_written(odd_weight, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+
+    class Full:
+        f_bavail, f_frsize = 1000, 4096
+
+    monkeypatch.setattr(weight_files.os, "statvfs", lambda path: Full)
+    assert weight_files.aligned_file({"w": odd_weight}) is None
+    assert list((tmp_path / "weights").iterdir()) == []
