@@ -14,7 +14,7 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 from importers.decompositions.antialias import resize
 from importers.decompositions.any_all import over_several
 from importers.decompositions.attention import attention
-from importers.decompositions.clamp import clamp, clamp_max, clamp_min, hardtanh
+from importers.decompositions.clamp import clamp, clamp_max, clamp_min, clamp_tensor, hardtanh
 from importers.decompositions.comparison import with_number_of_its_kind
 from importers.decompositions.concatenation import concatenate
 from importers.decompositions.cut_transposed import cut_transposed_convolution
@@ -262,6 +262,13 @@ DECOMPOSITIONS = (
             function,
         )
         for function in (clamp, clamp_min, clamp_max, hardtanh)
+    ),
+    Decomposition(
+        "limits as choices",
+        "aten::clamp.Tensor",
+        "run",
+        "torch-mlir's lowering gives a limit for NaN",
+        clamp_tensor,
     ),
     *(
         Decomposition(

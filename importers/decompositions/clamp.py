@@ -1,4 +1,4 @@
-"""Values between two limits, which are numbers."""
+"""Values between two limits."""
 
 from __future__ import annotations
 
@@ -42,3 +42,12 @@ def hardtanh(x: torch.Tensor, min_val: float = -1, max_val: float = 1) -> torch.
     if not x.is_floating_point():
         min_val, max_val = int(min_val), int(max_val)
     return clamp(x, min=min_val, max=max_val)
+
+
+def clamp_tensor(
+    x: torch.Tensor, min: torch.Tensor | None = None, max: torch.Tensor | None = None
+) -> torch.Tensor:
+    """`x`, at least `min`, and then at most `max`, elementwise; NaN where any of them is."""
+    if min is not None:
+        x = torch.maximum(x, min)
+    return x if max is None else torch.minimum(x, max)

@@ -238,6 +238,10 @@ def limits(x):
     return x.clamp(-1, 1), x.clamp(max=1), x.clamp(2, 1), F.normalize(x, p=1, dim=0)
 
 
+def limits_of_each(x, low, high):
+    return x.clamp(low, high), x.clamp(min=low), x.clamp(max=high)
+
+
 def extremes(x, y):
     return torch.maximum(x, y), torch.minimum(x, y)
 
@@ -397,6 +401,7 @@ CASES = [
     ),
     Case("limits as choices", limits, (SPECIAL,), "NaN"),
     Case("limits as choices", F.relu6, (SPECIAL,), "NaN"),
+    Case("limits as choices", limits_of_each, (SPECIAL, SPECIAL.roll(1), SPECIAL.roll(2)), "NaN"),
     Case("copy with strides", between_a_row_and_a_column, (random(3, 3, 1).mT, random(1, 1, 3))),
     Case("negation as a view", imaginary_part_of_a_conjugate, (random(3),)),
     Case(

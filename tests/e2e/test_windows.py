@@ -52,12 +52,13 @@ def test_outer_dimensions(dtype, always_vectors):
     torch.testing.assert_close(run(x), Sums()(x), equal_nan=True)
 
 
-def test_a_number_beside_the_total(always_vectors):
-    """What is divided by a number before it is added, as in a variance, is left to loops."""
+def test_more_than_inputs_and_total(always_vectors):
+    """A number, as in a variance, or an assertion, as in adaptive pooling: left to loops."""
     x = torch.randn(2, 5, 7, dtype=torch.float64)
 
     def function(x):
-        return torch.var(x, 1, correction=0), (x / 5).sum(1), (x * 3).amax(1)
+        pooled = nn.functional.adaptive_avg_pool2d(x.unsqueeze(1), (2, 4))
+        return torch.var(x, 1, correction=0), (x / 5).sum(1), (x * 3).amax(1), pooled
 
     run = unmess.load(unmess.capture(function, (x,)), on="reference")
     torch.testing.assert_close(run(x), function(x))

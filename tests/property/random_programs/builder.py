@@ -226,6 +226,10 @@ class Builder:
         value = names[name]
         if not isinstance(value, torch.Tensor) or value.numel() > _ELEMENTS or value.dim() > 6:
             raise Skip
+        operands = [n for n in self.values if _mentions(statement, n)]
+        rounded = [n for n in operands if n not in self._exact and n not in self.inputs]
+        if any(_is_finer(value, self[n]) for n in rounded):
+            raise Skip  # The errors would be those of the operand's type, and the tolerance not.
         self.lines.append(statement)
         self.drawn.append(operator.name)
         if value.is_complex() and not value.isfinite().all():
@@ -234,7 +238,6 @@ class Builder:
             self._ends.append(name)
             return
         self.values[name] = value
-        operands = [n for n in self.values if n != name and _mentions(statement, n)]
         if is_exact(value) and (
             value.dtype in (*INTEGERS, torch.bool)
             or (operator.exact and all(operand in self._exact for operand in operands))
@@ -255,6 +258,12 @@ def _mentions(text: str, name: str) -> bool:
     from re import search
 
     return search(rf"\b{name}\b", text) is not None
+
+
+def _is_finer(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether both are of floating point, or complex, and the first has more bits."""
+    numbers = [value.is_floating_point() or value.is_complex() for value in (a, b)]
+    return all(numbers) and torch.finfo(a.dtype).eps < torch.finfo(b.dtype).eps
 
 
 def _broadcast(a: Sequence[int], b: Sequence[int]) -> bool:
