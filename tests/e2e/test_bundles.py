@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections import namedtuple
 from dataclasses import replace
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -227,6 +228,25 @@ def test_state_stays_on_a_device_with_memory_of_its_own(tmp_path):
     for _ in range(3):
         compare(run(x.numpy()), eager.add(x).clone())
     compare(list(run.state.values()), [eager.total])
+
+
+def anonymous() -> int:
+    """Bytes of this process that are no file's."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("Anonymous:"))) << 10
+
+
+def test_weights_are_mapped_and_not_copied(tmp_path):
+    model = torch.nn.Embedding(10_000, 1_024)
+    rows = torch.tensor([7, 9_999])
+    package(unmess.capture(model, (rows,)), tmp_path / "table")
+    size = (tmp_path / "table" / "weights.irpa").stat().st_size
+    assert size >= 4 * 10_000 * 1_024
+    before = anonymous()
+    kept = [unmess.bundle.load(tmp_path / "table") for _ in range(4)]
+    for run in kept:
+        compare(run(rows.numpy()), model(rows))
+    assert anonymous() - before < size / 4
 
 
 def test_nothing_but_zeros_of_elements(tmp_path):

@@ -55,20 +55,21 @@ class Manifest:
         """Raises an Error (`load`) where this computer's CPU cannot run the bundle."""
         if self.machine is None:
             return
-        missing = "this one is " + machine()
-        if self.machine == machine():
-            here = processor_features()
-            lacking = sorted(set(self.features) - here)
-            # A system that does not say what its CPU has is not asked.
-            if not lacking or not here:
-                return
-            missing = f"this one lacks {', '.join(lacking)}"
+        here = processor_features()
+        lacking = sorted(set(self.features) - here)
+        if self.machine != machine():
+            cause = f"the bundle is for {self.machine} CPUs, and this one is {machine()}"
+        # A system that does not say what its CPU has is not asked.
+        elif lacking and here:
+            cause = (
+                f"the bundle is for other {self.machine} CPUs: this one lacks {', '.join(lacking)}"
+            )
+        else:
+            return
         raise Error(
             "load",
-            f"the bundle is for {self.machine} CPUs with other features: {missing}"
-            if self.machine == machine()
-            else f"the bundle is for {self.machine} CPUs, and {missing}",
-            hint="package the model on this computer, or for any CPU of its architecture",
+            cause,
+            hint="package the model on this computer, or for any CPU with --cpu generic",
         )
 
     def check_files(self, folder: Path, *, whole: bool) -> None:
