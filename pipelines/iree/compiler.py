@@ -24,6 +24,10 @@ from unmess.core.user_source import is_users, location_line
 # IREE spells a diagnostic as `file:line:column: message`, or `loc(…): message`.
 _PLACE = re.compile(r"([^:\n]+):(\d+):\d+: ")
 _LOCATION = re.compile(r"loc\((?:[^()]|\([^()]*\))*\): ")
+# Hardware that was asked for by a name that nobody has.
+_UNKNOWN = re.compile(
+    r"'([^']+)' is not a recognized processor|Unknown (?:CUDA|ROCM|Vulkan) target '([^']+)'"
+)
 _KIND = re.compile(r"(error|warning|note|remark): ")
 
 
@@ -105,6 +109,13 @@ def _failed(
         )
     errors = [d.text for d in diagnostics if d.severity >= ERROR]
     printed = done.stderr.decode(errors="replace").splitlines()
+    if match := _UNKNOWN.search("\n".join([*errors, *printed])):
+        return Error(
+            "usage",
+            f"IREE's compiler does not know {match[1] or match[2]!r}, which it is to compile for",
+            hint="a CPU is host, generic or a name that LLVM knows, such as znver3; a GPU has a "
+            "name such as sm_89, gfx942 or rdna3",
+        )
     # What LLVM and the options' checks say before they give up does not come as a diagnostic.
     errors += [line for line in printed if _fatal(line)]
     cause = brief(_message(errors[0])) if errors else "no diagnostic"
