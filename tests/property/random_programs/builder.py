@@ -35,10 +35,12 @@ class Operator:
     Attributes:
         draw: gives an expression over the Builder's values, or statements that assign `{out}`.
         exact: a result of operands without rounding errors has none either.
+        sized_by_data: the shape of a result is known when the program runs only.
     """
 
     draw: Callable[[Builder], str]
     exact: bool
+    sized_by_data: bool
 
     @property
     def name(self) -> str:
@@ -49,11 +51,13 @@ class Operator:
 class Family(list):
     """Operators of one kind, registered by decorating the functions that draw them."""
 
-    def add(self, *, exact: bool = False) -> Callable[[Callable], Callable]:
+    def add(
+        self, *, exact: bool = False, sized_by_data: bool = False
+    ) -> Callable[[Callable], Callable]:
         """Registers a function as an `Operator`."""
 
         def register(function: Callable[[Builder], str]) -> Callable[[Builder], str]:
-            self.append(Operator(function, exact))
+            self.append(Operator(function, exact, sized_by_data))
             return function
 
         return register
@@ -74,6 +78,7 @@ class Builder:
         self.values: dict[str, torch.Tensor] = {}
         self._ends: list[str] = []
         self.drawn: list[str] = []
+        self.sized_by_data: set[str] = set()
         self._exact: set[str] = set()
         self._used: set[str] = set()
 
@@ -192,10 +197,16 @@ class Builder:
             self._exact.add(name)
         return self.use(name)
 
-    def permutation(self, count: int, of: int) -> str:
-        """The name of a new input: `count` distinct int64 below `of`."""
+    def permutation(self, count: int, of: int, *, negative: bool = False) -> str:
+        """The name of a new input: `count` distinct int64 below `of`.
+
+        Args:
+            negative: every other one counts from the back.
+        """
         step = self.pick(*(s for s in range(1, max(of, 2)) if math.gcd(s, of) == 1))
         numbers = [(i * step) % of for i in range(of)]
+        if negative:
+            numbers = [n - of if i % 2 else n for i, n in enumerate(numbers)]
         return self.new((count,), torch.int64, "small", numbers[self.integer(0, of - count) :])
 
     def use(self, name: str) -> str:
@@ -238,6 +249,8 @@ class Builder:
             self._ends.append(name)
             return
         self.values[name] = value
+        if operator.sized_by_data or not self.sized_by_data.isdisjoint(operands):
+            self.sized_by_data.add(name)
         if is_exact(value) and (
             value.dtype in (*INTEGERS, torch.bool)
             or (operator.exact and all(operand in self._exact for operand in operands))

@@ -33,6 +33,28 @@ def _source(b: Builder, low: int = 1, high: int = 3, dtypes=ANY) -> tuple[str, i
     return x, axis, b[x].shape[axis]
 
 
+def _resized(b: Builder, x: str, axis: int, most: int) -> list[int]:
+    """The shape of `x` with another size along one dimension."""
+    shape = list(b[x].shape)
+    shape[axis] = b.integer(1, most)
+    return shape
+
+
+def _part(b: Builder, x: str, axis: int, most: int) -> list[int]:
+    """A shape within that of `x`, but for one dimension."""
+    shape = [b.integer(1, n) for n in b[x].shape]
+    shape[axis] = b.integer(1, most)
+    return shape
+
+
+def _placed(b: Builder, dtypes) -> tuple[str, str]:
+    """A value; and what a scatter takes: it, a dimension, places, and what goes there."""
+    x, axis, size = _source(b, dtypes=dtypes)
+    shape = _part(b, x, axis, 6)
+    places = _long(b, shape, size)
+    return x, f"{x}, {axis}, {places}, {b.new(shape, b[x].dtype, 'small')}"
+
+
 @INDEXING.add(exact=True)
 def index_select(b: Builder) -> str:
     x, axis, size = _source(b)
@@ -42,23 +64,21 @@ def index_select(b: Builder) -> str:
 @INDEXING.add(exact=True)
 def gather(b: Builder) -> str:
     x, axis, size = _source(b)
-    shape = [b.integer(1, n) for n in b[x].shape]
-    shape[axis] = b.integer(1, 5)
-    return f"torch.gather({x}, {axis}, {_long(b, shape, size)})"
+    return f"torch.gather({x}, {axis}, {_long(b, _part(b, x, axis, 5), size)})"
 
 
 @INDEXING.add(exact=True)
 def take(b: Builder) -> str:
     x, _, _ = _source(b)
+    if x in b.sized_by_data:
+        raise Skip  # torch.export has to know whether there is an element to take.
     return f"torch.take({x}, {_long(b, b.shape(b.integer(0, 2)), b[x].numel())})"
 
 
 @INDEXING.add(exact=True)
 def take_along(b: Builder) -> str:
     x, axis, size = _source(b)
-    shape = list(b[x].shape)
-    shape[axis] = b.integer(1, 4)
-    return f"torch.take_along_dim({x}, {_long(b, shape, size)}, {axis})"
+    return f"torch.take_along_dim({x}, {_long(b, _resized(b, x, axis, 4), size)}, {axis})"
 
 
 @INDEXING.add(exact=True)
@@ -80,10 +100,10 @@ def lists_of_indices(b: Builder) -> str:
 
 @INDEXING.add(exact=True)
 def index_put(b: Builder) -> str:
-    x, _, size = _source(b, 1, 3)
+    x, _, _ = _source(b, 1, 3)
     size = b[x].shape[0]
     count = b.integer(1, size)
-    rows = b.permutation(count, size)
+    rows = b.permutation(count, size, negative=True)
     shape = b.pick((count, *b[x].shape[1:]), b[x].shape[1:], ())
     values = b.new(shape, b[x].dtype, "small")
     accumulate = b.pick(False, True) if b[x].dtype != torch.bool else False
@@ -96,8 +116,7 @@ def index_put(b: Builder) -> str:
 @INDEXING.add(exact=True)
 def index_add(b: Builder) -> str:
     x, axis, size = _source(b, dtypes=(*REAL, *COMPLEX))
-    shape = list(b[x].shape)
-    shape[axis] = b.integer(1, 6)
+    shape = _resized(b, x, axis, 6)
     source = b.new(shape, b[x].dtype, "small")
     return f"torch.index_add({x}, {axis}, {_indices(b, (shape[axis],), size)}, {source})"
 
@@ -105,8 +124,7 @@ def index_add(b: Builder) -> str:
 @INDEXING.add(exact=True)
 def index_copy(b: Builder) -> str:
     x, axis, size = _source(b)
-    shape = list(b[x].shape)
-    shape[axis] = b.integer(1, size)
+    shape = _resized(b, x, axis, size)
     rows = b.permutation(shape[axis], size)
     source = b.new(shape, b[x].dtype, "small")
     return b.pick(
@@ -119,12 +137,10 @@ def index_copy(b: Builder) -> str:
 def scatter(b: Builder) -> str:
     """With distinct places, since of several writes to one any may be the last."""
     x, axis, size = _source(b, dtypes=(*REAL, *BOOL))
-    count = b.integer(1, size)
-    rows = b.permutation(count, size)
+    whole = _resized(b, x, axis, size)
+    rows = b.permutation(whole[axis], size)
     shape = [1] * b[x].dim()
-    shape[axis] = count
-    whole = list(b[x].shape)
-    whole[axis] = count
+    shape[axis] = whole[axis]
     places = f"{rows}.reshape({shape}).expand({whole})"
     if b.chance(30):
         return f"torch.scatter({x}, {axis}, {places}, 1)"
@@ -133,28 +149,17 @@ def scatter(b: Builder) -> str:
 
 @INDEXING.add(exact=True)
 def scatter_add(b: Builder) -> str:
-    x, axis, size = _source(b, dtypes=(*REAL, *COMPLEX))
-    shape = [b.integer(1, n) for n in b[x].shape]
-    shape[axis] = b.integer(1, 6)
-    places = _long(b, shape, size)
-    source = b.new(shape, b[x].dtype, "small")
-    return f"torch.scatter_add({x}, {axis}, {places}, {source})"
+    _, operands = _placed(b, (*REAL, *COMPLEX))
+    return f"torch.scatter_add({operands})"
 
 
 @INDEXING.add()
 def scatter_reduce(b: Builder) -> str:
-    x, axis, size = _source(b, dtypes=REAL)
-    shape = [b.integer(1, n) for n in b[x].shape]
-    shape[axis] = b.integer(1, 6)
-    places = _long(b, shape, size)
-    source = b.new(shape, b[x].dtype, "small")
+    x, operands = _placed(b, REAL)
     how = b.pick("amax", "amin", "sum", "prod", "mean")
     if how == "mean" and b[x].dtype in INTEGERS:
         raise Skip
-    self_too = b.pick(True, False)
-    return (
-        f"torch.scatter_reduce({x}, {axis}, {places}, {source}, '{how}', include_self={self_too})"
-    )
+    return f"torch.scatter_reduce({operands}, '{how}', include_self={b.pick(True, False)})"
 
 
 @INDEXING.add(exact=True)
@@ -175,9 +180,8 @@ def masked(b: Builder) -> str:
     )
 
 
-@INDEXING.add(exact=True)
+@INDEXING.add(exact=True, sized_by_data=True)
 def chosen_by_a_mask(b: Builder) -> str:
-    """The size of the result is known when the program runs only."""
     x = b.tensor((*REAL, *BOOL), (1, 3))
     mask = b.new(b[x].shape, torch.bool, "small")
     return f"{x}[{mask}]"
