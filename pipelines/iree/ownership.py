@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 
@@ -20,8 +20,8 @@ def shared(arguments: Sequence[tuple[str, Any]], results: Sequence[tuple[str, An
         arguments, results: each with its kind, `input`, `output` or `state`; what is no tensor in
             the CPU's memory is passed over.
     """
-    places: list[tuple[int, int]] = []
-    indices: list[int] = []
+    taken = _Memory()
+    late = []
     # In order of who keeps the memory.
     for kind, values in (
         ("input", arguments),
@@ -32,11 +32,27 @@ def shared(arguments: Sequence[tuple[str, Any]], results: Sequence[tuple[str, An
         for index, (its_kind, value) in enumerate(values):
             if its_kind == kind and isinstance(value, torch.Tensor) and value.numel():
                 start = value.data_ptr()
-                places.append((start, start + value.numel() * value.itemsize))
-                indices.append(index if values is results else -1)
-    if not places:
-        return []
-    starts, ends = np.array(places, dtype=np.uint64).T
-    overlap = (starts[:, None] < ends[None, :]) & (starts[None, :] < ends[:, None])
-    not_first = np.tril(overlap, -1).any(axis=1)
-    return [index for index, late in zip(indices, not_first, strict=True) if late and index >= 0]
+                is_free = taken.take(start, start + value.nbytes)
+                if values is results and not is_free:
+                    late.append(index)
+    return late
+
+
+class _Memory:
+    """Disjoint ranges of addresses, in order."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def take(self, start: int, end: int) -> bool:
+        """Adds a range; returns whether it was free."""
+        first = bisect_right(self._ends, start)
+        last = bisect_left(self._starts, end)
+        if first == last:
+            self._starts.insert(first, start)
+            self._ends.insert(first, end)
+            return True
+        self._starts[first:last] = [min(start, self._starts[first])]
+        self._ends[first:last] = [max(end, self._ends[last - 1])]
+        return False

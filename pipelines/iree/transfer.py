@@ -52,19 +52,15 @@ class Transfer:
         Args:
             tensor: on the CPU, contiguous.
         """
-        data = _bytes(tensor)
-        if self.shares_memory and data.size and data.ctypes.data % ALIGNMENT == 0:
-            # It keeps the array, and with it the tensor, as long as it lives.
-            buffer = self._allocator.import_host_allocation(
-                data, _DEVICE | int(rt.MemoryType.HOST_VISIBLE), _MAPPED
-            )
-        else:
-            buffer = self._allocator.allocate_buffer_copy(
-                memory_type=_DEVICE,
-                allowed_usage=_MAPPED if self.shares_memory else _USED,
-                device=self._device,
-                buffer=data,
-            )
+        if self.shares_memory and tensor.numel() and tensor.data_ptr() % ALIGNMENT == 0:
+            # It keeps the tensor's memory as long as it lives.
+            return self._device.from_dlpack_capsule(torch.utils.dlpack.to_dlpack(tensor))
+        buffer = self._allocator.allocate_buffer_copy(
+            memory_type=_DEVICE,
+            allowed_usage=_MAPPED if self.shares_memory else _USED,
+            device=self._device,
+            buffer=_bytes(tensor),
+        )
         return rt.HalBufferView(buffer, tuple(tensor.shape), _ELEMENT_TYPES[tensor.dtype])
 
     def to_torch(self, view: rt.HalBufferView, dtype: torch.dtype) -> torch.Tensor:
