@@ -31,6 +31,7 @@ _TOLERANCE = {
     torch.float32: 1e-5,
     torch.complex64: 1e-5,
     torch.float16: 2e-3,
+    torch.complex32: 2e-3,
     torch.bfloat16: 1.6e-2,
 }
 # A runner may be this many times further from the float64 result than eager itself is. Eager sums

@@ -1,4 +1,4 @@
-"""Comparisons with numbers of the tensor's own kind."""
+"""Comparisons with numbers of the tensor's own kind and range."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ import torch
 
 
 def with_number_of_its_kind(compare: Callable[..., torch.Tensor]) -> Callable[..., Any]:
-    """A comparison of `x` with a number: a float, where `x` is floating point.
+    """A comparison of `x` with a number: a float, where `x` is floating point; wrapped to its
+    range, as eager does, where `x` is of integers.
 
     Everything else is left: NotImplemented.
     """
 
     def comparison(x: torch.Tensor, number: float) -> Any:
-        if x.is_floating_point() and isinstance(number, int):
+        if not isinstance(number, int) or x.dtype == torch.bool or x.is_complex():
+            return NotImplemented
+        if x.is_floating_point():
             return compare(x, float(number))
-        return NotImplemented
+        limits = torch.iinfo(x.dtype)
+        if limits.min <= number <= limits.max:
+            return NotImplemented
+        return compare(x, (number - limits.min) % (limits.max - limits.min + 1) + limits.min)
 
     return comparison

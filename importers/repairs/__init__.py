@@ -74,7 +74,7 @@ REPAIRS = (
     ),
     Repair(
         "flags read as integers",
-        "torch.sym_ite, torch.sym_not",
+        "torch.sym_ite, torch.sym_not, assertions with operator.and_",
         "import",
         "the importer has no case for them; a branch on a flag of the data leaves them in the "
         "assertion that it goes as on the example (Longformer asks whether any token is global)",

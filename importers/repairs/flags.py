@@ -1,8 +1,9 @@
-"""Truth values of tensors that Python reads: as integers, which the importer compares."""
+"""Truth values that Python reads: as integers, which the importer compares, one at a time."""
 
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import torch
 from torch._guards import detect_fake_mode
@@ -11,6 +12,7 @@ from importers.decompositions.tracing import origin_of
 
 aten = torch.ops.aten
 
+_ASSERT = aten._assert_scalar.default
 _READS = frozenset({aten._local_scalar_dense.default, aten.item.default})
 _OPPOSITE = {
     operator.eq: operator.ne,
@@ -23,11 +25,11 @@ _OPPOSITE = {
 
 
 def read_flags_as_integers(graph: torch.fx.Graph) -> int:
-    """Takes `sym_ite` and `sym_not` apart; returns how many.
+    """Takes `sym_ite`, `sym_not` and assertions of several things apart; returns how many.
 
-    Both come with a branch on a flag of the data, which `draft` asserts to go as on the example:
-    `sym_ite(flag, 1, 0)` becomes the integer that the flag's tensor holds, the negation of a
-    comparison the opposite comparison.
+    The first two come with a branch on a flag of the data, which `draft` asserts to go as on the
+    example: `sym_ite(flag, 1, 0)` becomes the integer that the flag's tensor holds, the negation of
+    a comparison the opposite comparison.
     """
     replaced = 0
     for node in list(graph.nodes):
@@ -37,6 +39,8 @@ def read_flags_as_integers(graph: torch.fx.Graph) -> int:
             _read_integer(graph, node)
         elif node.target is torch.sym_not and node.args[0].target in _OPPOSITE:
             _compare_the_other_way(graph, node)
+        elif node.target is _ASSERT and _is_conjunction(node.args[0]):
+            _assert_each(graph, node)
         else:
             continue
         replaced += 1
@@ -82,6 +86,23 @@ def _compare_the_other_way(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     _retype(opposite)
     node.replace_all_uses_with(opposite)
     graph.erase_node(node)
+
+
+def _is_conjunction(value: Any) -> bool:
+    return isinstance(value, torch.fx.Node) and value.target is operator.and_
+
+
+def _assert_each(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    both, message = node.args
+    for part in both.args:
+        with graph.inserting_before(node):
+            assertion = graph.call_function(_ASSERT, (part, message))
+        assertion.meta = dict(node.meta)
+        if _is_conjunction(part):
+            _assert_each(graph, assertion)
+    graph.erase_node(node)
+    if not both.users:
+        graph.erase_node(both)
 
 
 def _retype(comparison: torch.fx.Node) -> None:

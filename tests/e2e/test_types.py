@@ -93,6 +93,12 @@ def test_mixed_types():
     assert_like_eager(sums, [torch.ones(2, dtype=dtype) for dtype in TYPES])
 
 
+def test_a_complex_number_beside_f16():
+    """The result is complex32, with whatever infinities and NaN there are."""
+    x = torch.tensor([torch.nan, torch.inf, -1.5], dtype=torch.float16)
+    assert_like_eager(lambda x, z: x + z, x, torch.tensor(1 - 2j))
+
+
 def test_mixed_types_one_after_the_other():
     """Of an unsigned integer beside others, too."""
     byte = torch.tensor([255, 1], dtype=torch.uint8)
