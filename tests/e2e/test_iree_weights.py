@@ -64,6 +64,8 @@ report = {
 print(json.dumps(report), flush=True)
 input()
 print(json.dumps(mapped(sys.argv[2])), flush=True)
+# The other process looks while this one still has it.
+input()
 """
 
 
