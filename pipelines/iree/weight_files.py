@@ -19,6 +19,7 @@ import iree.runtime as rt
 import torch
 
 from unmess.core.cache import cache_folder
+from unmess.core.error import Error
 
 SIZE = "UNMESS_WEIGHTS_MB"
 _DEFAULT_MB = 8192
@@ -77,9 +78,12 @@ def aligned_file(weights: Mapping[str, torch.Tensor]) -> Path | None:
 
     Returns:
         None where there is little to align, no room, or no folder that can be written.
+
+    Raises:
+        Error: stage `usage`, where `UNMESS_WEIGHTS_MB` is not a number.
     """
     size = sum(tensor.nbytes for tensor in weights.values())
-    limit = int(os.environ.get(SIZE) or _DEFAULT_MB) << 20
+    limit = _limit()
     if not _WORTH <= size <= limit:
         return None
     folder = cache_folder() / "weights"
@@ -92,6 +96,17 @@ def aligned_file(weights: Mapping[str, torch.Tensor]) -> Path | None:
         os.utime(path)
         return path
     return None
+
+
+def _limit() -> int:
+    text = os.environ.get(SIZE) or str(_DEFAULT_MB)
+    if not text.isdecimal():
+        raise Error(
+            "usage",
+            f"{SIZE} is {text!r}, not a number of megabytes",
+            hint=f"the default is {_DEFAULT_MB}; with 0, IREE copies the weights",
+        )
+    return int(text) << 20
 
 
 def _is_whole(path: Path, weights: Mapping[str, torch.Tensor]) -> bool:

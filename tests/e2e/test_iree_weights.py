@@ -170,6 +170,9 @@ def test_room_is_made_by_what_was_not_used_for_longest(odd_weight, tmp_path, mon
     assert not first.exists() and second.exists()
     monkeypatch.setenv("UNMESS_WEIGHTS_MB", "10")
     assert weight_files.aligned_file({"u": odd_weight}) is None
+    monkeypatch.setenv("UNMESS_WEIGHTS_MB", "much")
+    with pytest.raises(unmess.Error, match="not a number of megabytes"):
+        weight_files.aligned_file({"u": odd_weight})
 
 
 def test_a_folder_that_cannot_be_written_costs_the_file_alone(odd_weight, tmp_path, monkeypatch):
