@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("bundle", "import_speed", "iree_memory", "large_model", "reference")
+BENCHMARKS = ("bundle", "cache", "import_speed", "iree_memory", "large_model", "reference")
 
 
 def main(names: list[str]) -> int:
