@@ -13,6 +13,8 @@ def masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) ->
     """
     shape = torch.broadcast_shapes(x.shape, mask.shape)
     x, width = x.expand(shape), shape[-1] if shape else 1
+    if 0 in (*shape, *source.shape):
+        return x.clone()  # nothing to fill, or nothing to fill it with
     rows = mask.dim() > 0 and mask.shape[-1] == 1 != width and source.numel() % width == 0
     if not rows:
         mask, width = mask.expand(shape).unsqueeze(-1), 1

@@ -18,6 +18,8 @@ MASK = torch.tensor([[True, False, True], [False, True, True]])
         (torch.randn(2, 3, 5), MASK[..., None], torch.randn(23)),
         (torch.randn(3), MASK, torch.randn(7)),
         (torch.randn(2, 3), torch.tensor(True), torch.randn(6)),
+        (torch.randn(2, 0), torch.tensor([True]), torch.randn(3)),
+        (torch.randn(2, 3), MASK & False, torch.randn(0)),
         (torch.arange(6).reshape(2, 3), MASK, torch.arange(10, 14)),
     ],
 )
