@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 
 def masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
@@ -13,7 +14,7 @@ def masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) ->
     """
     shape = torch.broadcast_shapes(x.shape, mask.shape)
     x, width = x.expand(shape), shape[-1] if shape else 1
-    if 0 in (*shape, *source.shape):
+    if any(statically_known_true(size == 0) for size in (*shape, *source.shape)):
         return x.clone()  # nothing to fill, or nothing to fill it with
     rows = mask.dim() > 0 and mask.shape[-1] == 1 != width and source.numel() % width == 0
     if not rows:
