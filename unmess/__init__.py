@@ -9,12 +9,14 @@ import importlib
 _PUBLIC = {
     "Error": "unmess.core.error",
     "Executable": "pipelines.executable",
+    "Generator": "unmess.generation",
     "MlirConfig": "unmess.transformers_exporter",
     "MlirExporter": "unmess.transformers_exporter",
     "Module": "unmess.core.module",
     "Program": "unmess.core.program",
     "Programs": "unmess.core.programs",
     "Report": "unmess.compare",
+    "Sampling": "unmess.sampling",
     "TargetOptions": "unmess.core.target_options",
     "capture": "unmess.api",
     "capture_generation": "unmess.api",
@@ -23,6 +25,7 @@ _PUBLIC = {
     "debugging": "pipelines.debugging",
     "decomposition": "importers.decompositions.user",
     "load": "unmess.api",
+    "load_generator": "unmess.generation",
     "lower": "unmess.api",
     "package": "unmess.packaging",
 }

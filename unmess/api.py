@@ -19,7 +19,7 @@ from unmess.compare import Report, compare
 from unmess.compare_entries import compare_entries
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.names import check_runner, check_stage
+from unmess.core.names import check_name, check_runner, check_stage
 from unmess.core.program import Note, Program
 from unmess.core.programs import Programs
 from unmess.core.progress import enter_stage
@@ -80,10 +80,11 @@ def capture(
 
 
 def capture_generation(
-    model: str | torch.nn.Module,
+    model: str | torch.nn.Module | Source,
     batch: int = 1,
     max_length: int | None = None,
     strategy: str = "auto",
+    cache: str = "argument",
 ) -> Programs:
     """Captures a decoder of transformers with its key-value cache, as `prefill` and `decode`.
 
@@ -93,22 +94,35 @@ def capture_generation(
     `programs["prefill"].args[1]`. How much of each text's start is padding is said in it, by
     `cache["padding"]`, int64 of (batch).
 
+    With `cache="state"` the cache is the Executable's: both are called with `input_ids` alone and
+    return the logits, and `run.state` has the tensors, `cache_length`, `cache_padding`,
+    `cache_keys_0` and so on.
+
     Args:
         model: a model with a language-model head, or a model string such as `hf:llama`.
         batch: number of texts at once.
         max_length: positions in the cache, prompt and generated tokens together; by default 256,
             or the model's own limit where that is lower.
         strategy: as for `capture`.
+        cache: `argument`, which goes in and comes out, or `state`.
 
     Raises:
         Error: stage `usage`, `source` or `capture`.
     """
+    check_name("cache", cache, ("argument", "state"))
     enter_stage("source")
-    source = find_source(model) if isinstance(model, str) else Source(type(model).__name__, model)
+    source = as_source(model)
     # It imports transformers.
     from importers.sources.huggingface.generation import with_cache
 
-    return _capture_entries(with_cache(source, batch, max_length), strategy)
+    return _capture_entries(with_cache(source, batch, max_length, cache == "state"), strategy)
+
+
+def as_source(model: str | torch.nn.Module | Source) -> Source:
+    """What a model string stands for, or a module without an example call."""
+    if isinstance(model, Source):
+        return model
+    return find_source(model) if isinstance(model, str) else Source(type(model).__name__, model)
 
 
 def _capture_entries(source: Source, strategy: str) -> Programs:

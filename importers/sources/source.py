@@ -22,6 +22,7 @@ class Source:
         without_example: raised where the source has no example call and the user gives none.
         entries: what to capture for each entry point, where there are several; they share `model`'s
             weights, and there is no call of `model` itself.
+        tokenizer: of transformers, where there is one beside the model.
     """
 
     name: str
@@ -32,3 +33,4 @@ class Source:
     notes: tuple[str, ...] = ()
     without_example: Error | None = None
     entries: dict[str, Source] = field(default_factory=dict)
+    tokenizer: Any = None

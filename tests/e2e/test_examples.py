@@ -44,13 +44,9 @@ def test_bundle():
 
 
 def test_generate():
-    output = run("generate")
-    assert output.count("// func.func @prefill(") == output.count("// func.func @decode(") == 1
-    verdicts = [line.split() for line in output.splitlines() if " ms " in line][1:]
-    assert [(runner, verdict) for runner, _, _, verdict in verdicts] == [
-        ("reference", "same"),
-        ("iree-cpu", "same"),
-    ]
+    assert len((EXAMPLES / "generate.py").read_text().splitlines()) < 40
+    verdicts = [line.split()[:2] for line in run("generate").splitlines()]
+    assert verdicts == [["reference", "same"], ["iree-cpu", "same"]]
 
 
 def test_nnmodule_shows_three_stages():

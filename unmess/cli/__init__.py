@@ -12,6 +12,7 @@ import click
 from unmess.cli.cache import cache
 from unmess.cli.check import check
 from unmess.cli.doctor import doctor
+from unmess.cli.generate import generate
 from unmess.cli.import_ import import_
 from unmess.cli.models import models
 from unmess.cli.ops import ops
@@ -71,6 +72,7 @@ def cli() -> None:
       torchvision:NAME       for instance torchvision:resnet18
       hf:TYPE                a tiny network with random weights, for instance hf:bert
       hf:FOLDER, hf:ORG/NAME a Hugging Face model with its own weights
+      hf:FILE.gguf           a language model as GGUF
       file.pt2               an ExportedProgram saved by torch.export.save
       file.pt, file.pth      a TorchScript module saved by torch.jit.save
       file.onnx              an ONNX model
@@ -97,6 +99,7 @@ for _command in (
     import_,
     run,
     check,
+    generate,
     package_,
     models,
     doctor,

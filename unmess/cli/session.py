@@ -95,6 +95,11 @@ class Session:
         self.out.write(text if text.endswith("\n") else f"{text}\n")
         self.out.flush()
 
+    def write_piece(self, text: str) -> None:
+        """Writes part of a line, at once."""
+        self.out.write(text)
+        self.out.flush()
+
     def write_table(self, table: Table) -> None:
         """Writes a table as part of the result."""
         self._console().print(table)

@@ -1,8 +1,9 @@
-"""`hf:TYPE`, `hf:FOLDER`, `hf:ORG/NAME`: models of Hugging Face's transformers.
+"""`hf:TYPE`, `hf:FOLDER`, `hf:FILE.gguf`, `hf:ORG/NAME`: models of Hugging Face's transformers.
 
 - A model type (`bert`, `llama`) is a tiny network of that architecture with random weights.
 - A folder is a model as `save_pretrained` writes it: `config.json`, weights, and the tokenizer or
   processor where there is one.
+- A GGUF file, or a folder with one and no `config.json`, holds all of these; weights become f32.
 - A name with a slash that is no folder is looked up on the hub (and in its cache).
 - Any of them with `#generate` behind it is a decoder with its key-value cache, as two entry points,
   `prefill` and `decode`.
@@ -46,9 +47,15 @@ def find(name: str) -> Source:
         return find_tiny(name)
     path = Path(name).expanduser()
     if path.is_dir():
-        return find_pretrained(str(path), path.resolve().name)
+        return find_pretrained(str(path), path.resolve().name, _only_gguf(path))
+    if path.is_file() and path.suffix == ".gguf":
+        return find_pretrained(str(path.parent), path.stem, path.name)
     if path.is_file():
-        raise Error("source", f"{name} is a file", hint="give the folder that holds config.json")
+        raise Error(
+            "source",
+            f"{name} is a file",
+            hint="give the folder that holds config.json, or a .gguf file",
+        )
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
         return find_pretrained(name, name.rpartition("/")[2])
     if "/" in name:
@@ -67,3 +74,17 @@ def find(name: str) -> Source:
         f"transformers has no model type {name!r}",
         hint=did_you_mean(name, types, listed),
     )
+
+
+def _only_gguf(folder: Path) -> str | None:
+    """The GGUF file of a folder that has nothing else to load; None where it has."""
+    files = sorted(path.name for path in folder.glob("*.gguf"))
+    if not files or (folder / "config.json").is_file():
+        return None
+    if len(files) > 1:
+        raise Error(
+            "source",
+            f"{folder} has {len(files)} GGUF files: {', '.join(files)}",
+            hint=f"give one of them, hf:{folder / files[0]}",
+        )
+    return files[0]

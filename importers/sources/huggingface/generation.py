@@ -40,17 +40,19 @@ from unmess.core.error import Error, first_line
 _PROMPT, _POSITIONS = 8, 256
 
 
-def with_cache(source: Source, batch: int = 1, max_length: int | None = None) -> Source:
+def with_cache(
+    source: Source, batch: int = 1, max_length: int | None = None, state: bool = False
+) -> Source:
     """A decoder as two entry points. See `generation_entries`."""
-    entries = generation_entries(source.model, batch, max_length)
-    positions = entries["prefill"].args[1]["keys"][0].shape[2]
+    entries = generation_entries(source.model, batch, max_length, state)
+    positions = _length(source.model, batch, max_length)
     note = f"with a key-value cache of {positions} positions, batch {batch}"
     notes = (*(text for text in source.notes if text != WITHOUT_CACHE), note)
     return replace(source, args=(), kwargs={}, notes=notes, entries=entries)
 
 
 def generation_entries(
-    model: Any, batch: int = 1, max_length: int | None = None
+    model: Any, batch: int = 1, max_length: int | None = None, state: bool = False
 ) -> dict[str, Source]:
     """What to capture for `prefill` and `decode`, each called with `(input_ids, cache)`.
 
@@ -62,6 +64,8 @@ def generation_entries(
         batch: number of texts at once.
         max_length: positions in the cache, prompt and generated tokens together; by default 256,
             or the model's own limit where that is lower.
+        state: both are called with `input_ids` alone and return the logits. The cache is in buffers
+            of the model, `cache_length`, `cache_padding`, `cache_keys_0` and so on, empty at first.
 
     Raises:
         Error: stage `usage` for sizes that the model does not take, `source` for a model that is
@@ -83,6 +87,12 @@ def generation_entries(
     name = type(model).__name__
     # One token is a matter of `decode`.
     tokens = torch.export.Dim("tokens", min=2, max=max_length)
+    if state:
+        forward = _with_cache_inside(model, empty)
+        return {
+            "prefill": Source(name, forward, (prompt,), dynamic_shapes=({1: tokens},)),
+            "decode": Source(name, forward, (token,)),
+        }
     return {
         "prefill": Source(
             name, forward, (prompt, empty), dynamic_shapes=({1: tokens}, _static(empty))
@@ -174,6 +184,40 @@ def _with_cache(model: PreTrainedModel) -> torch.nn.Module:
     module = copy.copy(model)
     module.forward = types.MethodType(_forward, module)
     return module
+
+
+def _with_cache_inside(model: PreTrainedModel, empty: dict[str, Any]) -> torch.nn.Module:
+    """The model with the cache among its buffers. The model itself does not get them."""
+    module = copy.copy(model)
+    module._buffers = dict(model._buffers)
+    for name, tensor in cache_buffers(empty).items():
+        module.register_buffer(name, tensor)
+    module.forward = types.MethodType(_forward_in_place, module)
+    return module
+
+
+def cache_buffers(cache: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """The tensors of a cache by the names that they have as buffers."""
+    buffers = {f"cache_{name}": cache[name] for name in ("length", "padding")}
+    for name in ("keys", "values"):
+        buffers |= {f"cache_{name}_{index}": tensor for index, tensor in enumerate(cache[name])}
+    return buffers
+
+
+def _forward_in_place(self: PreTrainedModel, input_ids: torch.Tensor) -> torch.Tensor:
+    count = sum(name.startswith("cache_keys_") for name in self._buffers)
+    before = {
+        "length": self.cache_length,
+        "padding": self.cache_padding,
+        "keys": [getattr(self, f"cache_keys_{index}") for index in range(count)],
+        "values": [getattr(self, f"cache_values_{index}") for index in range(count)],
+    }
+    logits, after = _forward(self, input_ids, before)
+    for name, tensor in cache_buffers(after).items():
+        # How much of a text is padding does not change.
+        if name != "cache_padding":
+            getattr(self, name).copy_(tensor)
+    return logits
 
 
 def _forward(

