@@ -123,9 +123,29 @@ class IreeExecutable(Executable):
             else:
                 results.append(self._transfer.to_torch(view, result.spec.dtype))
         if self._transfer.shares_memory:
+            self._keep_updated(signature, arguments, results)
             kinds = [argument.kind for argument in signature.arguments if argument.kind != "weight"]
             given = list(zip(kinds, arguments, strict=True))
             found = list(zip((result.kind for result in signature.results), results, strict=True))
             for index in shared(given, found):
                 results[index] = results[index].clone()
         return results
+
+    def _keep_updated(
+        self, signature: Signature, arguments: Sequence[Any], results: list[Any]
+    ) -> None:
+        """State that was updated in place stays the tensor that it was.
+
+        What came back keeps that tensor's memory by way of IREE, and with each call by one more.
+        """
+        given = (argument for argument in signature.arguments if argument.kind != "weight")
+        before = {
+            argument.name: value
+            for argument, value in zip(given, arguments, strict=True)
+            if argument.kind == "state"
+        }
+        for index, result in enumerate(signature.results):
+            if result.kind == "state" and index not in signature.outputs:
+                old = before.get(result.name)
+                if old is not None and old.numel() and old.data_ptr() == results[index].data_ptr():
+                    results[index] = old

@@ -119,6 +119,68 @@ def network():
     return torch.nn.Sequential(*layers).eval()
 
 
+def test_updated_arguments_are_copied():
+    def update(x, row):
+        y = x.slice_scatter(row, 0, 1, 2)
+        return y, x.view(2, 2, 64).index_put((torch.tensor([1]),), row[0]), x * 2, x.T
+
+    x, row = torch.zeros(4, 64), torch.ones(1, 64)
+    expected = update(x, row)
+    results = loaded(update, x, row)(x, row)
+    assert not x.any()
+    for result, other in zip(results, expected, strict=True):
+        assert torch.equal(result, other)
+
+
+def test_updated_weights_are_copied():
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(4, 64))
+
+        def forward(self, row):
+            return self.weight.slice_scatter(row, 0, 1, 2)
+
+    model, row = Module(), torch.ones(1, 64)
+    run = loaded(model, row)
+    for factor in (1, 2):
+        assert torch.equal(run(factor * row), model(factor * row))
+    assert not model.weight.any()
+
+
+class Row(torch.nn.Module):
+    """Writes one row of its state, and returns what the state was before if `before`."""
+
+    def __init__(self, before):
+        super().__init__()
+        self.before = before
+        self.register_buffer("rows", torch.zeros(4, 64))
+
+    def forward(self, row):
+        old = self.rows.clone()
+        self.rows.copy_(self.rows.slice_scatter(row, 0, 1, 2))
+        return (row.sum(), old) if self.before else row.sum()
+
+
+def test_state_is_updated_in_place():
+    row = torch.ones(1, 64)
+    run = loaded(Row(before=False), row)
+    kept = run.state["rows"]
+    for factor in range(1, 4):
+        run(factor * row)
+        # Its own memory, and not held by one more owner with each call.
+        assert run.state["rows"].untyped_storage()._cdata == kept.untyped_storage()._cdata
+        assert torch.equal(kept[1], factor * row[0])
+
+
+def test_state_that_is_returned_as_it_was_is_not_updated_in_place():
+    model, row = Row(before=True), torch.ones(1, 64)
+    run = loaded(model, row)
+    for factor in range(1, 4):
+        assert torch.equal(run(factor * row)[1], model(factor * row)[1])
+        assert torch.equal(run.state["rows"], model.rows)
+
+
 def test_eight_threads_get_their_own_results():
     model = network()
     run = loaded(model, torch.randn(4, 32))
