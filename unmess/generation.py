@@ -14,6 +14,7 @@ from unmess.api import as_source, capture_generation, load
 from unmess.core.error import Error
 from unmess.core.names import check_runner
 from unmess.core.program import Note
+from unmess.core.target_options import TargetOptions
 from unmess.sampling import Sampling
 
 # What a cache holds at least, so that prompts of different lengths are one compiled program.
@@ -175,6 +176,7 @@ def load_generator(
     on: str = "iree-cpu",
     max_length: int = _POSITIONS,
     dtype: torch.dtype | None = None,
+    target: TargetOptions | None = None,
 ) -> Generator:
     """Captures a decoder with its cache, loads it, and finds its tokenizer.
 
@@ -184,6 +186,7 @@ def load_generator(
         on: the runner.
         max_length: positions in the cache, prompt and new tokens together.
         dtype: of the weights; by default as they are. The model itself is converted.
+        target: as for `load`.
 
     Raises:
         Error: the stage that failed.
@@ -196,7 +199,7 @@ def load_generator(
     settings = source.model.generation_config
     end = settings.eos_token_id
     return Generator(
-        run=load(programs, on),
+        run=load(programs, on, target),
         tokenizer=source.tokenizer,
         end=frozenset([] if end is None else [end] if isinstance(end, int) else end),
         max_length=max_length,

@@ -29,6 +29,7 @@ _DTYPES = ("float32", "bfloat16", "float16")
     metavar="RUNNER",
     help=f"One of {', '.join(RUNNERS)}.",
 )
+@arguments.cpu
 @click.option(
     "--max-new-tokens",
     type=click.IntRange(min=1),
@@ -69,6 +70,7 @@ def generate(
     model: str,
     prompt: str,
     runner: str,
+    cpu: str,
     max_new_tokens: int,
     temperature: float | None,
     top_k: int | None,
@@ -94,6 +96,7 @@ def generate(
 
         from importers.sources import find_source
         from unmess.core.progress import enter_stage
+        from unmess.core.target_options import TargetOptions
         from unmess.generation import check_length, encode, load_generator
         from unmess.sampling import Sampling
 
@@ -104,7 +107,11 @@ def generate(
         count = encode(source.tokenizer, prompt, chat).shape[1]
         check_length(count, max_new_tokens, max_length)
         generator = load_generator(
-            source, runner, max_length, None if dtype is None else getattr(torch, dtype)
+            source,
+            runner,
+            max_length,
+            None if dtype is None else getattr(torch, dtype),
+            TargetOptions(cpu=cpu),
         )
         enter_stage("run")
         pieces = generator(prompt, max_new_tokens, sampling, chat)
