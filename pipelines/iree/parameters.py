@@ -8,7 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from pipelines.ir_modules import copy_module, entry_function
-from pipelines.iree.updates import copy_updated_arguments
+from pipelines.iree.updates import keep_inputs
 from unmess.core.module import Module
 from unmess.core.signature import Argument
 
@@ -19,8 +19,8 @@ def with_parameters(module: Module, attributes: Mapping[str, str] | None = None)
     """The module's IR as IREE takes it: weights are globals, and entry functions take the rest.
 
     An entry function becomes private, and a public one of its name loads the globals and calls it.
-    Arguments that are updated are copied first. The result holds IREE's operations in generic form,
-    which torch-mlir's context does not know.
+    Inputs that are updated are kept (`updates.py`).
+    The result holds IREE's operations in generic form, which torch-mlir's context does not know.
 
     Args:
         attributes: to be given to the module, as MLIR spells them.
@@ -39,8 +39,7 @@ def with_parameters(module: Module, attributes: Mapping[str, str] | None = None)
             for name in ("torch.assume_strict_symbolic_shapes",):
                 if name in inner.attributes:
                     del inner.attributes[name]
-            state = (i for i, a in enumerate(signature.arguments) if a.kind == "state")
-            copy_updated_arguments(inner, state)
+            keep_inputs(inner, [a.kind == "state" for a in signature.arguments])
             if signature.of_kind("weight"):
                 _wrap(copy, inner, entry, signature.arguments, parameters)
         parameters.declare(copy)

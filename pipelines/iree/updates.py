@@ -1,20 +1,17 @@
-"""Arguments that a program updates are copied first: IREE may write into them.
+"""Arguments that a program updates are kept for their owner.
 
 An operation that takes a tensor and gives back a changed one, such as `tensor.insert_slice`, works
-in place where IREE sees no other use of the tensor. For an argument it does not see the caller's
-(iree-org/iree issue 16168), who finds the argument changed, or an argument that is returned as well
-changed there. IREE leaves a copy alone that is in the program.
-
-State may be updated in place, which is what makes a step of a decoder cheap, unless it is returned
-as it was.
+in place where IREE sees no other use of the tensor. For an argument it does not see the caller's,
+nor that it is returned as it was (iree-org/iree issue 16168). A use behind a barrier it does see,
+and makes a copy. State may be updated, which is what makes a step of a decoder cheap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import func, tensor
+from torch_mlir.dialects import func
 
 # The result has the operand's elements, in its memory.
 _VIEWS = {
@@ -31,22 +28,40 @@ _READERS = {"tensor.dim", "tensor.extract", "tensor.pad", "tensor.concat", "tens
 _ONE_TO_ONE = {"linalg.broadcast", "linalg.softmax", "linalg.transpose"}
 
 
-def copy_updated_arguments(function: func.FuncOp, state: Iterable[int]) -> None:
-    """Puts a copy of each argument that may be updated at the start of a function on tensors.
+def keep_inputs(function: func.FuncOp, is_state: Sequence[bool]) -> None:
+    """Makes arguments of an entry function on tensors outlive their updates.
 
     Args:
-        state: the indices of arguments that are copied only if they are returned as well. The copy
-            is IREE's operation, in generic form.
+        is_state: for each argument, whether it may be changed, unless it is returned as it was.
     """
-    state = set(state)
-    for index, argument in enumerate(function.arguments):
-        if not isinstance(argument.type, ir.RankedTensorType):
+    block = function.entry_block
+    end = block.operations[len(block.operations) - 1]
+    for argument, may_change in zip(function.arguments, is_state, strict=True):
+        if not _is_updated(argument):
             continue
-        uses = list(_uses(argument))
-        updated = any(_updates(use) for use in uses)
-        returned = any(use.owner.operation.name == "func.return" for use in uses)
-        if updated and (returned or index not in state):
-            _copy(function, argument)
+        returns = [use for use in _uses(argument) if _is_return(use)]
+        for use in returns:
+            operation = use.owner.operation
+            value = operation.operands[use.operand_number]
+            operation.operands[use.operand_number] = _used_at(operation, value)
+        if not (returns or may_change):
+            _used_at(end, argument)
+
+
+def _used_at(operation: ir.Operation, value: ir.Value) -> ir.Value:
+    """The value as it comes out of a barrier before the operation."""
+    with ir.InsertionPoint(operation), operation.location:
+        return ir.Operation.create(
+            "util.optimization_barrier", results=[value.type], operands=[value]
+        ).result
+
+
+def _is_updated(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType) and any(map(_updates, _uses(value)))
+
+
+def _is_return(use: ir.OpOperand) -> bool:
+    return use.owner.operation.name == "func.return"
 
 
 def _uses(value: ir.Value) -> Iterator[ir.OpOperand]:
@@ -62,7 +77,7 @@ def _uses(value: ir.Value) -> Iterator[ir.OpOperand]:
 def _updates(use: ir.OpOperand) -> bool:
     """Whether the operation may give back the operand's tensor, changed."""
     operation = use.owner.operation
-    if operation.name in _READERS or operation.name == "func.return":
+    if operation.name in _READERS or _is_return(use):
         return False
     if operation.name == "tensor.insert_slice":
         return use.operand_number == 1
@@ -71,23 +86,3 @@ def _updates(use: ir.OpOperand) -> bool:
     if operation.name.startswith("linalg.") and "operandSegmentSizes" in operation.attributes:
         return use.operand_number >= operation.attributes["operandSegmentSizes"][0]
     return True
-
-
-def _copy(function: func.FuncOp, argument: ir.Value) -> None:
-    with ir.InsertionPoint.at_block_begin(function.entry_block), function.location:
-        kind = ir.RankedTensorType(argument.type)
-        index = ir.IndexType.get()
-        sizes = []
-        for axis in range(kind.rank):
-            if kind.is_dynamic_dim(axis):
-                place = ir.Operation.create(
-                    "arith.constant",
-                    results=[index],
-                    attributes={"value": ir.IntegerAttr.get(index, axis)},
-                )
-                sizes.append(tensor.DimOp(argument, place.result).result)
-        copy = ir.Operation.create(
-            "flow.tensor.clone", results=[argument.type], operands=[argument, *sizes]
-        )
-        keep = [copy, *(size.owner.operation for size in sizes)]
-    argument.replace_all_uses_except(copy.result, keep)

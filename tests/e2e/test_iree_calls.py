@@ -148,6 +148,32 @@ def test_updated_weights_are_copied():
     assert not model.weight.any()
 
 
+class Cache(torch.nn.Module):
+    """Takes a cache and gives back the new one."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(64, 64)
+
+    def forward(self, row, rows, before):
+        return (
+            rows.slice_scatter(self.layer(row), 0, 1, 2),
+            before,
+            before.slice_scatter(row, 0, 0, 1),
+        )
+
+
+def test_inputs_that_are_updated_once_are_copied():
+    model, row = Cache(), torch.randn(1, 64)
+    rows, before = torch.zeros(4, 64), torch.zeros(4, 64)
+    run = loaded(model, row, rows, before)
+    for result, expected in zip(
+        run(row, rows, before), model(row, rows, before.clone()), strict=True
+    ):
+        torch.testing.assert_close(result, expected)
+    assert not rows.any() and not before.any()
+
+
 class Row(torch.nn.Module):
     """Writes one row of its state, and returns what the state was before if `before`."""
 
