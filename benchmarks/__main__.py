@@ -3,7 +3,15 @@
 import importlib
 import sys
 
-BENCHMARKS = ("bundle", "cache", "import_speed", "iree_memory", "large_model", "reference")
+BENCHMARKS = (
+    "bundle",
+    "cache",
+    "generation",
+    "import_speed",
+    "iree_memory",
+    "large_model",
+    "reference",
+)
 
 
 def main(names: list[str]) -> int:

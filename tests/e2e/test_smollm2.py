@@ -1,0 +1,50 @@
+"""A language model with real weights writes what transformers' own `generate` writes."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+
+import unmess
+from importers.sources import find_source
+
+PROMPTS = (
+    "The capital of France is",
+    "Once upon a time, in a village by the sea,",
+    "def fibonacci(n):\n",
+    "Water boils at",
+    "The three laws of thermodynamics are",
+    "Q: What is 7 times 8?\nA:",
+    "A compiler is a program that",
+    "Dear Sir or Madam,",
+    "1, 2, 4, 8, 16,",
+    "Hello",
+)
+TOKENS = 64
+
+
+@pytest.fixture(scope="module")
+def source():
+    path = Path(__file__).parents[2] / "tools" / "smollm2.py"
+    spec = importlib.util.spec_from_file_location("smollm2", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return find_source(f"hf:{tool.smollm2()}")
+
+
+@pytest.fixture(scope="module")
+def generator(source):
+    return unmess.load_generator(source, on="iree-cpu", max_length=128)
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_greedy_text(source, generator, prompt):
+    ids = source.tokenizer(prompt, return_tensors="pt").input_ids
+    assert source.model.dtype == torch.float32
+    theirs = source.model.generate(ids, do_sample=False, max_new_tokens=TOKENS)
+    assert list(generator.tokens(ids, TOKENS)) == theirs[0, ids.shape[1] :].tolist()
+
+
+def test_it_knows_the_capital_of_france(generator):
+    assert "".join(generator(PROMPTS[0], 2)).startswith(" Paris")
