@@ -11,6 +11,7 @@ class Fake:
     """An executable whose result the test chooses."""
 
     runner = "fake"
+    notes = ()
 
     def __init__(self, function, state=None):
         self.function = function
