@@ -234,7 +234,8 @@ def test_missing_folder(name):
 
 
 def test_file_instead_of_folder(folder):
-    assert fails(folder / "config.json").hint == "give the folder that holds config.json"
+    hint = fails(folder / "config.json").hint
+    assert hint == "give the folder that holds config.json, or a .gguf file"
 
 
 @pytest.mark.parametrize(
@@ -256,3 +257,19 @@ def test_hub_out_of_reach(monkeypatch, failure, cause, hint):
     error = fails("some/model")
     assert error.cause.startswith(cause)
     assert error.hint.startswith(hint)
+
+
+def test_folder_with_several_gguf_files(tmp_path):
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / name).touch()
+    with pytest.raises(Error, match=r"has 2 GGUF files: a\.gguf, b\.gguf") as caught:
+        find_source(f"hf:{tmp_path}")
+    assert caught.value.hint == f"give one of them, hf:{tmp_path / 'a.gguf'}"
+
+
+def test_gguf_file_that_is_none(tmp_path):
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF" + bytes(60))
+    for name in (tmp_path, tmp_path / "broken.gguf"):
+        with pytest.raises(Error, match=r"does not load broken\.gguf") as caught:
+            find_source(f"hf:{name}")
+        assert "the file is damaged" in caught.value.hint
