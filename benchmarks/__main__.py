@@ -10,6 +10,7 @@ BENCHMARKS = (
     "import_speed",
     "iree_memory",
     "large_model",
+    "presets",
     "reference",
 )
 

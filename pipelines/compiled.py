@@ -62,11 +62,13 @@ class Compiled:
         code: object code of the reference runner, a VM module of IREE.
         has_globals: whether it changes memory of its own when it runs (a seed of random numbers).
         checks: the run-time checks, by their number in the code.
+        preset: the name of the set of options that it was compiled with, where there are several.
     """
 
     code: bytes
     has_globals: bool
     checks: tuple[Check, ...] = ()
+    preset: str | None = None
 
 
 def cache_key(
@@ -103,7 +105,7 @@ def find(key: str | None) -> Compiled | None:
     about, code = content.split(b"\n", 1)
     fields = json.loads(about)
     checks = tuple(Check(**check) for check in fields["checks"])
-    return Compiled(code, fields["has_globals"], checks)
+    return Compiled(code, fields["has_globals"], checks, fields["preset"])
 
 
 def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:

@@ -27,6 +27,7 @@ _PUBLIC = {
     "load": "unmess.api",
     "load_generator": "unmess.generation",
     "lower": "unmess.api",
+    "tune": "unmess.tuning",
     "package": "unmess.packaging",
 }
 

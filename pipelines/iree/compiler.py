@@ -37,15 +37,18 @@ class _Diagnostic:
     text: str
 
 
-def compile_for(module: Module, target: Target) -> bytes:
+def compile_for(module: Module, target: Target, options: Sequence[str] = ()) -> bytes:
     """Compiles a module at stage `linalg`, which is left as it is, to a VM module.
 
     Its weights are not in the result: they are parameters, named as in `module.weights`.
 
+    Args:
+        options: of `iree-compile`, besides those of the target.
+
     Raises:
         Error: stage `compile`.
     """
-    return compile_text(text_for(module, target), target.options, module.name)
+    return compile_text(text_for(module, target), (*target.options, *options), module.name)
 
 
 def text_for(module: Module, target: Target) -> str:

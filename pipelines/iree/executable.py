@@ -13,6 +13,7 @@ import torch
 from pipelines.executable import Executable
 from pipelines.iree.devices import short_problem
 from pipelines.iree.ownership import shared
+from pipelines.iree.presets import PRESETS
 from pipelines.iree.provider import parameters
 from pipelines.iree.state import DeviceState
 from pipelines.iree.targets import Target, remedy, target
@@ -20,6 +21,7 @@ from pipelines.iree.transfer import Transfer
 from pipelines.iree.vm_module import vm_module
 from unmess.core.error import Error
 from unmess.core.module import Module
+from unmess.core.program import Note
 from unmess.core.progress import enter_stage
 from unmess.core.signature import Argument, Result, Signature, TensorSpec
 from unmess.core.target_options import TargetOptions
@@ -40,6 +42,9 @@ class IreeExecutable(Executable):
         self.notes = chosen.notes
         with self._compiling():
             compiled = vm_module(module, runner, chosen, self.seconds)
+        if chosen.preset is None:
+            about = f"{compiled.preset}: {PRESETS[compiled.preset].about}"
+            self.notes += (Note("preset", about),)
         self._change_one_by_one(compiled.has_globals)
         enter_stage("load")
         start = time.perf_counter()

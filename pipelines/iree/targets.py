@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pipelines.iree.devices import Device, devices
+from pipelines.iree.presets import check_preset
 from unmess.core.error import Error
 from unmess.core.program import Note
 from unmess.core.target_options import TargetOptions
@@ -28,12 +29,15 @@ class Target:
         device: URI of the runtime's driver; None where IREE's runtime has none for this platform.
         attributes: of the module, as MLIR spells them: what no option can say.
         notes: what was chosen that the user did not ask for.
+        preset: the user's choice of one; None where there is none, and `plain` for what has no
+            presets.
     """
 
     options: tuple[str, ...]
     device: str | None
     attributes: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    preset: str | None = "plain"
 
 
 @dataclass(frozen=True)
@@ -218,10 +222,13 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
         name: one of `TARGETS`.
 
     Raises:
-        Error: stage `compile`, where the compiler has nothing for the device that is there.
+        Error: stage `compile`, where the compiler has nothing for the device that is there; stage
+            `usage` for an unknown preset.
     """
     kind = _KINDS[name]
-    hardware = kind.hardware(options or TargetOptions())
+    options = options or TargetOptions()
+    check_preset(options.preset)
+    hardware = kind.hardware(options)
     # A module that describes its device itself is not given another one.
     own = () if hardware.attributes else kind.options
     return Target(
@@ -229,6 +236,7 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
         device=kind.device,
         attributes=hardware.attributes,
         notes=hardware.notes,
+        preset=options.preset if name == "iree-cpu" else "plain",
     )
 
 

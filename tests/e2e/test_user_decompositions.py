@@ -53,9 +53,10 @@ def test_with_a_decomposition_it_runs_and_the_note_says_whose_it_is():
 
     program = unmess.capture(model, (X,))
     line = scaled.__code__.co_firstlineno
-    assert [note.text for note in program.notes if note.kind == "decomposition"] == [
-        f"unmess_test::scale, by {__file__}:{line}"
-    ]
+    # What hardtanh is taken apart into has decompositions of its own.
+    notes = [note.text for note in program.notes if note.kind == "decomposition"]
+    assert f"unmess_test::scale, by {__file__}:{line}" in notes
+    assert sum("unmess_test" in note for note in notes) == 1
     assert unmess.check(program, on="reference", calls=1).ok
 
 

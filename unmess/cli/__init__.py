@@ -21,6 +21,7 @@ from unmess.cli.repairs import repairs
 from unmess.cli.run import run
 from unmess.cli.schema import schema
 from unmess.cli.targets import targets
+from unmess.cli.tune import tune
 
 # What the versions of which decide what lowers and what runs.
 _LIBRARIES = ("torch", "torch-mlir", "iree-base-compiler")
@@ -100,6 +101,7 @@ for _command in (
     run,
     check,
     generate,
+    tune,
     package_,
     models,
     doctor,

@@ -43,6 +43,14 @@ cpu = click.option(
     "LLVM knows, such as znver3.",
 )
 
+preset = click.option(
+    "--preset",
+    metavar="NAME",
+    help="Options of IREE's compiler for iree-cpu: plain, channels-last, data-tiling or "
+    "channels-last-data-tiling. By default what `unmess tune` has found, or by what is in the "
+    "program.",
+)
+
 
 print_after = click.option(
     "--print-after",

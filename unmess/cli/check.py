@@ -30,6 +30,7 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
 @arguments.dynamic
 @arguments.strategy
 @arguments.cpu
+@arguments.preset
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -45,6 +46,7 @@ def check(
     dynamic: tuple[str, ...],
     strategy: str,
     cpu: str,
+    preset: str | None,
     timeout: float | None,
 ) -> int:
     """Run models and compare every result with eager PyTorch.
@@ -69,6 +71,7 @@ def check(
                 dynamic=dynamic,
                 timeout=timeout,
                 cpu=cpu,
+                preset=preset,
                 verbose=session.verbose,
                 debug=session.debug,
             )

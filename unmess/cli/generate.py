@@ -30,6 +30,7 @@ _DTYPES = ("float32", "bfloat16", "float16")
     help=f"One of {', '.join(RUNNERS)}.",
 )
 @arguments.cpu
+@arguments.preset
 @click.option(
     "--max-new-tokens",
     type=click.IntRange(min=1),
@@ -71,6 +72,7 @@ def generate(
     prompt: str,
     runner: str,
     cpu: str,
+    preset: str | None,
     max_new_tokens: int,
     temperature: float | None,
     top_k: int | None,
@@ -111,7 +113,7 @@ def generate(
             runner,
             max_length,
             None if dtype is None else getattr(torch, dtype),
-            TargetOptions(cpu=cpu),
+            TargetOptions(cpu=cpu, preset=preset),
         )
         enter_stage("run")
         pieces = generator(prompt, max_new_tokens, sampling, chat)

@@ -31,6 +31,7 @@ from unmess.core.names import RUNNERS, check_runner
 @arguments.dynamic
 @arguments.strategy
 @arguments.cpu
+@arguments.preset
 @arguments.print_after
 @click.option(
     "--repeat",
@@ -51,6 +52,7 @@ def run(
     dynamic: tuple[str, ...],
     strategy: str,
     cpu: str,
+    preset: str | None,
     print_after: tuple[str, ...],
     repeat: int,
     output: str | None,
@@ -73,7 +75,9 @@ def run(
         program = unmess.capture(
             model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
         )
-        executable = unmess.load(program, on=runner, target=unmess.TargetOptions(cpu=cpu))
+        executable = unmess.load(
+            program, on=runner, target=unmess.TargetOptions(cpu=cpu, preset=preset)
+        )
         if isinstance(program, unmess.Programs):
             entry = entry or next(iter(program.entries))
         if entry is not None:

@@ -1,4 +1,4 @@
-"""Which hardware a program is compiled for."""
+"""Which hardware a program is compiled for, and how."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ class TargetOptions:
         hip: of `iree-hip`, such as `gfx942`. None: as for `cuda`.
         vulkan: of `iree-vulkan`, a name that IREE knows, such as `rdna3`. None: what the device
             that is there reports, or where there is none, what desktop devices have in common.
+        preset: of `iree-cpu`, a named set of the compiler's options. None: what `unmess tune` has
+            found for the program, or one that goes by what is in it.
     """
 
     cpu: str = "host"
     cuda: str | None = None
     hip: str | None = None
     vulkan: str | None = None
+    preset: str | None = None

@@ -25,7 +25,7 @@ class Options:
         timeout: seconds for one runner, counted from the end of the one before it; for the first,
             the start of the process and the capture are included. None: no limit.
         verbose: let libraries print warnings and logs.
-        cpu: that `iree-cpu` compiles for; see `TargetOptions`.
+        cpu, preset: that `iree-cpu` compiles for, and with; see `TargetOptions`.
         debug: keep tracebacks, print the Python stack of a crash, verify the IR after each step.
         forked: the process is a fork of this one, with what it has imported; see `process.fork`.
     """
@@ -38,3 +38,4 @@ class Options:
     debug: bool = False
     forked: bool = False
     cpu: str = "host"
+    preset: str | None = None

@@ -82,7 +82,7 @@ class _Work:
                     self._send_failure(runner, problem, [])
                 return
             notes = [str(note) for note in program.notes]
-            target = TargetOptions(cpu=self._options.cpu)
+            target = TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
             capture_peak = _peak_rss_mb()
             for runner in runners:
                 self.send({"runner": runner, "notes": notes})
@@ -119,10 +119,15 @@ class _Work:
         command, text = f"unmess-opt --pipeline {stage} THIS_FILE", module.text(locations=True)
         if module.stage == "linalg" and runner.startswith("iree-"):
             from pipelines.iree.compiler import command_for, text_for
+            from pipelines.iree.presets import PRESETS, preset_for
             from pipelines.iree.targets import target
 
-            chosen = target(runner, TargetOptions(cpu=self._options.cpu))
-            command, text = command_for(chosen.options), text_for(module, chosen)
+            chosen = target(
+                runner, TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
+            )
+            preset = PRESETS[chosen.preset or preset_for(module)]
+            command = command_for((*chosen.options, *preset.options))
+            text = text_for(module, chosen)
         elif module.stage == "linalg":
             command = f"unmess-opt --pipeline {runner} THIS_FILE"
         header = f"// {self._model} on {runner}: {cause}\n// {command}\n"

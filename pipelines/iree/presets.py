@@ -1,0 +1,88 @@
+"""Named sets of the compiler's options that make programs faster on the CPU, and which one to take.
+
+Each has the measurement that justifies it: `./pixiw run bench presets` repeats it. `unmess tune`
+measures them on one program, and what it finds is taken from then on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from pipelines.ir_modules import find_operations
+from unmess.core import artifacts
+from unmess.core.error import Error
+from unmess.core.module import Module
+
+_CHANNELS_LAST = (
+    "--iree-preprocessing-pass-pipeline="
+    "builtin.module(util.func(iree-preprocessing-convert-conv-to-channels-last))",
+)
+_DATA_TILING = ("--iree-opt-data-tiling",)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A set of options.
+
+    Attributes:
+        options: of `iree-compile`.
+        about: what they do.
+    """
+
+    options: tuple[str, ...]
+    about: str
+
+
+PRESETS = {
+    "plain": Preset((), "IREE's own defaults"),
+    "channels-last": Preset(_CHANNELS_LAST, "convolutions in the layout of NHWC"),
+    "data-tiling": Preset(_DATA_TILING, "matrices packed into tiles"),
+    "channels-last-data-tiling": Preset((*_CHANNELS_LAST, *_DATA_TILING), "both"),
+}
+
+
+def check_preset(name: str | None) -> None:
+    """Raises an Error (`usage`) where there is no preset of that name; None is none."""
+    if name is not None and name not in PRESETS:
+        raise Error("usage", f"unknown preset {name!r}", hint=f"one of {', '.join(PRESETS)}")
+
+
+def preset_for(module: Module) -> str:
+    """The preset for a program at stage `linalg`, by what is in it."""
+    if find_operations(module.ir, _is_convolution):
+        return "channels-last-data-tiling"
+    if find_operations(module.ir, _is_product):
+        return "data-tiling"
+    return "plain"
+
+
+def tuned_preset(program_key: str | None) -> str | None:
+    """What `keep_tuned` was told for a program, a target and a processor; None where nothing."""
+    if program_key is None:
+        return None
+    content = artifacts.read_artifact(_tuned_key(program_key))
+    name = None if content is None else content.decode()
+    return name if name in PRESETS else None
+
+
+def keep_tuned(program_key: str | None, name: str, runner: str, model: str) -> None:
+    """Takes a preset for this program from now on, in other processes too.
+
+    Args:
+        program_key: of the program for its target and processor, whatever the preset.
+    """
+    if program_key is not None:
+        artifacts.write_artifact(_tuned_key(program_key), name.encode(), runner=runner, model=model)
+
+
+def _tuned_key(program_key: str) -> str:
+    return hashlib.sha256(f"tuned {program_key}".encode()).hexdigest()
+
+
+def _is_convolution(operation) -> bool:
+    return operation.name.startswith("linalg.") and "conv" in operation.name
+
+
+def _is_product(operation) -> bool:
+    return operation.name.startswith("linalg.") and "matmul" in operation.name

@@ -1,0 +1,129 @@
+"""Presets of IREE's compiler: which one is taken, and `unmess tune`."""
+
+import json
+
+import pytest
+import torch
+
+import unmess
+from pipelines.iree import vm_module
+from pipelines.iree.presets import PRESETS
+from unmess import tuning
+from unmess.__main__ import main
+
+MODEL = """
+import torch
+
+
+def model():
+    torch.manual_seed(0)
+    layers = torch.nn.Conv2d(3, 8, 3), torch.nn.Flatten(), torch.nn.Linear(8 * 6 * 6, 5)
+    return torch.nn.Sequential(*layers).eval(), (torch.randn(2, 3, 8, 8),)
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("UNMESS_CACHE_MB", raising=False)
+
+
+def preset(run):
+    (note,) = [note.text for note in run.notes if note.kind == "preset"]
+    return note.partition(":")[0]
+
+
+@pytest.mark.parametrize(
+    "model, args, expected",
+    [
+        (torch.nn.Conv2d(3, 8, 3), (torch.randn(1, 3, 8, 8),), "channels-last-data-tiling"),
+        (torch.nn.Linear(8, 4), (torch.randn(2, 8),), "data-tiling"),
+        (torch.nn.GELU(), (torch.randn(2, 8),), "plain"),
+    ],
+)
+def test_the_default_goes_by_what_is_in_the_program(model, args, expected):
+    program = unmess.capture(model, args)
+    # The second time from the cache.
+    for _ in range(2):
+        run = unmess.load(program, on="iree-cpu")
+        assert preset(run) == expected
+        torch.testing.assert_close(run(*args), model(*args), rtol=1e-5, atol=1e-5)
+
+
+def test_a_preset_that_is_asked_for(monkeypatch):
+    options = []
+    compile_for = vm_module.compile_for
+    monkeypatch.setattr(
+        vm_module,
+        "compile_for",
+        lambda module, target, more: options.append(more) or compile_for(module, target, more),
+    )
+    program = unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
+    run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="plain"))
+    assert not [note for note in run.notes if note.kind == "preset"]
+    unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="channels-last"))
+    assert options == [(), PRESETS["channels-last"].options]
+
+
+def test_an_unknown_preset():
+    program = unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
+    with pytest.raises(unmess.Error, match="unknown preset 'fast'") as caught:
+        unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="fast"))
+    assert caught.value.stage == "usage"
+
+
+def test_the_best_is_taken_from_then_on(tmp_path, capfd, monkeypatch):
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    # The clock decides otherwise.
+    calls = {"plain": 3.0, "channels-last": 2.0, "data-tiling": 1.0}
+
+    def call(program, executable):
+        return calls.get(names[id(executable)], 9.0)
+
+    names = {}
+    load = tuning.load
+
+    def remembered(module, on, target):
+        executable = load(module, on, target)
+        names[id(executable)] = target.preset
+        return executable
+
+    monkeypatch.setattr(tuning, "load", remembered)
+    monkeypatch.setattr(tuning, "_call", call)
+    assert main(["tune", str(path), "--json", "-q"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["preset"] == "data-tiling"
+    assert [each["preset"] for each in found["candidates"]][:3] == [
+        "data-tiling",
+        "channels-last",
+        "plain",
+    ]
+    assert all(each["ok"] and each["calls"] for each in found["candidates"])
+    program = unmess.capture(str(path))
+    assert preset(unmess.load(program, on="iree-cpu")) == "data-tiling"
+    # Another processor's code is another program.
+    generic = unmess.TargetOptions(cpu="generic")
+    assert (
+        preset(unmess.load(program, on="iree-cpu", target=generic)) == "channels-last-data-tiling"
+    )
+
+
+def test_a_preset_that_gives_another_result_is_not_taken(monkeypatch):
+    program = unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
+    load = tuning.load
+
+    def wrong(module, on, target):
+        executable = load(module, on, target)
+        if target.preset != "channels-last":
+            invoke = executable._invoke
+            executable._invoke = lambda *call: [result + 1 for result in invoke(*call)]
+        return executable
+
+    monkeypatch.setattr(tuning, "load", wrong)
+    candidates = unmess.tune(program)
+    assert (candidates[0].preset, candidates[0].ok) == ("channels-last", True)
+    assert not any(each.ok for each in candidates[1:])
+    assert all("eager" in each.problem for each in candidates[1:])
+    with pytest.raises(unmess.Error, match="no preset gives what eager gives"):
+        unmess.tune(program, presets=["plain", "data-tiling"])

@@ -1,0 +1,104 @@
+"""`unmess tune`: which options of IREE's compiler are best for a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from unmess.cli import arguments
+from unmess.cli.format import duration
+from unmess.cli.session import Session, command
+from unmess.core.artifacts import SIZE, size_limit
+
+if TYPE_CHECKING:
+    from unmess.tuning import Candidate
+
+
+@click.command()
+@arguments.model
+@arguments.inputs
+@arguments.dynamic
+@arguments.strategy
+@arguments.cpu
+@command
+def tune(
+    session: Session,
+    model: str,
+    inputs: tuple[str, ...],
+    dynamic: tuple[str, ...],
+    strategy: str,
+    cpu: str,
+) -> None:
+    """Find the options of IREE's compiler that make MODEL fastest on iree-cpu, and keep them.
+
+    Each preset is compiled, compared with eager PyTorch, and timed in turn with the others. The
+    best one is taken for this model, this target and this processor from then on; it is kept in
+    the cache folder.
+    """
+    arguments.check_dynamic(dynamic)
+    arguments.check_strategy(strategy)
+    with session.working(model):
+        import unmess
+        from importers.sources.example_inputs import parse_inputs
+
+        args, kwargs = parse_inputs(inputs)
+        program = unmess.capture(
+            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
+        )
+        candidates = unmess.tune(
+            program,
+            unmess.TargetOptions(cpu=cpu),
+            progress=lambda text: session.progress.begin(f"{model}: {text}"),
+        )
+    plain = next((c.seconds for c in candidates if c.preset == "plain"), None)
+    if session.json:
+        session.write_json(
+            {
+                "ok": True,
+                "model": model,
+                "runner": "iree-cpu",
+                "preset": candidates[0].preset,
+                "candidates": [
+                    {
+                        "preset": candidate.preset,
+                        "ok": candidate.ok,
+                        "error": candidate.problem,
+                        "seconds": {
+                            "compile": candidate.compile_seconds,
+                            "run": candidate.seconds,
+                        },
+                        "calls": len(candidate.times),
+                    }
+                    for candidate in candidates
+                ],
+            }
+        )
+        return
+    session.write_table(_table(candidates, plain))
+    best = candidates[0].preset
+    if size_limit():
+        session.write(f"{best} is taken for {model} on iree-cpu from now on")
+    else:
+        session.write(f"{best} is the best; it is not kept, since the cache is off ({SIZE})")
+
+
+def _table(candidates: list[Candidate], plain: float | None):
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("preset", "result"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("compile", "run", "times as fast as plain"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for candidate in candidates:
+        seconds = candidate.seconds
+        table.add_row(
+            candidate.preset,
+            "as eager's" if candidate.ok else candidate.problem,
+            duration(candidate.compile_seconds) if candidate.compile_seconds else "",
+            "" if seconds is None else duration(seconds),
+            "" if seconds is None or plain is None else f"{plain / seconds:.2f}",
+        )
+    return table

@@ -1,0 +1,145 @@
+"""Which options of IREE's compiler make one program fastest on this machine."""
+
+from __future__ import annotations
+
+import copy
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from importers.torch_dialect import import_program
+from pipelines.executable import Executable
+from pipelines.iree.presets import PRESETS, keep_tuned
+from pipelines.iree.targets import target as target_of
+from pipelines.iree.vm_module import program_key
+from pipelines.runners import load
+from unmess.compare import compare
+from unmess.compare_entries import compare_entries
+from unmess.core.error import Error
+from unmess.core.program import Program
+from unmess.core.programs import Programs
+from unmess.core.progress import enter_stage
+from unmess.core.target_options import TargetOptions
+
+RUNNER = "iree-cpu"
+# Each candidate is called so often at least, and until it has taken so many seconds.
+_CALLS, _SECONDS = 5, 1.0
+# Beyond this many of the best one's median, a candidate is not timed any further.
+_HOPELESS = 3.0
+
+
+@dataclass
+class Candidate:
+    """One preset on one program.
+
+    Attributes:
+        preset: its name.
+        ok: whether the result matches eager.
+        problem: why not, or why there is no result; one line, else None.
+        compile_seconds: of IREE's compiler; 0 where the cache had it.
+        times: seconds of each call.
+    """
+
+    preset: str
+    ok: bool = False
+    problem: str | None = None
+    compile_seconds: float = 0.0
+    times: list[float] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float | None:
+        """The median of a call; None where none was timed."""
+        return statistics.median(self.times) if self.times else None
+
+
+def tune(
+    program: Program | Programs,
+    target: TargetOptions | None = None,
+    presets: Sequence[str] = tuple(PRESETS),
+    progress: Callable[[str], None] = lambda text: None,
+) -> list[Candidate]:
+    """Compiles a program with each preset, compares it with eager, and times calls in turn.
+
+    The fastest whose result matches is what `unmess.load` takes for this program, target and
+    processor from then on, as long as the cache keeps it.
+
+    Args:
+        target: which hardware `iree-cpu` compiles for; its preset is ignored.
+        progress: told what is being done.
+
+    Returns:
+        The candidates, the one that is kept first, then by speed.
+
+    Raises:
+        Error: stage `import` or `compare`, where no preset gives eager's result.
+    """
+    target = target or TargetOptions()
+    enter_stage("import")
+    module = import_program(program)
+    candidates, executables = [], {}
+    for preset in presets:
+        progress(preset)
+        candidate = Candidate(preset)
+        candidates.append(candidate)
+        try:
+            executable = load(module, RUNNER, replace(target, preset=preset))
+            candidate.compile_seconds = executable.seconds.get("compile", 0.0)
+            several = isinstance(program, Programs)
+            report = (compare_entries if several else compare)(program, executable, calls=0)
+        except Error as problem:
+            candidate.problem = f"{problem.stage}: {problem.cause}"
+            continue
+        candidate.ok, candidate.problem = report.ok, report.error
+        if report.ok:
+            executables[preset] = executable
+    enter_stage("run")
+    right = [candidate for candidate in candidates if candidate.ok]
+    if not right:
+        raise Error(
+            "compare",
+            f"no preset gives what eager gives: {candidates[0].problem}",
+            hint=f"`unmess check --on {RUNNER}` shows more",
+        )
+    _time(program, right, executables, progress)
+    right.sort(key=lambda candidate: candidate.seconds)
+    chosen = target_of(RUNNER, replace(target, preset=None))
+    keep_tuned(program_key(module, RUNNER, chosen), right[0].preset, RUNNER, module.name)
+    return right + [candidate for candidate in candidates if not candidate.ok]
+
+
+def _time(
+    program: Program | Programs,
+    candidates: list[Candidate],
+    executables: dict[str, Executable],
+    progress: Callable[[str], None],
+) -> None:
+    """Calls in turn, so that what else the machine does meanwhile hits all alike."""
+    waiting = list(candidates)
+    while waiting:
+        for candidate in waiting:
+            progress(f"{candidate.preset}, call {len(candidate.times) + 1}")
+            candidate.times.append(_call(program, executables[candidate.preset]))
+        best = min(candidate.seconds for candidate in candidates)
+        waiting = [
+            candidate
+            for candidate in waiting
+            if len(candidate.times) < _CALLS
+            or (sum(candidate.times) < _SECONDS and candidate.seconds < _HOPELESS * best)
+        ]
+
+
+def _call(program: Program | Programs, executable: Executable) -> float:
+    """Seconds of one call of each entry point, on the example arguments."""
+    entries = program.entries if isinstance(program, Programs) else {None: program}
+    seconds = 0.0
+    for entry, own in entries.items():
+        run = executable if entry is None else executable[entry]
+        args, kwargs = copy.deepcopy((own.args, own.kwargs))
+        with torch.no_grad():
+            start = time.perf_counter()
+            run(*args, **kwargs)
+            seconds += time.perf_counter() - start
+    return seconds
