@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from unmess.core.dynamic_axis import SYNTAX, parse_dynamic
-from unmess.core.names import STRATEGIES, check_name
+from unmess.core.names import RUNNERS, STRATEGIES, check_name
 
 model = click.argument("model")
 strategy = click.option(
@@ -15,6 +15,19 @@ strategy = click.option(
     metavar="NAME",
     help=f"How to capture: {', '.join(STRATEGIES)}.",
 )
+
+
+def runner(default: str):
+    """`--on RUNNER`, for commands that take one."""
+    return click.option(
+        "--on",
+        "runner",
+        default=default,
+        show_default=True,
+        metavar="RUNNER",
+        help=f"One of {', '.join(RUNNERS)}.",
+    )
+
 
 dynamic = click.option(
     "--dynamic",

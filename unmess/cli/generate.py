@@ -11,7 +11,7 @@ from unmess.cli import arguments
 from unmess.cli.format import duration
 from unmess.cli.session import Session, command
 from unmess.core.error import Error
-from unmess.core.names import RUNNERS, check_name, check_runner
+from unmess.core.names import check_name, check_runner
 
 _DTYPES = ("float32", "bfloat16", "float16")
 
@@ -21,14 +21,7 @@ _DTYPES = ("float32", "bfloat16", "float16")
 @click.option(
     "--prompt", required=True, metavar="TEXT", help="What the text continues; - reads stdin."
 )
-@click.option(
-    "--on",
-    "runner",
-    default="iree-cpu",
-    show_default=True,
-    metavar="RUNNER",
-    help=f"One of {', '.join(RUNNERS)}.",
-)
+@arguments.runner(default="iree-cpu")
 @arguments.cpu
 @arguments.preset
 @click.option(

@@ -14,19 +14,12 @@ from unmess.cli.format import duration
 from unmess.cli.session import Session, command
 from unmess.cli.writable import check_writable
 from unmess.core.error import Error
-from unmess.core.names import RUNNERS, check_runner
+from unmess.core.names import check_runner
 
 
 @click.command()
 @arguments.model
-@click.option(
-    "--on",
-    "runner",
-    default="reference",
-    show_default=True,
-    metavar="RUNNER",
-    help=f"One of {', '.join(RUNNERS)}.",
-)
+@arguments.runner(default="reference")
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
