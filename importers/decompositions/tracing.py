@@ -8,13 +8,18 @@ from typing import Any
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
+from torch._export.utils import (
+    _collect_all_valid_cia_ops_for_aten_namespace,
+    _is_preservable_cia_op,
+    _materialize_cpp_cia_ops,
+    _special_op_to_preserve_cia,
+)
 from torch._guards import detect_fake_mode
+from torch._ops import OpOverload
+from torch._subclasses.fake_impls import op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_functionalize
-from torch.export.exported_program import (
-    _override_composite_implicit_decomp,
-    _split_decomp_table_to_cia_and_python_decomp,
-)
+from torch.export.exported_program import _override_composite_implicit_decomp
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
@@ -29,7 +34,8 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
     Yields:
         The part of `table` that is for `trace`; composite operators are dealt with by the state.
     """
-    composite, python = _split_decomp_table_to_cia_and_python_decomp(dict(table))
+    composite = {op: table.get(op, _special_op_to_preserve_cia) for op in _composite_operators()}
+    python = {op: function for op, function in table.items() if op not in composite}
     values = [node.meta.get("val") for node in graph.nodes if node.op == "placeholder"]
     fake_mode = detect_fake_mode(pytree.tree_leaves(values)) or FakeTensorMode()
     # The Python dispatcher has composite operators' decompositions that the C++ one lacks.
@@ -37,9 +43,78 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
         torch.no_grad(),
         fake_mode,
         enable_python_dispatcher(),
-        _override_composite_implicit_decomp(composite),
+        _overridden(composite),
     ):
         yield python
+
+
+def _composite_operators() -> set[OpOverload]:
+    """As `torch._export.utils._collect_all_valid_cia_ops`, which asks C++ once per namespace."""
+    _materialize_cpp_cia_ops()
+    operators = set(_collect_all_valid_cia_ops_for_aten_namespace())
+    for name in torch.ops._dir:
+        namespace = getattr(torch.ops, name)
+        if name != "aten" and isinstance(namespace, torch._ops._OpNamespace):
+            for packet in namespace:
+                overloads = getattr(namespace, packet).op_overloads()
+                operators.update(filter(_is_preservable_cia_op, overloads))
+    return operators
+
+
+class _Registered:
+    """What is registered for a composite operator, outside and inside `_overridden`."""
+
+    def __init__(self, function: Callable[..., Any], outside: Mapping, operator: OpOverload):
+        """Of an operator as it is inside.
+
+        Args:
+            function: what it is to be decomposed by.
+            outside: its kernels as they were before.
+        """
+        self.function = function
+        self.outside = outside
+        self.inside = dict(operator.py_kernels)
+        self.fake = op_implementations_dict.get(operator)
+
+
+_registered: dict[OpOverload, _Registered] = {}
+
+
+@contextlib.contextmanager
+def _overridden(composite: Mapping[OpOverload, Callable[..., Any]]) -> Iterator[None]:
+    """`_override_composite_implicit_decomp`, doing again only what is not as it was before.
+
+    It registers thirty kernels for each of five hundred operators. That takes longer than all the
+    rest of the capture of a small program.
+    """
+    outside = {operator: dict(operator.py_kernels) for operator in composite}
+    new = {
+        operator: function
+        for operator, function in composite.items()
+        if (known := _registered.get(operator)) is None
+        or known.function is not function
+        or known.outside != outside[operator]
+    }
+    with _override_composite_implicit_decomp(new):
+        for operator, function in new.items():
+            _registered[operator] = _Registered(function, outside[operator], operator)
+    fake = {op: _registered[op].fake for op in composite if op not in op_implementations_dict}
+    try:
+        for operator in composite:
+            _replace_kernels(operator, _registered[operator].inside)
+        op_implementations_dict.update(fake)
+        yield
+    finally:
+        for operator in fake:
+            op_implementations_dict.pop(operator, None)
+        for operator, kernels in outside.items():
+            _replace_kernels(operator, kernels)
+
+
+def _replace_kernels(operator: OpOverload, kernels: Mapping) -> None:
+    operator.py_kernels.clear()
+    operator.py_kernels.update(kernels)
+    operator._dispatch_cache.clear()
 
 
 def trace(function: Callable[..., Any], values: Sequence[Any], table: Mapping) -> torch.fx.Graph:
