@@ -18,6 +18,7 @@ from importers.capture.strategies import capture_hint
 from importers.control_flow import ControlFlowImporter
 from importers.node_failure import check_types
 from unmess.core.error import Error
+from unmess.core.layer import in_layer, node_layer
 from unmess.core.module import WEIGHTS, Module
 from unmess.core.program import Program
 from unmess.core.programs import Programs
@@ -62,6 +63,7 @@ def import_program(
             hooks=_ZeroCopyLiterals(tensors),
             graph_node_importer_cls=ControlFlowImporter,
         )
+        importer._cc = _LayerLocations(context, py_attr_tracker=importer._py_attr_tracker)
         for name, part in programs.items():
             signatures[name] = _without_literals(part, inline=weights != "external")
             _build(part, signatures[name], importer, name)
@@ -80,6 +82,16 @@ def import_program(
     )
     module.seconds["import"] = time.perf_counter() - start
     return module
+
+
+class _LayerLocations(fx_importer.ContextCache):
+    """Makes the locations of operations say which module of the model they are in."""
+
+    def get_node_location(self, node: torch.fx.Node) -> ir.Location | None:
+        location, layer = super().get_node_location(node), node_layer(node)
+        if layer is None:
+            return location
+        return in_layer(location or ir.Location.unknown(self._c), layer)
 
 
 def _build(
