@@ -86,7 +86,10 @@ LLVM = Pipeline(
         ),
         Step("expand-strided-metadata", "views to address arithmetic"),
         Step("lower-affine", "affine.apply to arith"),
-        Step("func.func(convert-math-to-llvm)", "what LLVM has intrinsics for"),
+        Step(
+            "func.func(convert-math-to-llvm{approximate-log1p=false})",
+            "what LLVM has intrinsics for",
+        ),
         Step("convert-math-to-libm", "the rest from the C library"),
         Step("convert-vector-to-llvm", "vectors that are as long as registers, or a few of them"),
         Step("convert-ub-to-llvm", "what masked reads leave undefined"),

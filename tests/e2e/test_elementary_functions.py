@@ -1,4 +1,4 @@
-"""exp, erf, tanh and powers on the reference runner, in units in the last place."""
+"""exp, erf, tanh, expm1, log1p and powers on the reference runner, in units in the last place."""
 
 import math
 
@@ -16,6 +16,11 @@ BOUNDS = [88.72, 88.73, -87.3, -87.4, -103.9, -104.1]
 class Functions(nn.Module):
     def forward(self, x):
         return torch.exp(x), torch.erf(x), torch.tanh(x)
+
+
+class NextToZero(nn.Module):
+    def forward(self, x):
+        return torch.expm1(x), torch.log1p(x.abs())
 
 
 class Powers(nn.Module):
@@ -53,6 +58,21 @@ def test_errors_are_below_a_unit_and_a_half(numbers):
         assert torch.equal(result.nan_to_num().signbit(), eager.nan_to_num().signbit())
         finite = reference.float().isfinite()
         assert ulps(result, reference)[finite].max() < 1.5
+
+
+def test_next_to_zero(numbers):
+    """e^x - 1 and log(1 + x) would have no digit right there."""
+    x = torch.cat([numbers, torch.logspace(-20, -1, 2000), -torch.logspace(-20, -1, 2000)])
+    exact = NextToZero()(x.double())
+    run = unmess.load(unmess.capture(NextToZero(), (x,)), on="reference")
+    for result, eager, reference in zip(run(x), NextToZero()(x), exact, strict=True):
+        assert torch.equal(result.isnan(), eager.isnan())
+        assert torch.equal(result.nan_to_num().signbit(), eager.nan_to_num().signbit())
+        finite = reference.float().isfinite()
+        assert ulps(result, reference)[finite].max() < 4
+    run = unmess.load(unmess.capture(NextToZero(), (x.double(),)), on="reference")
+    for result, reference in zip(run(x.double()), exact, strict=True):
+        torch.testing.assert_close(result, reference, rtol=1e-15, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

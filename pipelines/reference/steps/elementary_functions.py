@@ -1,4 +1,4 @@
-"""exp, erf, tanh and powers in simpler terms, so that loops over them become vector code."""
+"""exp, expm1, erf, tanh and powers in simpler terms, so that loops over them become vector code."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _PREFIX = "unmess_elementary_"
 
 @step("reference-elementary")
 def expand_elementary_functions(module: ir.Module) -> None:
-    """Replaces exp, erf and tanh on f32 and narrower floats by calls, and some powers by products.
+    """Replaces exp, expm1, erf and tanh on f32 and narrower floats by calls, powers by products.
 
     The functions that are called are added to the module, private: inline them. f64 keeps the C
-    library's functions. `elementary_functions.mlir` has the definitions and their errors.
+    library's functions, but for expm1, whose lowering to LLVM is e^x - 1.
+    `elementary_functions.mlir` has the definitions and their errors.
     """
     found = find_operations(module, lambda operation: operation.name in _EXPANSIONS)
     with module.context, ir.Location.unknown():
@@ -45,6 +46,18 @@ def _call(operation: ir.Operation) -> ir.Value | None:
     name = _PREFIX + operation.name.removeprefix("math.")
     value = func.CallOp([single], name, [value]).result
     return value if narrow == single else arith.TruncFOp(narrow, value).result
+
+
+def _expm1(operation: ir.Operation) -> ir.Value | None:
+    value = operation.operands[0]
+    if not isinstance(value.type, ir.F64Type):
+        return _call(operation)
+    one, half = (
+        arith.ConstantOp(value.type, ir.FloatAttr.get(value.type, number)).result
+        for number in (1.0, 0.5)
+    )
+    quotient = math.TanhOp(arith.MulFOp(value, half).result).result
+    return arith.MulFOp(quotient, arith.AddFOp(math.ExpOp(value).result, one).result).result
 
 
 def _power(operation: ir.Operation) -> ir.Value | None:
@@ -78,6 +91,7 @@ _POWERS: dict[float, Callable[[ir.Value], ir.Value]] = {
 }
 _EXPANSIONS: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
     "math.exp": _call,
+    "math.expm1": _expm1,
     "math.erf": _call,
     "math.tanh": _call,
     "math.powf": _power,
@@ -86,7 +100,7 @@ _EXPANSIONS: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
 
 def _add_definitions(module: ir.Module) -> None:
     text = _FILE.read_text()
-    for name in ("exp", "erf", "tanh"):
+    for name in ("exp", "erf", "tanh", "expm1"):
         text = text.replace(f"@{name}(", f"@{_PREFIX}{name}(")
     for function in ir.Module.parse(text).body.operations:
         function.operation.clone(ip=ir.InsertionPoint(module.body))
