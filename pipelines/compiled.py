@@ -15,6 +15,7 @@ from pipelines.lower import lower
 from unmess.core import artifacts
 from unmess.core.error import Error
 from unmess.core.module import Module
+from unmess.core.program import Note
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,12 +64,17 @@ class Compiled:
         has_globals: whether it changes memory of its own when it runs (a seed of random numbers).
         checks: the run-time checks, by their number in the code.
         preset: the name of the set of options that it was compiled with, where there are several.
+        packer: code that makes of the weights what the program reads, where it does not read the
+            weights themselves.
+        notes: what was to be done to the program and could not be.
     """
 
     code: bytes
     has_globals: bool
     checks: tuple[Check, ...] = ()
     preset: str | None = None
+    packer: bytes | None = None
+    notes: tuple[Note, ...] = ()
 
 
 def cache_key(
@@ -104,8 +110,12 @@ def find(key: str | None) -> Compiled | None:
         return None
     about, code = content.split(b"\n", 1)
     fields = json.loads(about)
-    checks = tuple(Check(**check) for check in fields["checks"])
-    return Compiled(code, fields["has_globals"], checks, fields["preset"])
+    size = fields.pop("packer")
+    if size is not None:
+        fields["packer"], code = code[:size], code[size:]
+    fields["checks"] = tuple(Check(**check) for check in fields["checks"])
+    fields["notes"] = tuple(Note(**note) for note in fields["notes"])
+    return Compiled(code, **fields)
 
 
 def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:
@@ -113,8 +123,9 @@ def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:
     if key is None:
         return
     fields = asdict(compiled)
-    code = fields.pop("code")
-    content = json.dumps(fields).encode() + b"\n" + code
+    code, packer = fields.pop("code"), fields.pop("packer")
+    fields["packer"] = None if packer is None else len(packer)
+    content = json.dumps(fields).encode() + b"\n" + (packer or b"") + code
     artifacts.write_artifact(key, content, runner=runner, model=model)
 
 

@@ -10,9 +10,11 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pipelines.iree import child
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
+from pipelines.iree.packing import PACKER_TARGET, splitting_options
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.targets import Target
 from pipelines.pipeline import brief
@@ -49,6 +51,26 @@ def compile_for(module: Module, target: Target, options: Sequence[str] = ()) -> 
         Error: stage `compile`.
     """
     return compile_text(text_for(module, target), (*target.options, *options), module.name)
+
+
+def compile_with_packer(
+    module: Module, target: Target, options: Sequence[str]
+) -> tuple[bytes, bytes | None]:
+    """Compiles a module as `compile_for` does, to a program that reads its weights packed.
+
+    Returns:
+        The VM module, and that of the packer (`packing.py`); None in its place where the program
+        reads the weights themselves.
+
+    Raises:
+        Error: stage `compile`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "packer.mlir"
+        code = compile_for(module, target, (*options, *splitting_options(file)))
+        if not file.exists():
+            return code, None
+        return code, compile_text(file.read_text(), PACKER_TARGET, f"{module.name}-packer")
 
 
 def text_for(module: Module, target: Target) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 import iree.runtime as rt
 import torch
 
+from pipelines.compiled import Compiled
 from pipelines.executable import Executable
 from pipelines.iree.devices import short_problem
 from pipelines.iree.ownership import shared
 from pipelines.iree.presets import PRESETS
-from pipelines.iree.provider import parameters
+from pipelines.iree.provider import packed_parameters, parameters
 from pipelines.iree.state import DeviceState
 from pipelines.iree.targets import Target, remedy, target
 from pipelines.iree.transfer import Transfer
@@ -42,6 +43,7 @@ class IreeExecutable(Executable):
         self.notes = chosen.notes
         with self._compiling():
             compiled = vm_module(module, runner, chosen, self.seconds)
+        self.notes += compiled.notes
         if chosen.preset is None:
             about = f"{compiled.preset}: {PRESETS[compiled.preset].about}"
             self.notes += (Note("preset", about),)
@@ -49,7 +51,7 @@ class IreeExecutable(Executable):
         enter_stage("load")
         start = time.perf_counter()
         try:
-            self._load(compiled.code, chosen)
+            self._load(compiled, chosen)
         except (RuntimeError, ValueError) as problem:
             raise Error(
                 "load",
@@ -59,16 +61,20 @@ class IreeExecutable(Executable):
         self._lock = threading.Lock()
         self.seconds["load"] = time.perf_counter() - start
 
-    def _load(self, binary: bytes, chosen: Target) -> None:
+    def _load(self, compiled: Compiled, chosen: Target) -> None:
         instance = rt.VmInstance()
         device = rt.get_device(chosen.device)
         self._transfer = Transfer(device, chosen.device)
         modules = [rt.create_hal_module(instance, device)]
         if self._weights:
-            provider, notes = parameters(self._weights, shared_memory=self._transfer.shares_memory)
+            provider, notes = (
+                packed_parameters(self._weights, compiled.code, compiled.packer)
+                if compiled.packer is not None
+                else parameters(self._weights, shared_memory=self._transfer.shares_memory)
+            )
             modules.append(rt.create_io_parameters_module(instance, provider))
             self.notes += notes
-        program = rt.VmModule.copy_buffer(instance, binary)
+        program = rt.VmModule.copy_buffer(instance, compiled.code)
         self._context = rt.VmContext(instance, [*modules, program])
         self._functions = {entry: program.lookup_function(entry) for entry in self.signatures}
         if not self._transfer.shares_memory:

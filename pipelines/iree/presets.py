@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from torch_mlir import ir
+
 from pipelines.ir_modules import find_operations
 from unmess.core import artifacts
 from unmess.core.error import Error
@@ -34,8 +36,9 @@ class Preset:
     about: str
 
 
+PLAIN = "plain"
 PRESETS = {
-    "plain": Preset((), "IREE's own defaults"),
+    PLAIN: Preset((), "IREE's own defaults"),
     "channels-last": Preset(_CHANNELS_LAST, "convolutions in the layout of NHWC"),
     "data-tiling": Preset(_DATA_TILING, "matrices packed into tiles"),
     "channels-last-data-tiling": Preset((*_CHANNELS_LAST, *_DATA_TILING), "both"),
@@ -49,12 +52,17 @@ def check_preset(name: str | None) -> None:
 
 
 def preset_for(module: Module) -> str:
-    """The preset for a program at stage `linalg`, by what is in it."""
+    """The preset for a program at stage `linalg`, by what is in it.
+
+    Tiles are for sizes that are known: IREE makes IR of others that is not valid, or crashes.
+    """
+    if _is_dynamic(module):
+        return PLAIN
     if find_operations(module.ir, _is_convolution):
         return "channels-last-data-tiling"
     if find_operations(module.ir, _is_product):
         return "data-tiling"
-    return "plain"
+    return PLAIN
 
 
 def tuned_preset(program_key: str | None) -> str | None:
@@ -86,3 +94,15 @@ def _is_convolution(operation) -> bool:
 
 def _is_product(operation) -> bool:
     return operation.name.startswith("linalg.") and "matmul" in operation.name
+
+
+def _is_dynamic(module: Module) -> bool:
+    """Whether there is a size that is known only when the program runs."""
+    return bool(find_operations(module.ir, _has_dynamic_result))
+
+
+def _has_dynamic_result(operation) -> bool:
+    return any(
+        isinstance(result.type, ir.RankedTensorType) and not result.type.has_static_shape
+        for result in operation.results
+    )

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import iree.runtime as rt
 import torch
 
+from pipelines.iree.packing import packed_weights
 from pipelines.iree.parameters import SCOPE
-from pipelines.iree.weight_files import ALIGNMENT, aligned_file, map_weights
+from pipelines.iree.weight_files import ALIGNMENT, aligned_file, map_weights, packed_file
 from unmess.core.program import Note
 
 
@@ -48,6 +49,33 @@ def parameters(
     for name, tensor in weights.items():
         if name not in apart:
             index.add_buffer(name, tensor.reshape(-1).view(torch.uint8).numpy())
+    return index.create_provider(scope=SCOPE), notes
+
+
+def packed_parameters(
+    weights: Mapping[str, torch.Tensor], code: bytes, packer: bytes
+) -> tuple[rt.ParameterProvider, tuple[Note, ...]]:
+    """What a program with a packer reads: from a file that is mapped, or from memory of its own.
+
+    Args:
+        code: of the program.
+
+    Returns:
+        The provider, and what there is to say.
+
+    Raises:
+        Error: stage `load`, where the weights cannot be packed.
+    """
+    file = packed_file(weights, code, packer)
+    if file is None:
+        index = rt.ParameterIndex()
+        for name, tensor in packed_weights(code, packer, weights).items():
+            index.add_buffer(name, tensor.reshape(-1).view(torch.uint8).numpy())
+        notes = (Note("weights", "packed for this process alone, in memory of their own"),)
+    else:
+        index = map_weights(file)
+        size = file.stat().st_size / 1e6
+        notes = (Note("weights", f"{size:,.0f} MB, packed, are read from {file}, written once"),)
     return index.create_provider(scope=SCOPE), notes
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
+
+import torch
 
 from pipelines.compiled import Compiled, cache_key, find, has_globals, keep, lowered
-from pipelines.iree.compiler import compile_for
-from pipelines.iree.presets import PRESETS, preset_for, tuned_preset
+from pipelines.iree.compiler import compile_for, compile_with_packer
+from pipelines.iree.packing import PACKED
+from pipelines.iree.presets import PLAIN, PRESETS, preset_for, tuned_preset
 from pipelines.iree.targets import Target
+from pipelines.iree.weight_files import are_large
+from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.processor import processor
+from unmess.core.program import Note
 from unmess.core.progress import enter_stage
 
 _PACKAGES = ("torch-mlir", "iree-base-compiler")
@@ -30,13 +37,35 @@ def vm_module(module: Module, runner: str, target: Target, seconds: dict[str, fl
     if compiled := find(key):
         return compiled
     module = lowered(module, seconds)
-    preset = preset or preset_for(module)
     enter_stage("compile")
-    compiled = Compiled(
-        compile_for(module, target, PRESETS[preset].options), has_globals(module), preset=preset
-    )
+    if target.preset is None:
+        compiled = _with_chosen_preset(module, target, preset or preset_for(module))
+    else:
+        compiled = _with_preset(module, target, target.preset)
     keep(key, compiled, runner, module.name)
     return compiled
+
+
+def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled:
+    """With a preset that the user did not ask for, or without it where the compiler fails."""
+    try:
+        return _with_preset(module, target, preset)
+    except Error as problem:
+        if preset == PLAIN:
+            raise
+        note = Note("preset", f"{preset} does not work for this program: {problem.cause}")
+        return replace(_with_preset(module, target, PLAIN), notes=(note,))
+
+
+def _with_preset(module: Module, target: Target, preset: str) -> Compiled:
+    options = PRESETS[preset].options
+    weights = _weights(module)
+    # The compiler gives what is packed a name that a weight may have, too.
+    if preset == PLAIN or not are_large(weights) or PACKED in weights:
+        code, packer = compile_for(module, target, options), None
+    else:
+        code, packer = compile_with_packer(module, target, options)
+    return Compiled(code, has_globals(module), preset=preset, packer=packer)
 
 
 def program_key(module: Module, runner: str, target: Target) -> str | None:
@@ -44,3 +73,8 @@ def program_key(module: Module, runner: str, target: Target) -> str | None:
     # Options say `host`; what that is belongs to the key.
     options = (*target.options, *target.attributes.values(), processor())
     return cache_key(module, runner, _PACKAGES, options)
+
+
+def _weights(module: Module) -> dict[str, torch.Tensor]:
+    names = (a.name for s in module.entries.values() for a in s.of_kind("weight"))
+    return {name: module.weights[name] for name in names}

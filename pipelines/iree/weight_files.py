@@ -12,12 +12,15 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import iree.runtime as rt
+import numpy as np
 import torch
 
+from pipelines.iree.packing import PACKED, Packer, read_as_they_are
 from unmess.core.cache import cache_folder
 from unmess.core.error import Error
 
@@ -28,11 +31,16 @@ ALIGNMENT = 64
 _WORTH = 16 << 20
 
 
-def write_weights(path: str | Path, weights: Mapping[str, torch.Tensor]) -> None:
+def write_weights(
+    path: str | Path,
+    weights: Mapping[str, torch.Tensor],
+    fill: Callable[[Path], None] = lambda path: None,
+) -> None:
     """Writes tensors to a parameter archive, whole or not at all.
 
     Args:
         weights: on the CPU, contiguous; each is written once for each of its names.
+        fill: given the archive, to write into, before it is where others see it.
 
     Raises:
         OSError: the folder or the file cannot be written.
@@ -50,6 +58,7 @@ def write_weights(path: str | Path, weights: Mapping[str, torch.Tensor]) -> None
     os.close(handle)
     try:
         index.create_archive_file(unfinished)
+        fill(Path(unfinished))
         os.replace(unfinished, path)
     except (RuntimeError, ValueError) as problem:
         raise OSError(5, f"the archive cannot be written: {problem}") from problem
@@ -71,6 +80,11 @@ def map_weights(path: str | Path) -> rt.ParameterIndex:
     return index
 
 
+def are_large(weights: Mapping[str, torch.Tensor]) -> bool:
+    """Whether they are worth a file of their own; the others are copied in no time."""
+    return sum(tensor.nbytes for tensor in weights.values()) >= _WORTH
+
+
 def aligned_file(weights: Mapping[str, torch.Tensor]) -> Path | None:
     """The archive that holds these weights, in the cache folder; written where it is not there.
 
@@ -82,20 +96,68 @@ def aligned_file(weights: Mapping[str, torch.Tensor]) -> Path | None:
     Raises:
         Error: stage `usage`, where `UNMESS_WEIGHTS_MB` is not a number.
     """
+    if not are_large(weights):
+        return None
     size = sum(tensor.nbytes for tensor in weights.values())
+    return _file(
+        _digest(weights),
+        size,
+        lambda found: found == {name: tensor.nbytes for name, tensor in weights.items()},
+        lambda path: write_weights(path, weights),
+    )
+
+
+def packed_file(weights: Mapping[str, torch.Tensor], code: bytes, packer: bytes) -> Path | None:
+    """The archive that holds what a program with a packer reads, as `aligned_file` keeps it."""
+    as_they_are = read_as_they_are(code, weights)
+
+    def write(path: Path) -> None:
+        made = Packer(packer, weights)
+        # Pages of zeros, which are no memory until they are written.
+        contents = {PACKED: torch.from_numpy(np.zeros(made.size, np.uint8)), **as_they_are}
+        write_weights(path, contents, lambda path: made.pack(_writable(path, PACKED)))
+
+    return _file(
+        _digest(weights, packer, ",".join(as_they_are).encode()),
+        sum(tensor.nbytes for tensor in weights.values()),
+        lambda found: found.keys() == {PACKED, *as_they_are},
+        write,
+    )
+
+
+def _file(
+    name: str,
+    size: int,
+    is_whole: Callable[[dict[str, int]], bool],
+    write: Callable[[Path], None],
+) -> Path | None:
+    """The archive of a name, of some `size` in bytes; None where there can be none.
+
+    Args:
+        is_whole: told the sizes of what is in it, by name.
+        write: makes the file of a path.
+    """
     limit = _limit()
-    if not _WORTH <= size <= limit:
+    if size > limit:
         return None
     folder = cache_folder() / "weights"
-    path = folder / f"{_digest(weights)}.irpa"
+    path = folder / f"{name}.irpa"
     with contextlib.suppress(OSError):
-        if not _is_whole(path, weights):
+        if not _is_whole(path, is_whole):
             folder.mkdir(parents=True, exist_ok=True)
             _make_room(folder, limit - size)
-            write_weights(path, weights)
+            write(path)
         os.utime(path)
         return path
     return None
+
+
+def _writable(path: Path, name: str) -> rt.FileHandle:
+    """The place of a tensor in an archive, as memory that is written to the file."""
+    entry = dict(map_weights(path).items())[name]
+    _, offset = entry.file_storage
+    content = np.memmap(path, np.uint8, "r+", offset, entry.length)
+    return rt.FileHandle.wrap_memory(content, readable=True, writable=True)
 
 
 def _limit() -> int:
@@ -109,19 +171,22 @@ def _limit() -> int:
     return int(text) << 20
 
 
-def _is_whole(path: Path, weights: Mapping[str, torch.Tensor]) -> bool:
+def _is_whole(path: Path, is_whole: Callable[[dict[str, int]], bool]) -> bool:
     try:
-        found = {name: entry.length for name, entry in map_weights(path).items()}
+        return is_whole({name: entry.length for name, entry in map_weights(path).items()})
     except OSError:
         return False
-    return found == {name: tensor.nbytes for name, tensor in weights.items()}
 
 
-def _digest(weights: Mapping[str, torch.Tensor]) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in sorted(weights.items()):
-        digest.update(f"{name}\0{tensor.nbytes}\0".encode())
-        digest.update(_bytes(tensor))
+def _digest(weights: Mapping[str, torch.Tensor], *more: bytes) -> str:
+    digest = hashlib.sha256(b"\0".join(more))
+    names = sorted(weights)
+    # Digests let other threads run meanwhile.
+    with ThreadPoolExecutor() as threads:
+        contents = threads.map(lambda name: hashlib.sha256(_bytes(weights[name])).digest(), names)
+        for name, content in zip(names, contents, strict=True):
+            digest.update(f"{name}\0{weights[name].nbytes}\0".encode())
+            digest.update(content)
     return digest.hexdigest()
 
 

@@ -51,7 +51,7 @@ module = unmess.lower(unmess.capture(layer, (x,)))
 expected = layer(x).detach()
 open("/proc/self/clear_refs", "w").write("5")
 before = status()
-run = unmess.load(module, on="iree-cpu")
+run = unmess.load(module, on="iree-cpu", target=unmess.TargetOptions(preset=sys.argv[3]))
 result = run(x)
 after = status()
 report = {
@@ -84,9 +84,10 @@ def file(tmp_path_factory):
     raise AssertionError("every header ends at a multiple of 64")
 
 
-def test_two_processes_share_what_they_map(file, tmp_path, monkeypatch):
+@pytest.mark.parametrize("preset", ["plain", "data-tiling"])
+def test_two_processes_share_what_they_map(file, preset, tmp_path, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
-    command = [sys.executable, "-c", LOAD, str(file), ".irpa"]
+    command = [sys.executable, "-c", LOAD, str(file), ".irpa", preset]
     processes, reports = [], []
     try:
         # One after the other, so that the second one finds what the first one made.
@@ -181,8 +182,13 @@ def test_a_folder_that_cannot_be_written_costs_the_file_alone(odd_weight, tmp_pa
     layer = Layer()
     layer.weight = torch.nn.Parameter(odd_weight)
     x = torch.ones(1, len(odd_weight))
-    run = unmess.load(unmess.capture(layer, (x,)), on="iree-cpu")
+    program = unmess.capture(layer, (x,))
+    run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="plain"))
     assert not run.notes
+    torch.testing.assert_close(run(x), layer(x), rtol=1e-3, atol=1e-2)
+    run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="data-tiling"))
+    (note,) = run.notes
+    assert str(note) == "weights: packed for this process alone, in memory of their own"
     torch.testing.assert_close(run(x), layer(x), rtol=1e-3, atol=1e-2)
 
 
@@ -195,3 +201,41 @@ def test_a_full_disk_is_noticed_before_it_is_written(odd_weight, tmp_path, monke
     monkeypatch.setattr(weight_files.os, "statvfs", lambda path: Full)
     assert weight_files.aligned_file({"w": odd_weight}) is None
     assert list((tmp_path / "weights").iterdir()) == []
+
+
+class Mixed(torch.nn.Module):
+    """One weight that is packed, a tied one, one that is read as it is, and one without a use."""
+
+    def __init__(self):
+        super().__init__()
+        self.large = torch.nn.Parameter(torch.randn(3000, 1500) / 50)
+        self.tied = self.large
+        self.register_buffer("rows", torch.arange(4))
+        self.unused = torch.nn.Parameter(torch.randn(7))
+
+    def forward(self, x):
+        return (x @ self.large) @ self.tied.T + self.rows.sum() * x[:1]
+
+
+def test_weights_are_packed_once_for_what_they_hold(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    model, x = Mixed(), torch.randn(5, 3000)
+    for _ in range(2):
+        run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
+        assert any("packed, are read from" in note.text for note in run.notes)
+        torch.testing.assert_close(run(x), model(x), rtol=1e-4, atol=1e-4)
+    (first,) = (tmp_path / "weights").iterdir()
+    assert first.stat().st_size < 2.1 * model.large.nbytes
+    with torch.no_grad():
+        model.large.mul_(2)
+    run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
+    torch.testing.assert_close(run(x), model(x), rtol=1e-4, atol=1e-4)
+    assert len(list((tmp_path / "weights").iterdir())) == 2
+
+
+def test_a_weight_of_the_name_of_what_is_packed():
+    model, x = torch.nn.Module(), torch.randn(2, 3000)
+    model.parameter0 = torch.nn.Parameter(torch.randn(3000, 1500))
+    model.forward = lambda x: x @ model.parameter0
+    run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
+    torch.testing.assert_close(run(x), model(x), rtol=1e-4, atol=1e-3)

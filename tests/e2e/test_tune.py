@@ -127,3 +127,31 @@ def test_a_preset_that_gives_another_result_is_not_taken(monkeypatch):
     assert all("eager" in each.problem for each in candidates[1:])
     with pytest.raises(unmess.Error, match="no preset gives what eager gives"):
         unmess.tune(program, presets=["plain", "data-tiling"])
+
+
+def test_a_preset_that_fails_costs_the_preset(monkeypatch):
+    compile_for = vm_module.compile_for
+
+    def failing(module, target, options):
+        if options:
+            raise unmess.Error("compile", "no tiles today")
+        return compile_for(module, target, options)
+
+    monkeypatch.setattr(vm_module, "compile_for", failing)
+    model, x = torch.nn.Linear(8, 4), torch.randn(2, 8)
+    program = unmess.capture(model, (x,))
+    run = unmess.load(program, on="iree-cpu")
+    assert [str(note) for note in run.notes] == [
+        "preset: data-tiling does not work for this program: no tiles today",
+        "preset: plain: IREE's own defaults",
+    ]
+    torch.testing.assert_close(run(x), model(x))
+    with pytest.raises(unmess.Error, match="no tiles today"):
+        unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="data-tiling"))
+
+
+def test_sizes_that_are_dynamic_have_no_tiles():
+    model, x = torch.nn.Linear(8, 4), torch.randn(2, 8)
+    dynamic = ({0: torch.export.Dim("n")},)
+    run = unmess.load(unmess.capture(model, (x,), dynamic_shapes=dynamic), on="iree-cpu")
+    assert preset(run) == "plain"

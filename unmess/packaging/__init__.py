@@ -55,6 +55,7 @@ def package(
     check_folder(folder)
     # IREE's libraries are imported when they are needed.
     from pipelines.iree.cpu_features import required_cpu
+    from pipelines.iree.packing import packed_weights
     from pipelines.iree.parameters import SCOPE
     from pipelines.iree.targets import target as target_of
     from pipelines.iree.vm_module import vm_module
@@ -73,7 +74,10 @@ def package(
             made.mkdir()
             (made / MODULE).write_bytes(compiled.code)
             write_signature(made / SIGNATURE, module)
-            _write_tensors(made / WEIGHTS, _tensors(module, "weight"))
+            weights = _tensors(module, "weight")
+            if compiled.packer is not None:
+                weights = packed_weights(compiled.code, compiled.packer, weights)
+            _write_tensors(made / WEIGHTS, weights)
             _write_tensors(made / STATE, _tensors(module, "state"))
             _copy(tokenizer, made / TOKENIZER)
             names = sorted(

@@ -1,0 +1,153 @@
+"""Weights in the form that compiled code reads, made once.
+
+Fast code for matrix products and convolutions reads weights in another layout than the model's. By
+default IREE's programs rearrange them whenever they are loaded, into memory of their own: twice the
+memory, and none of it shared. The compiler can split that part off as a module of its own, the
+packer. It writes nearly all of a program's weights, rearranged or not, as one parameter, which is
+kept in a file and mapped. Those that code has no use for are not in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import iree.runtime as rt
+import numpy as np
+import torch
+
+from pipelines.iree.devices import short_problem
+from pipelines.iree.parameters import SCOPE
+from pipelines.iree.presets import PLAIN
+from unmess.core.error import Error
+
+# What a program reads in place of its weights. The name is the compiler's choice.
+PACKED = "parameter0"
+# It runs here, whatever the program is compiled for.
+PACKER_TARGET = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+)
+
+
+def splitting_options(packer: Path) -> tuple[str, ...]:
+    """Options of `iree-compile` that also write a packer's IR, to be compiled for PACKER_TARGET."""
+    return (
+        f"--iree-parameter-encoder-output-file={packer}",
+        f"--iree-parameter-encoder-output-scope={SCOPE}",
+        "--iree-parameter-encoder-mode=consolidate",
+    )
+
+
+class Packer:
+    """A packer with the weights that it takes.
+
+    Attributes:
+        size: of what it makes, in bytes.
+    """
+
+    def __init__(self, code: bytes, weights: Mapping[str, torch.Tensor]):
+        """Loads the code.
+
+        Args:
+            code: of the packer, compiled.
+            weights: on the CPU, contiguous.
+
+        Raises:
+            Error: stage `load`.
+        """
+        with _errors():
+            instance, self._device = rt.VmInstance(), rt.get_device("local-task")
+            self._module = rt.VmModule.copy_buffer(instance, code)
+            self._parameters = rt.ParameterIndex()
+            for name, tensor in weights.items():
+                self._parameters.add_buffer(name, tensor.reshape(-1).view(torch.uint8).numpy())
+            hal = rt.create_hal_module(instance, self._device)
+            provider = self._parameters.create_provider(scope=SCOPE)
+            io = rt.create_io_parameters_module(instance, provider)
+            self._context = rt.VmContext(instance, [hal, io, self._module])
+            self.size = _size(self._context, self._module)
+
+    def pack(self, into: rt.FileHandle) -> None:
+        """Writes `size` bytes to memory.
+
+        Raises:
+            Error: stage `load`.
+        """
+        with _errors():
+            self._parameters.add_from_file_handle(PACKED, into, self.size)
+            done = rt.HalFence.create_at(self._device.create_semaphore(0), 1)
+            arguments = rt.VmVariantList(3)
+            # Its steps, which it does not look at; what to wait for; what to signal.
+            for argument in (rt.VmVariantList(0), rt.HalFence(0), done):
+                arguments.push_ref(argument)
+            self._context.invoke(_function(self._module, "encode"), arguments, rt.VmVariantList(0))
+            done.wait()
+
+
+def packed_weights(
+    code: bytes, packer: bytes, weights: Mapping[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """What a program reads in place of its weights, by name, in memory.
+
+    Args:
+        code: of the program, compiled.
+        packer: compiled.
+        weights: on the CPU, contiguous.
+
+    Returns:
+        What the packer makes, and the weights that the program reads as they are.
+
+    Raises:
+        Error: stage `load`.
+    """
+    made = Packer(packer, weights)
+    packed = np.zeros(made.size, np.uint8)
+    made.pack(rt.FileHandle.wrap_memory(packed, readable=True, writable=True))
+    return {PACKED: torch.from_numpy(packed), **read_as_they_are(code, weights)}
+
+
+def read_as_they_are(code: bytes, weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The weights that a program looks for although it has a packer.
+
+    Names of parameters are in the code as they are spelled. One that is there by chance does no
+    harm.
+    """
+    return {name: tensor for name, tensor in weights.items() if name.encode() in code}
+
+
+@contextlib.contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, ValueError) as problem:
+        raise Error(
+            "load",
+            f"IREE does not pack the weights: {short_problem(str(problem))}",
+            hint=f"--preset {PLAIN} reads them as they are",
+        ) from problem
+
+
+def _size(context: rt.VmContext, module: rt.VmModule) -> int:
+    """Bytes that the packer writes."""
+    found = rt.VmVariantList(1)
+    context.invoke(_function(module, "indices"), rt.VmVariantList(0), found)
+    # A list of scopes, each a name and a list of parameters; of these each a kind, name, metadata,
+    # length and alignment.
+    (scope,) = _lists(found.get_as_list(0))
+    (parameter,) = _lists(scope.get_as_list(1))
+    return parameter.get_variant(3)
+
+
+def _lists(found: rt.VmVariantList) -> list[rt.VmVariantList]:
+    return [found.get_as_list(index) for index in range(len(found))]
+
+
+def _function(module: rt.VmModule, role: str) -> rt.VmFunction:
+    for name in module.function_names:
+        function = module.lookup_function(name)
+        if function.reflection.get("iree.encode.function") == role:
+            return function
+    raise RuntimeError(f"a packer has no function for {role}")
