@@ -8,20 +8,25 @@ from pipelines import custom_operators
 from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline
 from pipelines.stages import PATHS
+from pipelines.upstream.lowering import lower_to_upstream
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.names import check_stage
+from unmess.core.names import check_stage, check_upstream_only
 from unmess.core.progress import enter_stage
 
 
-def lower(module: Module, to: str) -> Module:
+def lower(module: Module, to: str, upstream_only: bool = False) -> Module:
     """Lowers `module` in place to the stage `to`, and returns it.
+
+    Args:
+        upstream_only: at `linalg`, rewrite what upstream MLIR does not know.
 
     Raises:
         Error: stage `usage` where `to` is unknown or not after the module's stage; else the stage
             that failed, with a reproducer.
     """
     check_stage(to)
+    check_upstream_only(to, upstream_only)
     start = time.perf_counter()
     for stage, pipeline in _path(module.stage, to).items():
         enter_stage(stage)
@@ -34,6 +39,8 @@ def lower(module: Module, to: str) -> Module:
         if stage == "linalg":
             order_nan(module.ir)
         module.stage = stage
+    if upstream_only:
+        lower_to_upstream(module.ir, module.name)
     module.seconds["lower"] = module.seconds.get("lower", 0.0) + time.perf_counter() - start
     return module
 

@@ -46,7 +46,7 @@ def command(
         )
     with ir.Context() as context:
         torch_d.register_dialect(context)
-        _load_tm_tensor()
+        load_tm_tensor()
         try:
             module = ir.Module.parse(file.read())
         except ir.MLIRError as problem:
@@ -75,7 +75,7 @@ def _run_passes(module, text: str) -> None:
         raise Error("usage", f"--pass-pipeline does not parse: {problem}") from problem
 
 
-def _load_tm_tensor() -> None:
+def load_tm_tensor() -> None:
     """torch-mlir registers tm_tensor with the passes that make it, not with its dialects."""
     from torch_mlir import ir
     from torch_mlir.passmanager import PassManager

@@ -26,6 +26,8 @@ from pipelines.reference.steps.reassociation import reassociate
 from pipelines.reference.steps.rows import join_rows
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import outline_tasks
+from pipelines.upstream.booleans import keep_booleans_in_bytes
+from pipelines.upstream.lowering import lower_to_upstream, rewrite_tm_tensor
 
 _PIPELINES: tuple[Pipeline, ...] = (
     stages.TORCH,
@@ -51,6 +53,9 @@ def _public(module: ir.Module) -> list[str]:
 PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     **{pipeline.name: pipeline.apply for pipeline in _PIPELINES},
     "linalg-nan-order": order_nan,
+    "upstream": lower_to_upstream,
+    "upstream-tm-tensor": rewrite_tm_tensor,
+    "upstream-booleans": keep_booleans_in_bytes,
     "reference-unaliased": lowering.mark_unaliased,
     "reference-protect": lowering.protect_arguments,
     "reference-fuse": lambda module: fuse(module, "module"),

@@ -19,7 +19,7 @@ from unmess.compare import Report, compare
 from unmess.compare_entries import compare_entries
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.names import check_name, check_runner, check_stage
+from unmess.core.names import check_name, check_runner, check_stage, check_upstream_only
 from unmess.core.program import Note, Program
 from unmess.core.programs import Programs
 from unmess.core.progress import enter_stage
@@ -160,20 +160,29 @@ def combine(programs: Mapping[str, Program], name: str | None = None) -> Program
     return importers.combine.combine(programs, name)
 
 
-def lower(program: Program | Programs, to: str = "linalg", weights: str = "external") -> Module:
+def lower(
+    program: Program | Programs,
+    to: str = "linalg",
+    weights: str = "external",
+    *,
+    upstream_only: bool = False,
+) -> Module:
     """Lowers a program to a stage.
 
     Args:
         to: `raw`, `torch`, `linalg`, `tosa` or `stablehlo`.
         weights: `external` (named arguments of the entry function), `inline` (literals that share
             the tensors' memory until they are printed) or `elide` (literals without data).
+        upstream_only: rewrite what only torch-mlir knows, so that upstream MLIR's own tools take
+            the IR all the way; for `linalg`.
 
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
     """
     check_stage(to)
+    check_upstream_only(to, upstream_only)
     enter_stage("import")
-    return lower_module(import_program(program, weights), to)
+    return lower_module(import_program(program, weights), to, upstream_only)
 
 
 def load(

@@ -11,7 +11,7 @@ from unmess.cli import arguments, describe
 from unmess.cli.session import Session, command
 from unmess.cli.writable import check_writable
 from unmess.core.module import WEIGHTS
-from unmess.core.names import STAGES, check_name, check_stage
+from unmess.core.names import STAGES, check_name, check_stage, check_upstream_only
 
 _STDOUT = "-"
 
@@ -39,6 +39,11 @@ _STDOUT = "-"
     help="external: arguments of the entry function; inline: literals in full; "
     "elide: literals without their data.",
 )
+@click.option(
+    "--upstream-only",
+    is_flag=True,
+    help="Rewrite what only torch-mlir knows: upstream MLIR takes the result all the way.",
+)
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
@@ -51,6 +56,7 @@ def import_(
     to: str,
     output: str | None,
     weights: str,
+    upstream_only: bool,
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
@@ -59,6 +65,7 @@ def import_(
 ) -> None:
     """Print the IR of MODEL at a stage, or write it to a file."""
     check_stage(to)
+    check_upstream_only(to, upstream_only)
     check_name("weights", weights, WEIGHTS)
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
@@ -74,7 +81,7 @@ def import_(
         program = unmess.capture(
             model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
         )
-        module = unmess.lower(program, to=to, weights=weights)
+        module = unmess.lower(program, to=to, weights=weights, upstream_only=upstream_only)
     if file is not None:
         module.save(file, locations=locations)
     text = module.text(locations=locations) if file is None else None

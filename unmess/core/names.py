@@ -18,6 +18,16 @@ def check_stage(stage: str) -> None:
     check_name("stage", stage, STAGES)
 
 
+def check_upstream_only(stage: str, upstream_only: bool) -> None:
+    """Raises an Error (`usage`) where only upstream's operations are asked for at another stage."""
+    if upstream_only and stage != "linalg":
+        raise Error(
+            "usage",
+            f"--upstream-only is for linalg, not for {stage}",
+            hint="--to linalg --upstream-only; `unmess portable` tells what upstream MLIR knows",
+        )
+
+
 def check_runner(on: str) -> None:
     """Raises an Error (`usage`) where `on` is not the name of a runner."""
     if on in COMPILE_ONLY:

@@ -1,0 +1,81 @@
+"""From linalg as torch-mlir leaves it to what upstream MLIR knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
+from pipelines.pipeline import Pipeline, Step
+from pipelines.upstream.attention import rewrite_attention
+from pipelines.upstream.booleans import keep_booleans_in_bytes
+from pipelines.upstream.scan import rewrite_scan
+from pipelines.upstream.scatter import rewrite_scatter
+from pipelines.upstream.sort import rewrite_sort
+from pipelines.upstream.topk import rewrite_topk
+from unmess.core.error import Error
+from unmess.core.user_source import location_line
+
+# What each operation becomes: a function that builds its results where the operation stands.
+REWRITES: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
+    "tm_tensor.attention": rewrite_attention,
+    "tm_tensor.scan": rewrite_scan,
+    "tm_tensor.scatter": rewrite_scatter,
+    "tm_tensor.sort": rewrite_sort,
+    "tm_tensor.topk": rewrite_topk,
+}
+# Dialects that torch-mlir registers, or may leave behind, and upstream MLIR does not have.
+_FOREIGN = ("chlo", "stablehlo", "tm_tensor", "torch", "torch_c", "vhlo")
+
+TIDY = Pipeline(
+    name="upstream-tidy",
+    stage="linalg",
+    hint="report this with the model",
+    steps=(
+        Step("canonicalize", "sizes and constants of the loops fold"),
+        Step("cse", "equal ones once"),
+    ),
+)
+
+
+def lower_to_upstream(module: ir.Module, name: str = "module") -> None:
+    """Rewrites what upstream MLIR does not know, in place.
+
+    Args:
+        module: at the stage `linalg`.
+        name: of the model, for reproducers.
+
+    Raises:
+        Error: stage `linalg`, with the operation and its source line, where one has no such form.
+    """
+    rewrite_tm_tensor(module)
+    keep_booleans_in_bytes(module)
+    TIDY.apply(module, name)
+    refuse_foreign(module)
+
+
+@step("upstream-tm-tensor")
+def rewrite_tm_tensor(module: ir.Module) -> None:
+    """Rewrites `tm_tensor` operations to linalg and scf on tensors."""
+    with module.context:
+        for operation in find_operations(module, lambda operation: operation.name in REWRITES):
+            with ir.InsertionPoint(operation), operation.location:
+                results = REWRITES[operation.name](operation)
+            for old, new in zip(operation.results, results, strict=True):
+                old.replace_all_uses_with(new)
+            operation.erase()
+
+
+def refuse_foreign(module: ir.Module) -> None:
+    """Raises an Error where an operation is left that upstream MLIR does not know."""
+    found = find_operations(module, lambda operation: operation.name.split(".")[0] in _FOREIGN)
+    if found:
+        names = sorted({operation.name for operation in found})
+        raise Error(
+            "linalg",
+            f"upstream MLIR has no {', '.join(names)}, and no rewriting makes linalg of it",
+            where=next((line for each in found if (line := location_line(each.location))), None),
+            hint="`unmess portable` lists every such operation; write it with simpler operators",
+        )

@@ -1,0 +1,122 @@
+"""`tm_tensor.sort`: a stable merge sort of each row, bottom up, in loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, linalg, math, tensor
+
+from pipelines.upstream.bodies import inline
+from pipelines.upstream.loops import Size, index, repeat, repeat_each, size
+from pipelines.upstream.slices import Slice
+
+
+def rewrite_sort(sort: ir.Operation) -> list[ir.Value]:
+    """The operands of a sort, all in the order that its body gives the first of them.
+
+    The body says of two neighbours whether they may stay. It has to be true for equal ones, as
+    torch-mlir's are: what is equal keeps its order.
+    """
+    axis = ir.IntegerAttr(sort.attributes["dimension"]).value
+    body = sort.regions[0].blocks[0]
+    first = sort.operands[0]
+    rank, length = ir.RankedTensorType(first.type).rank, size(first, axis)
+    others = [other for other in range(rank) if other != axis]
+    scratch = [
+        tensor.EmptyOp([length], ir.RankedTensorType(operand.type).element_type).result
+        for operand in sort.operands
+    ]
+
+    def sort_row(places: list[ir.Value], *wholes: ir.Value) -> list[ir.Value]:
+        here = dict(zip(others, places, strict=True))
+        part = Slice(
+            tuple(here.get(each, 0) for each in range(rank)),
+            tuple(length if each == axis else 1 for each in range(rank)),
+            (axis,),
+        )
+        rows = _sort_rows([part.take(whole) for whole in wholes], scratch, length, body)
+        return [part.put(row, whole) for row, whole in zip(rows, wholes, strict=True)]
+
+    return repeat_each([size(first, other) for other in others], list(sort.operands), sort_row)
+
+
+def _sort_rows(
+    rows: Sequence[ir.Value], scratch: Sequence[ir.Value], length: Size, body: ir.Block
+) -> list[ir.Value]:
+    """Rows of one dimension, of which the first decides, merged in runs of 1, 2, 4, …"""
+
+    def merge_all(step: ir.Value, *rows: ir.Value) -> list[ir.Value]:
+        width = arith.ShLIOp(index(1), step).result
+        both = arith.ShLIOp(width, index(1)).result
+
+        def merge_two(low: ir.Value, *merged: ir.Value) -> list[ir.Value]:
+            middle = _least(arith.AddIOp(low, width).result, length)
+            high = _least(arith.AddIOp(low, both).result, length)
+            return _merge(rows, low, middle, high, length, body, merged)
+
+        merged = repeat(0, length, both, scratch, merge_two)
+        # Back into the memory of the rows: which one is which does not depend on how many steps
+        # there were.
+        return [linalg.copy(result, outs=[row]) for result, row in zip(merged, rows, strict=True)]
+
+    return repeat(0, _steps(length), 1, rows, merge_all)
+
+
+def _merge(
+    rows: Sequence[ir.Value],
+    low: ir.Value,
+    middle: ir.Value,
+    high: ir.Value,
+    length: Size,
+    body: ir.Block,
+    merged: Sequence[ir.Value],
+) -> list[ir.Value]:
+    """`merged` with the runs [low, middle) and [middle, high) of the rows merged into [low, high).
+
+    Where one run is at its end, its next element is read all the same, inside the row, and not
+    taken.
+    """
+    last = arith.SubIOp(index(length), index(1)).result
+
+    def take_one(
+        place: ir.Value, left: ir.Value, right: ir.Value, *merged: ir.Value
+    ) -> list[ir.Value]:
+        at_left, at_right = _least(left, last), _least(right, last)
+        lefts = [tensor.ExtractOp(row, [at_left]).result for row in rows]
+        rights = [tensor.ExtractOp(row, [at_right]).result for row in rows]
+        neighbours = [each for pair in zip(lefts, rights, strict=True) for each in pair]
+        (stays,) = inline(body, neighbours)
+        has_left = arith.CmpIOp(arith.CmpIPredicate.slt, left, middle).result
+        no_right = arith.CmpIOp(arith.CmpIPredicate.sge, right, high).result
+        takes_left = arith.OrIOp(no_right, arith.AndIOp(has_left, stays).result).result
+        taken = [
+            tensor.InsertOp(
+                arith.SelectOp(takes_left, of_left, of_right).result, whole, [place]
+            ).result
+            for of_left, of_right, whole in zip(lefts, rights, merged, strict=True)
+        ]
+        left_on = arith.AddIOp(left, index(1)).result
+        right_on = arith.AddIOp(right, index(1)).result
+        return [
+            arith.SelectOp(takes_left, left_on, left).result,
+            arith.SelectOp(takes_left, right, right_on).result,
+            *taken,
+        ]
+
+    return repeat(low, high, 1, [low, middle, *merged], take_one)[2:]
+
+
+def _least(number: ir.Value, limit: Size) -> ir.Value:
+    return arith.MinSIOp(number, index(limit)).result
+
+
+def _steps(length: Size) -> Size:
+    """How often runs double until one has all: the bits of `length - 1`."""
+    if not isinstance(length, ir.Value):
+        return max(length - 1, 0).bit_length()
+    number = ir.IntegerType.get_signless(64)
+    last = arith.SubIOp(arith.MaxSIOp(length, index(1)).result, index(1)).result
+    zeros = math.CountLeadingZerosOp(arith.IndexCastOp(number, last).result).result
+    bits = arith.ConstantOp(number, 64).result
+    return arith.IndexCastOp(ir.IndexType.get(), arith.SubIOp(bits, zeros).result).result
