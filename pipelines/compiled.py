@@ -143,7 +143,7 @@ def lowered(module: Module, seconds: dict[str, float]) -> Module:
 
 
 def has_globals(module: Module) -> bool:
-    """Whether a program at stage `linalg` changes memory of its own."""
+    """Whether a program at an exit changes memory of its own."""
     return any(
         operation.operation.name == "ml_program.global" for operation in module.ir.body.operations
     )

@@ -31,10 +31,10 @@ def command(
 ) -> None:
     """Run pipelines on an MLIR FILE (or standard input), in the order given."""
     from torch_mlir import ir
-    from torch_mlir.dialects import torch as torch_d
 
     from pipelines.debugging import debugging
     from pipelines.registry import PIPELINES
+    from unmess.core.dialects import context_of_all
 
     if listing:
         click.echo("\n".join(PIPELINES))
@@ -44,9 +44,7 @@ def command(
         raise Error(
             "usage", f"unknown pipeline {unknown[0]!r}", hint=f"one of {', '.join(PIPELINES)}"
         )
-    with ir.Context() as context:
-        torch_d.register_dialect(context)
-        load_tm_tensor()
+    with context_of_all():
         try:
             module = ir.Module.parse(file.read())
         except ir.MLIRError as problem:
@@ -73,16 +71,6 @@ def _run_passes(module, text: str) -> None:
         )
     except ValueError as problem:
         raise Error("usage", f"--pass-pipeline does not parse: {problem}") from problem
-
-
-def load_tm_tensor() -> None:
-    """torch-mlir registers tm_tensor with the passes that make it, not with its dialects."""
-    from torch_mlir import ir
-    from torch_mlir.passmanager import PassManager
-
-    with ir.Location.unknown():
-        empty = ir.Module.create()
-    PassManager.parse("builtin.module(func.func(convert-torch-to-tmtensor))").run(empty.operation)
 
 
 def main() -> int:

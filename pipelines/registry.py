@@ -26,6 +26,9 @@ from pipelines.reference.steps.reassociation import reassociate
 from pipelines.reference.steps.rows import join_rows
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import outline_tasks
+from pipelines.stablehlo_convolution import to_canonical_layout
+from pipelines.tosa_precision import narrow_f64
+from pipelines.tosa_profile import keep_to_profile
 from pipelines.upstream.booleans import keep_booleans_in_bytes
 from pipelines.upstream.lowering import lower_to_upstream, rewrite_tm_tensor
 
@@ -34,6 +37,8 @@ _PIPELINES: tuple[Pipeline, ...] = (
     stages.LINALG,
     stages.TOSA,
     stages.STABLEHLO,
+    stages.TOSA_TO_LINALG,
+    stages.STABLEHLO_TO_LINALG,
     lowering.PREPARE,
     lowering.BUFFERIZE,
     lowering.LLVM,
@@ -53,6 +58,9 @@ def _public(module: ir.Module) -> list[str]:
 PIPELINES: dict[str, Callable[[ir.Module], None]] = {
     **{pipeline.name: pipeline.apply for pipeline in _PIPELINES},
     "linalg-nan-order": order_nan,
+    "tosa-f32": narrow_f64,
+    "tosa-profile": keep_to_profile,
+    "stablehlo-canonical-layout": to_canonical_layout,
     "upstream": lower_to_upstream,
     "upstream-tm-tensor": rewrite_tm_tensor,
     "upstream-booleans": keep_booleans_in_bytes,

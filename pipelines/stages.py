@@ -101,6 +101,50 @@ STABLEHLO = Pipeline(
     ),
 )
 
+TOSA_TO_LINALG = Pipeline(
+    name="tosa-to-linalg",
+    stage="linalg",
+    hint="the TOSA form is fine, it cannot be taken further here; try --to linalg",
+    # What MLIR's own list does, but for its checks of a TOSA profile and level: IR that runs is
+    # not to be refused for a rank or a type that some hardware lacks.
+    steps=(
+        Step("func.func(tosa-optional-decompositions)", "forms that tosa-to-linalg has not"),
+        Step("func.func(canonicalize)", "constants fold, for the patterns that look at them"),
+        Step("func.func(tosa-make-broadcastable)", "operands get the rank of the result"),
+        Step("func.func(tosa-to-linalg-named)", "convolutions, products, pooling, transposition"),
+        Step("func.func(canonicalize)", "shapes fold"),
+        Step("func.func(tosa-make-broadcastable)", "operands that the last steps have made"),
+        Step("func.func(tosa-to-linalg)", "element by element, reductions, gather, resize"),
+        Step("func.func(tosa-to-scf)", "control flow and scatter"),
+        Step("func.func(tosa-to-tensor)", "reshape, slice, pad, concat"),
+        Step("func.func(tosa-to-arith)", "constants"),
+        Step("func.func(canonicalize)", "sizes fold"),
+        Step("func.func(cse)", "sizes that are computed twice"),
+        Step("torch-verify-linalg-on-tensors-backend-contract", "no TOSA operation is left"),
+    ),
+)
+
+STABLEHLO_TO_LINALG = Pipeline(
+    name="stablehlo-to-linalg",
+    stage="linalg",
+    hint="the StableHLO form is fine, it cannot be taken further here; try --to linalg",
+    steps=(
+        Step("stablehlo-convert-to-signless", "arith has no unsigned types"),
+        Step("func.func(canonicalize)", "constants fold, for the patterns that look at them"),
+        Step("func.func(stablehlo-legalize-to-linalg)", "nearly all operations"),
+        Step("func.func(remove-shape-constraints)", "broadcasts were checked when captured"),
+        Step("func.func(canonicalize)", "assumptions that nothing checks go"),
+        Step("func.func(shape-to-shape-lowering)", "products of sizes to reductions"),
+        Step("convert-shape-to-std", "computations of shapes to arith and tensor"),
+        Step("func.func(canonicalize)", "sizes fold"),
+        Step("func.func(cse)", "sizes that are computed twice"),
+        Step("torch-verify-linalg-on-tensors-backend-contract", "no StableHLO operation is left"),
+    ),
+)
+
+# From an exit back to what the reference runner takes.
+TO_LINALG = {"tosa": TOSA_TO_LINALG, "stablehlo": STABLEHLO_TO_LINALG}
+
 # For each stage, the pipelines that lead there from `raw`, by the stage that each one reaches.
 PATHS: dict[str, dict[str, Pipeline]] = {
     "raw": {},

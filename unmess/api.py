@@ -19,7 +19,13 @@ from unmess.compare import Report, compare
 from unmess.compare_entries import compare_entries
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.names import check_name, check_runner, check_stage, check_upstream_only
+from unmess.core.names import (
+    EXITS,
+    check_name,
+    check_runner,
+    check_stage,
+    check_upstream_only,
+)
 from unmess.core.program import Note, Program
 from unmess.core.programs import Programs
 from unmess.core.progress import enter_stage
@@ -192,7 +198,8 @@ def load(
 ) -> Executable:
     """Makes a program callable on a runner.
 
-    A Module may be at any stage up to `linalg`; it is left as it is.
+    A Module may be at any stage; it is left as it is. The reference runner lowers one at `tosa` or
+    `stablehlo` to `linalg`, IREE takes it as it is.
 
     Args:
         on: `reference`, `iree-cpu`, `iree-vulkan`, `iree-cuda` or `iree-hip`. `unmess targets`
@@ -220,6 +227,7 @@ def check(
     on: str = "iree-cpu",
     calls: int = 5,
     target: TargetOptions | None = None,
+    via: str | None = None,
 ) -> Report:
     """Runs a program on a runner and in eager PyTorch, on its example arguments, and compares.
 
@@ -228,6 +236,7 @@ def check(
     Args:
         calls: timed calls of each side, after one that is compared; their median is reported.
         target: which hardware IREE compiles for; by default what is here.
+        via: the exit whose IR runs: `linalg`, by default, `tosa` or `stablehlo`.
 
     Returns:
         The Report. A wrong result is a Report with `ok` False, not an exception.
@@ -235,7 +244,13 @@ def check(
     Raises:
         Error: the stage that failed before there was a result to compare.
     """
-    executable = load(program, on, target)
+    check_runner(on)
+    if via is not None:
+        check_name("exit", via, EXITS)
+    executable = load(program if via is None else lower(program, via), on, target)
     if isinstance(program, Programs):
-        return compare_entries(program, executable, calls)
-    return compare(program, executable, calls)
+        report = compare_entries(program, executable, calls)
+    else:
+        report = compare(program, executable, calls)
+    report.via = via
+    return report

@@ -87,6 +87,7 @@ class Report:
         notes: everything that differs from what was handed in.
         sizes: the comparisons at further sizes, where dimensions are dynamic.
         entries: the Report of each entry point by name, where there are several.
+        via: the exit whose IR ran, where one was asked for.
     """
 
     model: str
@@ -97,6 +98,7 @@ class Report:
     notes: tuple[Note, ...] = ()
     sizes: tuple[SizeCheck, ...] = ()
     entries: dict[str, Report] = field(default_factory=dict)
+    via: str | None = None
     max_abs_error: float = field(init=False)
     max_rel_error: float = field(init=False)
 

@@ -40,7 +40,7 @@ class _Diagnostic:
 
 
 def compile_for(module: Module, target: Target, options: Sequence[str] = ()) -> bytes:
-    """Compiles a module at stage `linalg`, which is left as it is, to a VM module.
+    """Compiles a module at an exit, which is left as it is, to a VM module.
 
     Its weights are not in the result: they are parameters, named as in `module.weights`.
 
@@ -50,7 +50,19 @@ def compile_for(module: Module, target: Target, options: Sequence[str] = ()) -> 
     Raises:
         Error: stage `compile`.
     """
-    return compile_text(text_for(module, target), (*target.options, *options), module.name)
+    options = options_for(module, target, options)
+    return compile_text(text_for(module, target), options, module.name)
+
+
+def taken_as_it_is(module: Module) -> bool:
+    """Whether IREE has an input type for the module's stage; else it takes it at `linalg`."""
+    return module.stage in ("tosa", "stablehlo")
+
+
+def options_for(module: Module, target: Target, options: Sequence[str] = ()) -> tuple[str, ...]:
+    """The options of `iree-compile`: the target's, those given, and the module's input type."""
+    kind = (f"--iree-input-type={module.stage}",) if taken_as_it_is(module) else ()
+    return (*target.options, *kind, *options)
 
 
 def compile_with_packer(
@@ -74,9 +86,13 @@ def compile_with_packer(
 
 
 def text_for(module: Module, target: Target) -> str:
-    """The IR that `iree-compile`, with the target's options, makes the VM module of."""
+    """The IR that `iree-compile` makes the VM module of."""
     ir = with_parameters(module, target.attributes)
-    return ir.operation.get_asm(enable_debug_info=True)
+    # TOSA and StableHLO are spelled as torch-mlir's version of them does, which is not IREE's.
+    # Their generic forms agree.
+    return ir.operation.get_asm(
+        enable_debug_info=True, print_generic_op_form=taken_as_it_is(module)
+    )
 
 
 def command_for(options: Sequence[str]) -> str:
@@ -144,7 +160,7 @@ def _failed(
     # What LLVM and the options' checks say before they give up does not come as a diagnostic.
     errors += [line for line in printed if _fatal(line)]
     cause = brief(_message(errors[0])) if errors else "no diagnostic"
-    hint = "the linalg form is fine; try --on reference, or report the reproducer to IREE"
+    hint = "try --on reference, or report the reproducer to IREE"
     if done.returncode == NOT_COMPILED:
         cause = f"IREE does not compile the module: {cause}"
     else:

@@ -55,6 +55,7 @@ def preset_for(module: Module) -> str:
     """The preset for a program at stage `linalg`, by what is in it.
 
     Tiles are for sizes that are known: IREE makes IR of others that is not valid, or crashes.
+    One at another exit is compiled as IREE's users compile it.
     """
     if _is_dynamic(module):
         return PLAIN

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from pipelines.compiled import Compiled, cache_key, find, has_globals, keep, lowered
-from pipelines.iree.compiler import compile_for, compile_with_packer
+from pipelines.iree.compiler import compile_for, compile_with_packer, taken_as_it_is
 from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, preset_for, tuned_preset
 from pipelines.iree.targets import Target
@@ -36,7 +36,8 @@ def vm_module(module: Module, runner: str, target: Target, seconds: dict[str, fl
     key = None if program is None else hashlib.sha256(f"{preset} {program}".encode()).hexdigest()
     if compiled := find(key):
         return compiled
-    module = lowered(module, seconds)
+    if not taken_as_it_is(module):
+        module = lowered(module, seconds)
     enter_stage("compile")
     if target.preset is None:
         compiled = _with_chosen_preset(module, target, preset or preset_for(module))

@@ -10,11 +10,10 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
-from torch_mlir.dialects import torch as torch_d
 
 import unmess
-from pipelines.opt import load_tm_tensor
 from pipelines.upstream.lowering import lower_to_upstream
+from unmess.core.dialects import context_of_all
 
 CHILD = Path(__file__).parents[2] / "examples" / "upstream_mlir.py"
 
@@ -137,9 +136,7 @@ def test_attention_that_is_one_operation(tmp_path):
     query, key, value = torch.randn(2, 3, 8) * 100, torch.randn(2, 5, 8), torch.randn(2, 5, 6)
     mask = torch.zeros(2, 3, 5).masked_fill(torch.rand(2, 3, 5) > 0.5, -torch.inf)
     mask[0, 1] = -torch.inf
-    with ir.Context() as context:
-        torch_d.register_dialect(context)
-        load_tm_tensor()
+    with context_of_all():
         module = ir.Module.parse(ATTENTION)
         lower_to_upstream(module)
         text = str(module)

@@ -8,7 +8,7 @@ from unmess.cli import arguments
 from unmess.cli.format import difference, duration
 from unmess.cli.session import INTERRUPTED, Session, command, show_error
 from unmess.core.error import Error
-from unmess.core.names import DEFAULT_RUNNERS, RUNNERS, STRATEGIES
+from unmess.core.names import DEFAULT_RUNNERS, EXITS, RUNNERS, STRATEGIES
 from unmess.core.row import STEPS, Row
 from unmess.isolated import Options, check_isolated
 
@@ -26,6 +26,12 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
     help=f"Where to run: {', '.join(RUNNERS)}; may be repeated. "
     f"Default: {','.join(DEFAULT_RUNNERS)}.",
 )
+@click.option(
+    "--via",
+    metavar="EXIT",
+    help=f"Run the IR of this exit: {', '.join(EXITS)}. Default: linalg. For the reference runner, "
+    "tosa and stablehlo are lowered to linalg; IREE takes them as they are.",
+)
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
@@ -42,6 +48,7 @@ def check(
     session: Session,
     models: tuple[str, ...],
     runners: tuple[str, ...],
+    via: str | None,
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
@@ -58,7 +65,7 @@ def check(
     """
     runners = tuple(dict.fromkeys(name for names in runners for name in names.split(",")))
     runners = runners or DEFAULT_RUNNERS
-    problem = _misused(runners, dynamic, strategy)
+    problem = _misused(runners, via, dynamic, strategy)
     if problem is not None:
         return _refuse(session, models, runners, problem)
     rows: list[Row] = []
@@ -72,6 +79,7 @@ def check(
                 timeout=timeout,
                 cpu=cpu,
                 preset=preset,
+                via=via,
                 verbose=session.verbose,
                 debug=session.debug,
             )
@@ -89,13 +97,18 @@ def check(
     return max(row.exit_status for row in rows)
 
 
-def _misused(runners: tuple[str, ...], dynamic: tuple[str, ...], strategy: str) -> Error | None:
+def _misused(
+    runners: tuple[str, ...], via: str | None, dynamic: tuple[str, ...], strategy: str
+) -> Error | None:
     """Everything that is wrong with the names, at once; None where they are right."""
     unknown = [name for name in runners if name not in RUNNERS]
     causes, hints = [], []
     if unknown:
         causes.append(f"unknown runner {', '.join(map(repr, unknown))}")
         hints.append(f"a runner is one of {', '.join(RUNNERS)}")
+    if via is not None and via not in EXITS:
+        causes.append(f"unknown exit {via!r}")
+        hints.append(f"an exit is one of {', '.join(EXITS)}")
     if strategy not in STRATEGIES:
         causes.append(f"unknown capture strategy {strategy!r}")
         hints.append(f"a strategy is one of {', '.join(STRATEGIES)}")
@@ -140,7 +153,7 @@ def _check_all(
             rows.append(row)
             if total > len(DEFAULT_RUNNERS):
                 session.progress.finished(
-                    f"[{len(rows)}/{total}] {row.model} on {row.runner}: {row.stage}"
+                    f"[{len(rows)}/{total}] {row.model} on {row.place}: {row.stage}"
                 )
             if row.traceback:
                 session.progress.line(row.traceback.rstrip())
@@ -168,7 +181,7 @@ def _text(rows: list[Row], *, verbose: bool) -> str:
     The reason has the form of an `unmess.Error`.
     """
     row = rows[0]
-    place = f"{row.model} on {', '.join(row.runner for row in rows)}"
+    place = f"{row.model} on {', '.join(row.place for row in rows)}"
     lines = [place] if verbose and row.ok and row.notes else []
     if row.error is not None:
         error = Error(row.stage, row.error, where=row.where, hint=row.hint, repro=row.repro)
@@ -203,7 +216,7 @@ def _table(rows: list[Row], without: tuple[str, ...] = ()):
         }
         table.add_row(
             Text(row.model),
-            row.runner,
+            row.place,
             Text(row.stage, style="green" if row.ok else "bold red"),
             *(cells[heading] for heading in numbers),
         )

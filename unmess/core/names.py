@@ -5,6 +5,8 @@ from __future__ import annotations
 from unmess.core.error import Error
 
 STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
+# Where other compilers take over.
+EXITS = ("linalg", "tosa", "stablehlo")
 RUNNERS = ("reference", "iree-cpu", "iree-vulkan", "iree-cuda", "iree-hip")
 # What runs everywhere.
 DEFAULT_RUNNERS = ("reference", "iree-cpu")

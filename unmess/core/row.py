@@ -18,6 +18,7 @@ class Row:
 
     Attributes:
         model: the model string as the user wrote it.
+        via: the exit whose IR runs, where one was asked for.
         ok: the result matches eager PyTorch.
         stage: `done`, or the stage where it stopped (`compare` for a wrong result).
         error: why it stopped, one line.
@@ -49,6 +50,12 @@ class Row:
     sizes: list[dict[str, Any]] = field(default_factory=list)
     detail: str | None = None
     traceback: str | None = None
+    via: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The runner, and the exit on the way to it."""
+        return self.runner if self.via is None else f"{self.runner} via {self.via}"
 
     def __post_init__(self) -> None:
         self.max_abs_error = _finite(self.max_abs_error)
@@ -79,6 +86,7 @@ class Row:
         return {
             "model": self.model,
             "runner": self.runner,
+            "via": self.via,
             "ok": self.ok,
             "stage": self.stage,
             "error": self.error,

@@ -122,6 +122,7 @@ class Child:
             seconds=self._clock.seconds(),
             peak_rss_mb=self._peak_rss_mb,
             notes=self._notes,
+            via=self._options.via,
         )
 
     def _end(self) -> None:

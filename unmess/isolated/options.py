@@ -27,6 +27,7 @@ class Options:
         verbose: let libraries print warnings and logs.
         cpu, preset: that `iree-cpu` compiles for, and with; see `TargetOptions`.
         debug: keep tracebacks, print the Python stack of a crash, verify the IR after each step.
+        via: the exit whose IR runs; None for the runner's own way.
         forked: the process is a fork of this one, with what it has imported; see `process.fork`.
     """
 
@@ -39,3 +40,4 @@ class Options:
     forked: bool = False
     cpu: str = "host"
     preset: str | None = None
+    via: str | None = None

@@ -89,7 +89,7 @@ class _Work:
                 self._clock.begin_runner()
                 _reset_peak_rss()
                 try:
-                    report = unmess.check(program, on=runner, target=target)
+                    report = unmess.check(program, on=runner, target=target, via=self._options.via)
                 except (Exception, SystemExit) as problem:
                     self._send_failure(runner, problem, notes, capture_peak)
                     continue
@@ -106,6 +106,7 @@ class _Work:
                         peak_rss_mb=max(capture_peak, _peak_rss_mb()),
                         notes=[str(note) for note in report.notes],
                         sizes=[asdict(check) for check in report.sizes],
+                        via=report.via,
                     )
                 )
 
@@ -115,10 +116,15 @@ class _Work:
         from unmess.core.cache import write_reproducer
 
         program = self._capture()
-        module = unmess.lower(program, to=INPUT[stage])
-        command, text = f"unmess-opt --pipeline {stage} THIS_FILE", module.text(locations=True)
-        if module.stage == "linalg" and runner.startswith("iree-"):
-            from pipelines.iree.compiler import command_for, text_for
+        via, of_iree = self._options.via or "linalg", runner.startswith("iree-")
+        if INPUT[stage] == "linalg" or (stage == "linalg" and via != "linalg"):
+            module = unmess.lower(program, to=via)
+        else:
+            module = unmess.lower(program, to=INPUT[stage])
+        pipeline = stage if module.stage in ("raw", "torch") else f"{module.stage}-to-{stage}"
+        command, text = f"unmess-opt --pipeline {pipeline} THIS_FILE", module.text(locations=True)
+        if INPUT[stage] == "linalg" and of_iree:
+            from pipelines.iree.compiler import command_for, options_for, text_for
             from pipelines.iree.presets import PRESETS, preset_for
             from pipelines.iree.targets import target
 
@@ -126,10 +132,11 @@ class _Work:
                 runner, TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
             )
             preset = PRESETS[chosen.preset or preset_for(module)]
-            command = command_for((*chosen.options, *preset.options))
+            command = command_for(options_for(module, chosen, preset.options))
             text = text_for(module, chosen)
-        elif module.stage == "linalg":
-            command = f"unmess-opt --pipeline {runner} THIS_FILE"
+        elif INPUT[stage] == "linalg":
+            to_linalg = f"--pipeline {via}-to-linalg " if via != "linalg" else ""
+            command = f"unmess-opt {to_linalg}--pipeline {runner} THIS_FILE"
         header = f"// {self._model} on {runner}: {cause}\n// {command}\n"
         path = write_reproducer(f"{header}{text}", f"{program.name}-{runner}-{stage}")
         self.send({"repro": path})
@@ -174,6 +181,7 @@ class _Work:
                 notes=notes,
                 detail=full_cause(problem),
                 traceback="".join(traceback.format_exception(problem)) if debug else None,
+                via=self._options.via,
             )
         )
 

@@ -10,10 +10,10 @@ import torch
 from torch.utils import _pytree as pytree
 
 from unmess.core.error import Error
+from unmess.core.names import EXITS
 from unmess.probe.children import Died, each_in_children
 from unmess.probe.examples import example_arguments
 
-EXITS = ("linalg", "tosa", "stablehlo")
 _DTYPES = (torch.float32, torch.int64)
 _TIMEOUT = 120.0
 

@@ -1,0 +1,80 @@
+"""TOSA without f64, which it does not have.
+
+torch-mlir takes variances, and compares with infinity, in f64, in programs that have none. Where a
+program is free of f64 as it is imported, what has been added is computed in f32, as eager does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from torch_mlir import ir
+
+from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
+
+_RAW_F64 = ",f64>"
+
+
+def has_f64(module: ir.Module) -> bool:
+    """Whether a module in the torch dialect has tensors of f64."""
+    return bool(
+        find_operations(
+            module,
+            lambda operation: any(
+                str(value.type).endswith(_RAW_F64)
+                for values in (operation.operands, operation.results)
+                for value in values
+            ),
+        )
+    )
+
+
+@step("tosa-f32")
+def narrow_f64(module: ir.Module) -> None:
+    """Makes every f64 of a module at stage `tosa` an f32."""
+    with module.context, ir.Location.unknown():
+        for operation in find_operations(module, _has_f64_result):
+            if (
+                operation.name == "tosa.cast"
+                and _element(operation.operands[0]) == ir.F32Type.get()
+            ):
+                operation.results[0].replace_all_uses_with(operation.operands[0])
+                operation.erase()
+                continue
+            for name, attribute in operation.attributes.items():
+                operation.attributes[name] = _narrowed(attribute)
+            for result in operation.results:
+                if _element(result) == ir.F64Type.get():
+                    result.set_type(_tensor_of_f32(result.type))
+        for cast in find_operations(module, lambda operation: operation.name == "tosa.cast"):
+            if cast.operands[0].type == cast.results[0].type:
+                cast.results[0].replace_all_uses_with(cast.operands[0])
+                cast.erase()
+
+
+def _has_f64_result(operation: ir.Operation) -> bool:
+    return any(_element(result) == ir.F64Type.get() for result in operation.results)
+
+
+def _element(value: ir.Value) -> ir.Type | None:
+    """The element type of a tensor; None for what is none."""
+    is_tensor = isinstance(value.type, ir.RankedTensorType)
+    return ir.RankedTensorType(value.type).element_type if is_tensor else None
+
+
+def _tensor_of_f32(kind: ir.Type) -> ir.Type:
+    return ir.RankedTensorType.get(ir.RankedTensorType(kind).shape, ir.F32Type.get())
+
+
+def _narrowed(attribute: ir.Attribute) -> ir.Attribute:
+    single = ir.F32Type.get()
+    if isinstance(attribute, ir.FloatAttr) and attribute.type == ir.F64Type.get():
+        return ir.FloatAttr.get(single, attribute.value)
+    if isinstance(attribute, ir.TypeAttr) and attribute.value == ir.F64Type.get():
+        return ir.TypeAttr.get(single)
+    if isinstance(attribute, ir.DenseFPElementsAttr):
+        kind = ir.RankedTensorType(attribute.type)
+        if kind.element_type == ir.F64Type.get():
+            numbers = np.array(attribute).astype(np.float32)
+            return ir.DenseElementsAttr.get(numbers, type=_tensor_of_f32(kind))
+    return attribute

@@ -1,0 +1,119 @@
+"""What leaves at TOSA and StableHLO, run on both runners and compared with eager PyTorch."""
+
+import pytest
+import torch
+
+import unmess
+
+RUNNERS = ("reference", "iree-cpu")
+EXITS = ("tosa", "stablehlo")
+
+
+@pytest.fixture(params=RUNNERS)
+def runner(request):
+    return request.param
+
+
+@pytest.fixture(params=EXITS)
+def exit_(request):
+    return request.param
+
+
+class Network(torch.nn.Module):
+    """Layers of a small network, with a buffer that counts its calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution = torch.nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.norm = torch.nn.BatchNorm2d(8)
+        self.head = torch.nn.Linear(8, 5)
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, image):
+        self.calls.add_(1)
+        features = torch.relu(self.norm(self.convolution(image)))
+        pooled = features.mean((2, 3))
+        return {"logits": self.head(pooled), "pooled": pooled}
+
+
+class Text(torch.nn.Module):
+    """A layer of a transformer over embedded tokens, with a mask."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("positions", torch.arange(16).flip(0))
+        self.words = torch.nn.Embedding(20, 8)
+        self.places = torch.nn.Embedding(16, 8)
+        self.layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+
+    def forward(self, tokens):
+        x = self.words(tokens) + self.places(self.positions[: tokens.shape[1]])
+        mask = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool).triu(1)
+        return self.layer(x, src_mask=mask).softmax(-1)
+
+
+def test_network_with_dynamic_batch_and_state(exit_, runner):
+    model = Network().eval()
+    program = unmess.capture(
+        model, (torch.randn(2, 3, 16, 16),), dynamic_shapes=["image.0=batch:2..9"]
+    )
+    report = unmess.check(program, on=runner, via=exit_, calls=1)
+    assert report.ok, report.error
+    assert report.via == exit_
+    # The result, the buffer, and both at two further sizes of the batch.
+    assert {d.name for d in report.differences} >= {"result['logits']", "state['calls']"}
+    assert [check.ok for check in report.sizes] == [True, True]
+
+
+def test_grouped_convolutions_and_pooling(exit_, runner):
+    grouped = torch.nn.Conv2d(4, 6, 3, groups=2, padding=1, dilation=2)
+    depthwise = torch.nn.Conv2d(6, 6, 3, groups=6, bias=False)
+    model = torch.nn.Sequential(grouped, torch.nn.MaxPool2d(2, 1, 1), depthwise)
+    report = unmess.check(
+        unmess.capture(model, (torch.randn(1, 4, 8, 8),)), on=runner, via=exit_, calls=1
+    )
+    assert report.ok, report.error
+
+
+def test_transformer_layer(exit_, runner):
+    program = unmess.capture(Text().eval(), (torch.randint(0, 20, (2, 7)),))
+    report = unmess.check(program, on=runner, via=exit_, calls=1)
+    assert report.ok, report.error
+
+
+def test_module_at_an_exit_is_loaded_and_left_as_it_is(exit_, runner):
+    layer = torch.nn.Linear(4, 3)
+    x = torch.randn(2, 4)
+    module = unmess.lower(unmess.capture(layer, (x,)), to=exit_)
+    before = str(module)
+    torch.testing.assert_close(unmess.load(module, on=runner)(x), layer(x))
+    assert str(module) == before and module.stage == exit_
+    assert f"{exit_}." in before
+
+
+def test_float64_of_the_program_is_not_narrowed():
+    x = torch.tensor([1.0, 1e-12], dtype=torch.float64)
+    module = unmess.lower(unmess.capture(lambda x: x + 1.0, (x,)), to="tosa")
+    result = unmess.load(module, on="reference")(x)
+    assert torch.equal(result, x + 1.0) and float(result[1]) != 1.0
+
+
+def test_wrong_ir_is_a_wrong_result(exit_):
+    """`check` runs the exit's IR, not the program by another way."""
+    x = torch.randn(3)
+    program = unmess.capture(lambda x: x - 0.5, (x,))
+    module = unmess.lower(program, to=exit_)
+    name = {"tosa": "tosa.sub", "stablehlo": "stablehlo.subtract"}[exit_]
+    text = str(module)
+    assert text.count(name) == 1
+    with module.ir.context:
+        module.ir = type(module.ir).parse(
+            text.replace(name, name.replace("subtract", "add").replace("sub", "add"))
+        )
+    assert torch.equal(unmess.load(module, on="reference")(x), x + 0.5)
+
+
+def test_unknown_exit():
+    program = unmess.capture(torch.nn.Linear(2, 2), (torch.randn(1, 2),))
+    with pytest.raises(unmess.Error, match="unknown exit 'raw'"):
+        unmess.check(program, via="raw")
