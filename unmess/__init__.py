@@ -18,6 +18,7 @@ _PUBLIC = {
     "Report": "unmess.compare",
     "Sampling": "unmess.sampling",
     "TargetOptions": "unmess.core.target_options",
+    "analyze": "unmess.api",
     "capture": "unmess.api",
     "capture_generation": "unmess.api",
     "check": "unmess.api",

@@ -1,8 +1,9 @@
-"""The verbs: capture, combine, lower, load, check."""
+"""The verbs: capture, combine, lower, load, check, analyze."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,6 +14,8 @@ from importers.sources import find_source
 from importers.sources.source import Source
 from importers.torch_dialect import import_program
 from pipelines import runners
+from pipelines.analysis.analysis import Analysis, analyze_module
+from pipelines.analysis.files import analyze_file
 from pipelines.executable import Executable
 from pipelines.lower import lower as lower_module
 from unmess.compare import Report, compare
@@ -29,6 +32,8 @@ from unmess.core.names import (
 from unmess.core.program import Note, Program
 from unmess.core.programs import Programs
 from unmess.core.progress import enter_stage
+from unmess.core.signature import Signature, TensorSpec
+from unmess.core.sizes import Dim
 from unmess.core.target_options import TargetOptions
 
 
@@ -254,3 +259,46 @@ def check(
         report = compare(program, executable, calls)
     report.via = via
     return report
+
+
+def analyze(
+    program: Program | Programs | Module | str | Path,
+    at: str | None = None,
+    sizes: Mapping[str, int] | None = None,
+) -> Analysis:
+    """Counts what a program is made of and what one call of it costs, without running it.
+
+    Args:
+        program: a Program, a Module (left as it is, where it is at the stage `at` already), or the
+            path of an MLIR file.
+        at: the stage to look at; by default `linalg` for programs, else the stage that it is at.
+            Arithmetic, bytes, bodies and memory are counted at `linalg` alone.
+        sizes: of dynamic dimensions, by symbol; those of a Program's example call where not given.
+            What depends on others is an expression.
+
+    Raises:
+        Error: stage `usage`, `import`, or the stage that failed.
+    """
+    sizes = sizes or {}
+    if isinstance(program, (str, Path)):
+        return analyze_file(program, at, sizes)
+    values: dict[str, int] = {}
+    if not isinstance(program, Module):
+        at = at or "linalg"
+        for part in program.entries.values() if isinstance(program, Programs) else [program]:
+            values |= part.signature.symbols(part.args, part.kwargs)
+        program = lower(program, to=at)
+    elif at not in (None, program.stage):
+        program = lower_module(program, at)
+    shapes = {entry: _declared_shapes(one) for entry, one in program.entries.items()}
+    return analyze_module(program.ir, program.name, program.stage, shapes, values | sizes, sizes)
+
+
+def _declared_shapes(signature: Signature) -> list[tuple[int | str, ...]]:
+    """Of the arguments of the entry function, dynamic sizes as expressions."""
+    return [
+        tuple(size.expression if isinstance(size, Dim) else size for size in argument.spec.shape)
+        if isinstance(argument.spec, TensorSpec)
+        else ()
+        for argument in signature.arguments
+    ]

@@ -9,6 +9,7 @@ import importlib.metadata
 
 import click
 
+from unmess.cli.analyze import analyze
 from unmess.cli.cache import cache
 from unmess.cli.check import check
 from unmess.cli.doctor import doctor
@@ -107,6 +108,7 @@ for _command in (
     doctor,
     targets,
     ops,
+    analyze,
     schema,
     repairs,
     cache,

@@ -1,0 +1,1 @@
+"""What a module is made of and what it costs: counted on the IR, nothing is run."""

@@ -1,0 +1,267 @@
+"""The bodies of linalg operations as data-flow graphs; equal bodies are equal graphs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, linalg
+
+from pipelines.analysis.sizes import destinations, indexing_maps
+
+_COMMUTATIVE = re.compile(
+    r"arith\.((add|mul)[fi]|(and|or|xor)i|(max|min)(imum|num)f|(max|min)[su]i)"
+)
+_PREDICATES = {"arith.cmpf": arith.CmpFPredicate, "arith.cmpi": arith.CmpIPredicate}
+# What says nothing unless it differs from this.
+_DEFAULTS = {
+    "fastmath": "#arith.fastmath<none>",
+    "overflowFlags": "#arith.overflow<none>",
+    "roundingmode": "#arith.roundingmode<to_nearest_even>",
+}
+_TEXTLESS = ("predicate", "operandSegmentSizes")
+# An expression with more operations than this is written as several.
+_LONG = 12
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value in a body, or (the last one) what it yields.
+
+    Attributes:
+        kind: `input`, `output` (the old value of the result's element), `constant`, `captured`
+            (from outside the body), `operation` or `yield`.
+        label: what to show: `in0`, `out0`, `0.5`, `cmpf ugt`, …
+        type: of the value; empty for `yield`.
+        operands: positions of other nodes, each before this one.
+    """
+
+    kind: str
+    label: str
+    type: str
+    operands: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Body:
+    """Nodes in an order in which they can be computed; what nothing uses is left out.
+
+    Operands of commutative operations are in one order, and equal values are one node, so that
+    bodies that compute the same in the same way are equal.
+    """
+
+    nodes: tuple[Node, ...]
+
+    def __str__(self) -> str:
+        """As expressions, one line each: values used more than once first, results last."""
+        uses = [0] * len(self.nodes)
+        for node in self.nodes:
+            for operand in node.operands:
+                uses[operand] += 1
+        texts: list[str] = []
+        lengths: list[int] = []
+        lines: list[str] = []
+        for index, node in enumerate(self.nodes):
+            operands = [texts[operand] for operand in node.operands]
+            length = sum(lengths[operand] for operand in node.operands) + 1
+            if node.kind == "yield":
+                lines.append(f"yield {', '.join(operands)}")
+                break
+            text = node.label
+            if node.kind == "operation":
+                text = f"{node.label}({', '.join(operands)})"
+                if operands and (uses[index] > 1 or length > _LONG):
+                    lines.append(f"t{len(lines)} = {text}")
+                    text, length = f"t{len(lines) - 1}", 0
+            else:
+                length = 0
+            texts.append(text)
+            lengths.append(length)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a body is applied.
+
+    Attributes:
+        operation: `linalg.generic`, or a named operation.
+        iterators: `parallel` or `reduction`, by loop.
+        maps: from loops to elements, by operand, results last.
+        elements: element types by operand, results last.
+    """
+
+    operation: str
+    iterators: tuple[str, ...]
+    maps: tuple[str, ...]
+    elements: tuple[str, ...]
+
+
+@dataclass
+class BodyGroup:
+    """All operations that have one body; `forms` counts them by how they apply it."""
+
+    body: Body
+    forms: dict[Form, int] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many operations have the body."""
+        return sum(self.forms.values())
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many have it, by the operation's name."""
+        found: dict[str, int] = {}
+        for form, count in self.forms.items():
+            found[form.operation] = found.get(form.operation, 0) + count
+        return found
+
+
+def group_bodies(structured: Sequence[ir.Operation]) -> list[BodyGroup]:
+    """The distinct bodies of linalg operations, the most frequent first."""
+    groups: dict[Body, BodyGroup] = {}
+    for operation in structured:
+        body = body_of(operation)
+        group = groups.setdefault(body, BodyGroup(body))
+        form = form_of(operation)
+        group.forms[form] = group.forms.get(form, 0) + 1
+    return sorted(groups.values(), key=lambda group: -group.count)
+
+
+def iterators(structured: ir.Operation) -> tuple[str, ...]:
+    """`parallel` or `reduction` by loop; a loop is parallel where it indexes a result."""
+    maps = indexing_maps(structured)
+    results = maps[len(maps) - len(destinations(structured)) :]
+    parallel = {
+        ir.AffineDimExpr(expression).position
+        for indexing in results
+        for expression in indexing.results
+        if isinstance(expression, ir.AffineDimExpr)
+    }
+    return tuple("parallel" if d in parallel else "reduction" for d in range(maps[0].n_dims))
+
+
+def form_of(structured: ir.Operation) -> Form:
+    """How a linalg operation applies its body."""
+    operands = list(structured.operands)
+    return Form(
+        structured.name,
+        iterators(structured),
+        tuple(
+            str(each).removeprefix("affine_map<").removesuffix(">")
+            for each in linalg.get_indexing_maps(structured)
+        ),
+        tuple(str(_element(operand.type)) for operand in operands),
+    )
+
+
+def body_of(structured: ir.Operation) -> Body:
+    """The body of a linalg operation."""
+    block = structured.regions[0].blocks[0]
+    builder = _Builder(block, len(block.arguments) - len(destinations(structured)))
+    last = block.operations[len(block.operations) - 1]
+    results = [builder.add(operand) for operand in last.operands]
+    return Body((*builder.nodes, Node("yield", "yield", "", tuple(results))))
+
+
+class _Builder:
+    def __init__(self, block: ir.Block, inputs: int):
+        self._block = block
+        self._inputs = inputs
+        self.nodes: list[Node] = []
+        self._positions: dict[Node, int] = {}
+        self._digests: dict[ir.Value, bytes] = {}
+
+    def add(self, value: ir.Value) -> int:
+        """The position of the node for `value`, after those that it is computed from."""
+        node = self._leaf(value) or self._operation(value)
+        if node not in self._positions:
+            self._positions[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._positions[node]
+
+    def _leaf(self, value: ir.Value) -> Node | None:
+        kind = str(_element(value.type))
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            if owner != self._block:
+                return Node("captured", _captured(value), kind)
+            number = ir.BlockArgument(value).arg_number
+            if number < self._inputs:
+                return Node("input", f"in{number}", kind)
+            return Node("output", f"out{number - self._inputs}", kind)
+        operation = owner.operation
+        if operation.name == "arith.constant":
+            return Node("constant", _constant(operation.attributes["value"]), kind)
+        return None if operation.block == self._block else Node("captured", _captured(value), kind)
+
+    def _operation(self, value: ir.Value) -> Node:
+        operation = value.owner.operation
+        operands = list(operation.operands)
+        if _COMMUTATIVE.fullmatch(operation.name):
+            operands.sort(key=self._digest)
+        return Node(
+            "operation", _label(operation, value), str(value.type), tuple(map(self.add, operands))
+        )
+
+    def _digest(self, value: ir.Value) -> bytes:
+        """Equal for equal values, whatever their positions."""
+        if value not in self._digests:
+            leaf = self._leaf(value)
+            if leaf is not None:
+                # Inputs in front of constants, as people write.
+                content = f"{leaf.label} {leaf.type}".encode()
+                rank = {"output": b"0", "input": b"1", "captured": b"3"}.get(leaf.kind, b"4")
+                self._digests[value] = rank + content
+            else:
+                operation = value.owner.operation
+                parts = [self._digest(operand) for operand in operation.operands]
+                if _COMMUTATIVE.fullmatch(operation.name):
+                    parts.sort()
+                parts.insert(0, f"{_label(operation, value)} {value.type}".encode())
+                self._digests[value] = b"2" + hashlib.sha1(b"\0".join(parts)).digest()
+        return self._digests[value]
+
+
+def _label(operation: ir.Operation, value: ir.Value) -> str:
+    name = operation.name.removeprefix("arith.").removeprefix("math.")
+    attributes = operation.attributes
+    parts = [name]
+    if operation.name in _PREDICATES:
+        predicate = _PREDICATES[operation.name](ir.IntegerAttr(attributes["predicate"]).value)
+        parts.append(predicate.name.lower())
+    if operation.name == "linalg.index":
+        return f"index{ir.IntegerAttr(attributes['dim']).value}"
+    if len(operation.results) > 1:
+        parts.append(f"#{ir.OpResult(value).result_number}")
+    for key in attributes:
+        text = str(attributes[key])
+        if key not in _TEXTLESS and _DEFAULTS.get(key) != text:
+            parts.append(f"{key}={text}")
+    if operation.regions:
+        # Compared as it is spelled.
+        spelled = operation.get_asm(assume_verified=True, use_local_scope=True)
+        parts.append(hashlib.sha1(spelled.encode()).hexdigest()[:8])
+    return " ".join(parts)
+
+
+def _captured(value: ir.Value) -> str:
+    return "tensor" if isinstance(value.type, ir.ShapedType) else "scalar"
+
+
+def _constant(attribute: ir.Attribute) -> str:
+    if isinstance(attribute, ir.FloatAttr):
+        return f"{ir.FloatAttr(attribute).value:.7g}"
+    if isinstance(attribute, ir.BoolAttr):
+        return str(ir.BoolAttr(attribute).value).lower()
+    if isinstance(attribute, ir.IntegerAttr):
+        return str(ir.IntegerAttr(attribute).value)
+    return str(attribute)
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else type_

@@ -1,0 +1,52 @@
+"""Numbers for people: integers with a prefix, expressions as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipelines.analysis.sizes import Size
+
+_DECIMAL = ("", "k", "M", "G", "T", "P", "E")
+# What an unknown size counts for where sizes only decide about an order.
+_TYPICAL = 1024
+
+
+def count(number: Size | None, unit: str = "") -> str:
+    """Three digits and a decimal prefix: `3.64 G`; empty for None and for 0."""
+    if number is None or number == 0:
+        return ""
+    if not isinstance(number, (int, float)):
+        text = str(number).replace("**", "^").replace("*", "·")
+        return f"{text} {unit}".strip()
+    scaled, prefix = float(number), 0
+    while abs(scaled) >= 999.5 and prefix + 1 < len(_DECIMAL):
+        scaled /= 1000
+        prefix += 1
+    digits = f"{scaled:.3g}" if scaled < 1000 else f"{scaled:.0f}"
+    return f"{digits} {_DECIMAL[prefix]}{unit}".strip()
+
+
+def size(number: Size | None) -> str:
+    """Bytes with a decimal prefix: `46.8 MB`."""
+    return count(number, "B")
+
+
+def ratio(number: float | None) -> str:
+    """Three digits; empty for None and for 0."""
+    return f"{number:.3g}" if number else ""
+
+
+def percent(part: Size, whole: Size) -> str:
+    """How much of the whole; empty where sizes are unknown, or where it is nothing."""
+    if not isinstance(part, int) or not isinstance(whole, int) or not part:
+        return ""
+    share = 100 * part / whole
+    return f"{share:.1f} %" if share >= 0.05 else "<0.1 %"
+
+
+def rank(number: Size) -> float:
+    """For ordering: the number, with any unknown size taken for the same typical one."""
+    if isinstance(number, int):
+        return float(number)
+    return float(number.subs(dict.fromkeys(number.free_symbols, _TYPICAL)))

@@ -1,0 +1,99 @@
+"""`unmess analyze`: what a model's IR is made of and what it costs."""
+
+from __future__ import annotations
+
+import click
+
+from unmess.cli import arguments
+from unmess.cli.session import Session, command
+from unmess.core.error import Error
+from unmess.core.names import STAGES, check_stage
+
+_FILES = (".mlir", ".mlirbc")
+
+
+@click.command()
+@arguments.model
+@click.option(
+    "--at",
+    metavar="STAGE",
+    help=f"One of {', '.join(STAGES)}. Default: linalg, or the stage of the file.",
+)
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Value of a dynamic size; may be repeated. Default: that of the example call.",
+)
+@click.option(
+    "--top", default=15, show_default=True, metavar="N", help="Rows of each table; 0 for all."
+)
+@arguments.inputs
+@arguments.dynamic
+@arguments.strategy
+@command
+def analyze(
+    session: Session,
+    model: str,
+    at: str | None,
+    sizes: tuple[str, ...],
+    top: int,
+    inputs: tuple[str, ...],
+    dynamic: tuple[str, ...],
+    strategy: str,
+) -> None:
+    """Count what MODEL, or an MLIR file, is made of and what a call costs.
+
+    Operations by dialect; the distinct bodies of linalg operations; floating-point operations,
+    bytes and weights by layer and source line; the peak of live memory. Nothing is run. With -v,
+    every form in which a body is applied.
+    """
+    if at is not None:
+        check_stage(at)
+    arguments.check_dynamic(dynamic)
+    arguments.check_strategy(strategy)
+    if top < 0:
+        raise Error("usage", f"--top is {top}", hint="a number of rows, 0 for all")
+    values = dict(map(_value, sizes))
+    is_file = model.endswith(_FILES)
+    if is_file and (inputs or dynamic):
+        raise Error(
+            "usage",
+            f"{model} is IR already, which example inputs and dynamic sizes do not change",
+            hint="--size NAME=VALUE gives a dynamic size its value",
+        )
+    if is_file:
+        from pipelines.analysis.files import analyze_file
+
+        analysis = analyze_file(model, at, values)
+    else:
+        with session.working(model):
+            import unmess
+            from importers.sources.example_inputs import parse_inputs
+
+            args, kwargs = parse_inputs(inputs)
+            program = unmess.capture(
+                model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
+            )
+            analysis = unmess.analyze(program, at, values)
+    if session.json:
+        from unmess.analysis.document import document
+
+        session.write_json({"ok": True, **document(analysis)})
+        return
+    from unmess.analysis.text import blocks
+
+    for block in blocks(analysis, top or None, session.verbose):
+        if isinstance(block, str):
+            session.write(block)
+        else:
+            session.write_table(block)
+            session.write("")
+
+
+def _value(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    if not name or not value.isdecimal():
+        raise Error("usage", f"--size {text} is not NAME=VALUE", hint="for instance --size seq=128")
+    return name, int(value)
