@@ -1,0 +1,278 @@
+"""How far 40 models get at each exit: lowered, and run by both runners beside eager PyTorch.
+
+    ./pixiw run exits
+    ./pixiw run exits hf:bert torchvision:resnet18 --again failed
+
+Beside it stands what torch-mlir's own pipelines take of the same models, by
+`torch_mlir.fx.export_and_import` alone. Each model and exit is worked on in a process of its own.
+Every row is appended to a results file when it is finished; run it again and it goes on with what
+is missing there. The page `docs/exits/table.md` is written from what is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+from unmess.core.cache import cache_folder
+from unmess.core.error import Error, first_line
+from unmess.core.names import DEFAULT_RUNNERS, EXITS
+from unmess.core.row import Row
+from unmess.isolated import Options, check_isolated
+from unmess.probe.children import Died, each_in_children
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "exits" / "table.md"
+HF = (
+    "albert bart bert clip convnext detr distilbert gemma2 gpt2 llama mixtral qwen3 resnet roberta "
+    "segformer swin t5 vit wav2vec2 whisper"
+)
+TORCHVISION = (
+    "alexnet convnext_tiny deeplabv3_mobilenet_v3_large densenet121 efficientnet_b0 googlenet "
+    "inception_v3 lraspp_mobilenet_v3_large mnasnet0_5 mobilenet_v2 mobilenet_v3_small r3d_18 "
+    "regnet_y_400mf resnet18 shufflenet_v2_x0_5 squeezenet1_1 ssdlite320_mobilenet_v3_large swin_t "
+    "vgg11 vit_b_32"
+)
+MODELS = (
+    *(f"hf:{name}" for name in HF.split()),
+    *(f"torchvision:{name}" for name in TORCHVISION.split()),
+)
+# Stands in a row for a runner.
+PLAIN = "torch-mlir"
+_OUTPUT_TYPES = {"linalg": "linalg-on-tensors", "tosa": "tosa", "stablehlo": "stablehlo"}
+_VERSIONS = ("torch", "torchvision", "transformers", "torch-mlir", "iree-base-compiler")
+
+# By model, exit and runner.
+Results = dict[tuple[str, str, str], Row]
+
+
+def main() -> int:
+    options = _options()
+    unknown = sorted(set(options.models) - set(MODELS))
+    if unknown:
+        print(f"not in the list: {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    file = options.results or cache_folder() / "sweeps" / "exits.jsonl"
+    results = read(file)
+    if not options.report:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a") as log:
+            for row in _work(options.models or MODELS, results, options):
+                results[row.model, row.via, row.runner] = row
+                log.write(json.dumps(asdict(row)) + "\n")
+                log.flush()
+                print(f"{row.model} on {row.place}: {row.error or row.stage}", file=sys.stderr)
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(page(results))
+    print("\n".join(summary(results)))
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", help="model strings (default: all 40)")
+    parser.add_argument("--results", type=Path, help="default: under the cache folder")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds per exit and runner")
+    parser.add_argument(
+        "--again", choices=("failed", "all"), help="do these again, though there is a result"
+    )
+    parser.add_argument("--report", action="store_true", help="do nothing, use what is there")
+    return parser.parse_args()
+
+
+def read(file: Path) -> Results:
+    """The latest row of everything. A line cut off by an interruption is dropped."""
+    results: Results = {}
+    if file.exists():
+        for text in file.read_text().splitlines():
+            try:
+                row = Row(**json.loads(text))
+            except json.JSONDecodeError:
+                continue
+            results[row.model, row.via, row.runner] = row
+    return results
+
+
+def _work(models: Sequence[str], results: Results, options: argparse.Namespace) -> Iterable[Row]:
+    _preload()
+
+    def wanted(model: str, exit_: str, runner: str) -> bool:
+        row = results.get((model, exit_, runner))
+        return (
+            row is None
+            or options.again == "all"
+            or (options.again == "failed" and not row.ok and runner != PLAIN)
+        )
+
+    for model in models:
+        exits = [exit_ for exit_ in EXITS if wanted(model, exit_, PLAIN)]
+        answers = each_in_children(exits, lambda to, model=model: _plain(model, to), 300.0)
+        for exit_, answer in zip(exits, answers, strict=True):
+            cause = answer.cause if isinstance(answer, Died) else answer
+            stage = "done" if cause is None else exit_
+            yield Row(model, PLAIN, cause is None, stage, cause, via=exit_)
+        for exit_ in EXITS:
+            runners = [runner for runner in DEFAULT_RUNNERS if wanted(model, exit_, runner)]
+            if runners:
+                yield from check_isolated(
+                    model,
+                    runners,
+                    Options(timeout=options.timeout, forked=True, via=exit_),
+                    on_stage=lambda _stage, _runner: None,
+                    on_output=lambda _line: None,
+                )
+
+
+def _preload() -> None:
+    """Imports what the work needs, once for all processes."""
+    import torch_mlir.fx  # noqa: F401
+    import torchvision  # noqa: F401
+    import transformers.modeling_utils  # noqa: F401
+
+    import unmess  # noqa: F401
+
+
+def _plain(model: str, exit_: str) -> str | None:
+    """Why torch-mlir alone does not get a model to an exit; None where it does."""
+    import torch
+    from torch_mlir import fx
+
+    from importers.sources import find_source
+    from unmess.quiet import quiet_libraries
+
+    quiet_libraries()
+    try:
+        source = find_source(model)
+        # Its importer finds no others.
+        for part in source.model.modules():
+            part._non_persistent_buffers_set.clear()
+        with torch.no_grad():
+            fx.export_and_import(
+                source.model, *source.args, output_type=_OUTPUT_TYPES[exit_], **source.kwargs
+            )
+    except Error as error:
+        return error.cause
+    except Exception as problem:
+        lines = [line.strip() for line in str(problem).splitlines()]
+        told = [line for line in lines if line.startswith("error:") and "unknown:" not in line]
+        return told[0][:200] if told else first_line(problem, 200)
+    return None
+
+
+def lowers(results: Results, model: str, exit_: str) -> bool | None:
+    """Whether a model gets to an exit, however it runs then; None where it was not tried."""
+    rows = [results.get((model, exit_, runner)) for runner in DEFAULT_RUNNERS]
+    known = [row for row in rows if row is not None]
+    before = {"source", "capture", "import", "torch", exit_}
+    return any(row.ok or row.stage not in before for row in known) if known else None
+
+
+def summary(results: Results) -> list[str]:
+    """How many models get how far, as a table for each exit."""
+    lines = [
+        "| exit | lower | " + " | ".join(f"right on {name}" for name in DEFAULT_RUNNERS) + " | "
+        "torch-mlir's own pipelines lower |",
+        "| --- |" + " --- |" * (2 + len(DEFAULT_RUNNERS)),
+    ]
+    for exit_ in EXITS:
+        counts = [sum(bool(lowers(results, model, exit_)) for model in MODELS)]
+        counts += [
+            sum(_is_ok(results, model, exit_, runner) for model in MODELS)
+            for runner in (*DEFAULT_RUNNERS, PLAIN)
+        ]
+        lines.append(f"| {exit_} | " + " | ".join(map(str, counts)) + " |")
+    return lines
+
+
+def _is_ok(results: Results, model: str, exit_: str, runner: str) -> bool:
+    row = results.get((model, exit_, runner))
+    return row is not None and row.ok
+
+
+def page(results: Results) -> str:
+    """The page as Markdown: counts, a row for each model, and the cause of each hole."""
+    missing = sum(
+        (model, exit_, runner) not in results
+        for model in MODELS
+        for exit_ in EXITS
+        for runner in (*DEFAULT_RUNNERS, PLAIN)
+    )
+    holes: list[str] = []
+    rows = []
+    for model in MODELS:
+        cells = [_cell(results, model, exit_, holes) for exit_ in EXITS]
+        plain = [_plain_cell(results.get((model, exit_, PLAIN))) for exit_ in EXITS]
+        rows.append(f"| `{model}` | " + " | ".join((*cells, *plain)) + " |")
+    return "\n".join(
+        (
+            "# The exits, model by model",
+            "",
+            "Written by `./pixiw run exits`, with "
+            + ", ".join(f"{name} {version(name)}" for name in _VERSIONS)
+            + ".",
+            "The IR of each exit is run: by the reference runner after it is lowered to linalg, "
+            "and by IREE,",
+            "which takes TOSA and StableHLO by input types of their own. Its results are compared "
+            "with eager",
+            f"PyTorch's. The list is fixed: {len(MODELS)} models.",
+            *([f"{missing} of the cells have not been worked out yet."] if missing else []),
+            "",
+            *summary(results),
+            "",
+            "*right*: it lowers, and both runners give eager's result. torch-mlir's own pipelines "
+            "are those of",
+            "`torch_mlir.fx.export_and_import`, with all buffers persistent, which its importer "
+            "needs; whether",
+            "what they give is right was not tried.",
+            "",
+            "| model | " + " | ".join(EXITS) + " | " + " | ".join(f"own {e}" for e in EXITS) + " |",
+            "| --- |" + " --- |" * (2 * len(EXITS)),
+            *rows,
+            "",
+            "## Holes",
+            "",
+            *(f"{number}. {hole}" for number, hole in enumerate(holes, 1)),
+            "",
+        )
+    )
+
+
+def _cell(results: Results, model: str, exit_: str, holes: list[str]) -> str:
+    found = {runner: results.get((model, exit_, runner)) for runner in DEFAULT_RUNNERS}
+    if not any(found.values()):
+        return "not run"
+    if not lowers(results, model, exit_):
+        row = next(row for row in found.values() if row is not None)
+        return f"no {_numbered(holes, f'`{model}`, {exit_}: {_told(row)}')}"
+    states = []
+    for runner, row in found.items():
+        if row is None:
+            states.append(f"{runner} not run")
+        elif not row.ok:
+            hole = f"`{model}`, {exit_} on {runner}: {_told(row)}"
+            states.append(f"{runner} no {_numbered(holes, hole)}")
+    return f"lowers; {', '.join(states)}" if states else "right"
+
+
+def _numbered(holes: list[str], hole: str) -> str:
+    holes.append(hole)
+    return f"({len(holes)})"
+
+
+def _told(row: Row) -> str:
+    escaped = row.error.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+    return f"{row.stage}: {escaped}"
+
+
+def _plain_cell(row: Row | None) -> str:
+    return "not run" if row is None else "lowers" if row.ok else "no"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
