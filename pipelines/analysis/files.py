@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pipelines.analysis.analysis import Analysis, analyze_module
 from pipelines.lower import lower
-from pipelines.parsing import parse_file
-from pipelines.recognition import stage_of
 from unmess.core.module import Module
+from unmess.core.parsing import parse_file
+from unmess.core.recognition import stage_of
 
 
 def analyze_file(

@@ -1,7 +1,7 @@
 """Bodies as data-flow graphs: which are the same, and how they read."""
 
 from pipelines.analysis.analysis import analyze_module
-from pipelines.parsing import parse
+from unmess.core.parsing import parse
 
 GENERIC = """
   %{name} = linalg.generic {{indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}}

@@ -1,7 +1,7 @@
 """Peak memory of small functions, worked out by hand."""
 
 from pipelines.analysis.analysis import analyze_module
-from pipelines.parsing import parse
+from unmess.core.parsing import parse
 
 VECTOR = "tensor<1000xf32>"
 BYTES = 4000

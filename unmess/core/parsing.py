@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from torch_mlir import ir
-from torch_mlir.dialects import torch as torch_d
-from torch_mlir.passmanager import PassManager
 
+from unmess.core.dialects import context_of_all
 from unmess.core.error import Error
 
 
@@ -31,10 +30,8 @@ def parse_file(path: str | Path) -> ir.Module:
 
 
 def _parsed(parse, name: str) -> ir.Module:
-    with ir.Context() as context:
+    with context_of_all() as context:
         context.emit_error_diagnostics = False
-        torch_d.register_dialect(context)
-        _load_tm_tensor()
         try:
             return parse()
         except ir.MLIRError as problem:
@@ -42,10 +39,3 @@ def _parsed(parse, name: str) -> ir.Module:
             raise Error(
                 "usage", f"{name} does not parse: {first.location}: {first.message}"
             ) from problem
-
-
-def _load_tm_tensor() -> None:
-    """torch-mlir registers tm_tensor with the passes that make it, not with its dialects."""
-    with ir.Location.unknown():
-        empty = ir.Module.create()
-    PassManager.parse("builtin.module(func.func(convert-torch-to-tmtensor))").run(empty.operation)
