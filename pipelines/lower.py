@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Container, Iterable
 
 from pipelines import custom_operators
-from pipelines.nan_order import order_nan
+from pipelines.editing import inserted, stopped, without
+from pipelines.own_passes import OwnPass
 from pipelines.pipeline import Pipeline
-from pipelines.stablehlo_convolution import to_canonical_layout
-from pipelines.stablehlo_sizes import functions_with_strict_sizes, say_what_keeps_its_size
-from pipelines.stages import PATHS, TO_LINALG
-from pipelines.tosa_precision import has_f64, narrow_f64
-from pipelines.tosa_profile import keep_to_profile
+from pipelines.stages import NARROW_F64, PATHS, TO_LINALG
+from pipelines.tosa_precision import has_f64
 from pipelines.upstream.lowering import lower_to_upstream
 from unmess.core.error import Error
 from unmess.core.module import Module
@@ -19,53 +18,77 @@ from unmess.core.names import check_stage, check_upstream_only
 from unmess.core.progress import enter_stage
 
 
-def lower(module: Module, to: str, upstream_only: bool = False) -> Module:
+def lower(
+    module: Module,
+    to: str,
+    insert_passes: Iterable[tuple[str, OwnPass]] = (),
+    stop_after: str | None = None,
+    upstream_only: bool = False,
+) -> Module:
     """Lowers `module` in place to the stage `to`, and returns it.
 
     One at `tosa` or `stablehlo` is lowered to `linalg`, as it is to be run.
 
     Args:
+        insert_passes: the user's own, see `pipelines.editing.inserted`.
+        stop_after: the stage or pass that is the last one.
         upstream_only: at `linalg`, rewrite what upstream MLIR does not know.
 
     Raises:
-        Error: stage `usage` where `to` is unknown or not after the module's stage; else the stage
-            that failed, with a reproducer.
+        Error: stage `usage` where `to` is unknown or not after the module's stage, or a pass is;
+            else the stage that failed, with a reproducer.
     """
-    check_stage(to)
     check_upstream_only(to, upstream_only)
     start = time.perf_counter()
     # Known where the program is as it was imported; later, f64 may be its own.
     is_without_f64 = to == "tosa" and module.stage == "raw" and not has_f64(module.ir)
-    for stage, pipeline in _path(module.stage, to).items():
-        enter_stage(stage)
-        if stage == "torch":
+    skipped = () if is_without_f64 else (NARROW_F64.name,)
+    for pipeline, reached in plan(module.stage, to, insert_passes, stop_after, skipped):
+        enter_stage(pipeline.stage)
+        if pipeline.name == "torch":
             with custom_operators.set_aside(module.ir):
                 pipeline.apply(module.ir, module.name)
         else:
-            custom_operators.refuse(module.ir, stage)
-            strict = functions_with_strict_sizes(module.ir)
-            if pipeline is TO_LINALG["stablehlo"]:
-                to_canonical_layout(module.ir)
+            if pipeline.stage != "torch":
+                custom_operators.refuse(module.ir, pipeline.stage)
             pipeline.apply(module.ir, module.name)
-            if stage == "tosa":
-                if is_without_f64:
-                    narrow_f64(module.ir)
-                keep_to_profile(module.ir)
-            if stage == "stablehlo":
-                say_what_keeps_its_size(module.ir, strict)
-        if stage == "linalg":
-            order_nan(module.ir)
-        module.stage = stage
-    if upstream_only:
+        module.stage = reached
+    if upstream_only and module.stage == to:
         lower_to_upstream(module.ir, module.name)
     module.seconds["lower"] = module.seconds.get("lower", 0.0) + time.perf_counter() - start
     return module
 
 
-def _path(stage: str, to: str) -> dict[str, Pipeline]:
-    """The pipelines from `stage` to `to`, by the stage that each one reaches."""
+def plan(
+    stage: str,
+    to: str,
+    insert_passes: Iterable[tuple[str, OwnPass]] = (),
+    stop_after: str | None = None,
+    skipped: Container[str] = (),
+) -> list[tuple[Pipeline, str]]:
+    """The pipelines that `lower` runs, each with the stage that a module is at after it.
+
+    Args:
+        skipped: names of steps that the module does not need.
+
+    Raises:
+        Error: stage `usage`.
+    """
+    check_stage(to)
+    whole = inserted(_path(stage, to), stage, insert_passes)
+    path = whole if stop_after is None else stopped(whole, stage, stop_after)
+    path = [without(pipeline, skipped) for pipeline in path]
+    whole = [without(pipeline, skipped) for pipeline in whole]
+    return [
+        (part, part.stage if part.steps == all_.steps else f"after {part.steps[-1].name}")
+        for part, all_ in zip(path, whole, strict=False)
+    ]
+
+
+def _path(stage: str, to: str) -> list[Pipeline]:
+    """The pipelines from `stage` to `to`."""
     if to == "linalg" and stage in TO_LINALG:
-        return {to: TO_LINALG[stage]}
+        return [TO_LINALG[stage]]
     reached = ["raw", *PATHS[to]]
     if stage not in reached:
         raise Error(
@@ -73,5 +96,4 @@ def _path(stage: str, to: str) -> dict[str, Pipeline]:
             f"a module at stage {stage} cannot be lowered to {to}",
             hint="start from the model, or from an earlier stage",
         )
-    done = reached.index(stage)
-    return dict(list(PATHS[to].items())[done:])
+    return list(PATHS[to].values())[reached.index(stage) :]

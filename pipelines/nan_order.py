@@ -8,13 +8,11 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 
 _Predicate = arith.CmpFPredicate
 
 
-@step("linalg-nan-order")
 def order_nan(module: ir.Module) -> None:
     """Rewrites the comparisons of `tm_tensor.sort`, and of reductions to a place, at `linalg`."""
     with module.context:

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
+from unmess.cli import arguments
 from unmess.core.error import Error
+from unmess.core.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
+
+    from pipelines.pipeline import Pipeline
+
+_HINT = "`unmess-opt --list` names the pipelines"
+# What `--insert-pass` calls the place before the first pass.
+_START = "start"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("file", type=click.File("r"), default="-")
-@click.option("--pipeline", "names", multiple=True, help="A pipeline by name; may be repeated.")
-@click.option("--pass-pipeline", "text", help="Passes as MLIR spells them: builtin.module(...).")
 @click.option(
-    "--print-after",
+    "--pipeline",
+    "names",
     multiple=True,
-    metavar="STEP",
-    help="Print the IR on stderr after a pass, a pipeline, a function, or all of them.",
+    metavar="NAME",
+    help="A pipeline, a step in Python, a pass with its options, or FILE.py:FUNCTION; may be "
+    "repeated.",
 )
+@click.option("--pass-pipeline", "text", help="Passes as MLIR spells them: builtin.module(...).")
+@arguments.print_after
+@arguments.stop_after
+@arguments.insert_pass
 @click.option("--list", "listing", is_flag=True, help="Print the names of the pipelines.")
 @click.option("--locations", is_flag=True, help="Print source locations.")
 def command(
@@ -26,51 +43,75 @@ def command(
     names: tuple[str, ...],
     text: str | None,
     print_after: tuple[str, ...],
+    stop_after: str | None,
+    insert_passes: tuple[str, ...],
     listing: bool,
     locations: bool,
 ) -> None:
     """Run pipelines on an MLIR FILE (or standard input), in the order given."""
-    from torch_mlir import ir
-
     from pipelines.debugging import debugging
-    from pipelines.registry import PIPELINES
-    from unmess.core.dialects import context_of_all
+    from pipelines.editing import inserted, stopped, without
+    from pipelines.pipeline import Pipeline
+    from pipelines.registry import FUNCTIONS, PIPELINES
+    from pipelines.stages import NARROW_F64
+    from pipelines.tosa_precision import has_f64
+    from unmess.core.parsing import parse
 
     if listing:
-        click.echo("\n".join(PIPELINES))
+        click.echo("\n".join((*PIPELINES, *FUNCTIONS)))
         return
-    unknown = [name for name in names if name not in PIPELINES]
-    if unknown:
-        raise Error(
-            "usage", f"unknown pipeline {unknown[0]!r}", hint=f"one of {', '.join(PIPELINES)}"
-        )
-    with context_of_all():
-        try:
-            module = ir.Module.parse(file.read())
-        except ir.MLIRError as problem:
-            first = problem.error_diagnostics[0]
+    path = [*([_passes(text)] if text is not None else []), *map(_find, names)]
+    if insert_passes or stop_after is not None:
+        opaque = [name for name in names if name in FUNCTIONS]
+        if opaque:
             raise Error(
-                "usage", f"{file.name} does not parse: {first.location}: {first.message}"
-            ) from problem
-        with debugging(print_after):
-            if text is not None:
-                _run_passes(module, text)
-            for name in names:
-                PIPELINES[name](module)
-        click.echo(module.operation.get_asm(enable_debug_info=locations))
+                "usage",
+                f"{opaque[0]} is not a list of passes that could be changed",
+                hint="--insert-pass and --stop-after are for pipelines",
+            )
+        path = inserted(path, _START, arguments.split_insertions(insert_passes))
+        path = path if stop_after is None else stopped(path, _START, stop_after)
+    module = parse(file.read(), file.name)
+    skipped = (NARROW_F64.name,) if has_f64(module) else ()
+    with debugging(print_after):
+        for part in path:
+            if isinstance(part, Pipeline):
+                without(part, skipped).apply(module)
+            else:
+                part(module)
+    click.echo(module.operation.get_asm(enable_debug_info=locations))
 
 
-def _run_passes(module, text: str) -> None:
+def _find(name: str) -> Pipeline | Callable[[ir.Module], object]:
+    from pipelines.own_passes import as_step
+    from pipelines.pipeline import Pipeline
+    from pipelines.registry import FUNCTIONS, PIPELINES
+
+    if name in PIPELINES:
+        return PIPELINES[name]
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    try:
+        step = as_step(name)
+    except Error as error:
+        # A file that does not run is no misspelled name.
+        if ".py:" in name:
+            raise
+        hint = did_you_mean(name, (*PIPELINES, *FUNCTIONS), _HINT)
+        raise Error("usage", f"unknown pipeline {name!r}", hint=hint) from error
+    return Pipeline(step.name, "compile", _HINT, (step,))
+
+
+def _passes(text: str) -> Pipeline:
+    """What `--pass-pipeline` has, as one step: where the passes end is for MLIR to tell."""
+    from pipelines.own_passes import problem_of
     from pipelines.pipeline import Pipeline, Step
 
     inner = text.removeprefix("builtin.module(").removesuffix(")")
-    steps = (Step(inner, "given on the command line"),)
-    try:
-        Pipeline("passes", "compile", "`unmess-opt --list` names the pipelines", steps).apply(
-            module
-        )
-    except ValueError as problem:
-        raise Error("usage", f"--pass-pipeline does not parse: {problem}") from problem
+    step = Step(inner, "given on the command line")
+    if problem := problem_of(step):
+        raise Error("usage", f"--pass-pipeline does not parse: {problem}", hint=_HINT)
+    return Pipeline("passes", "compile", _HINT, (step,))
 
 
 def main() -> int:

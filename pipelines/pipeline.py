@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
 from pipelines.debugging import finished, is_debugging
 from unmess.core.cache import write_reproducer
-from unmess.core.error import Error
-from unmess.core.user_source import location_line
+from unmess.core.error import Error, first_line
+from unmess.core.user_source import location_line, user_line
+
+# torch-mlir's own pipeline to StableHLO has passes that go by no name before this.
+_stablehlo.register_stablehlo_passes()
 
 # Reproducers carry no weights: literals above this size are elided.
 _LARGE = 64
 _ILLEGAL = re.compile(r"failed to legalize operation '([^']+)'")
 _PASS = re.compile(r"(?:func\.func\()?([\w-]+)")
+_OPERATION = re.compile(r'see current operation: (?:.* = )?"([\w.]+)"')
 # What is left of the torch dialect when only operands and structure of operators are.
 _CARRIERS = re.compile(
     r"torch\.(constant\..*|vtensor\.literal|prim\.List.*|prim\.Tuple.*|prim\.dtype|derefine"
@@ -26,15 +33,59 @@ _CARRIERS = re.compile(
 
 @dataclass(frozen=True)
 class Step:
-    """One pass with its options, as `unmess-opt --pass-pipeline` takes it, and its reason."""
+    """One pass with its options, as `unmess-opt --pass-pipeline` takes it, and its reason.
+
+    Attributes:
+        lenient: the pass in a form that leaves what it has no lowering for as it is. One that
+            fails as a whole takes back what it did, and tells only the first such operation.
+        tool: that has the pass, where it is not the pipeline's.
+    """
 
     text: str
     why: str
+    lenient: str | None = None
+    tool: str | None = None
 
     @property
     def name(self) -> str:
         """Of the pass alone."""
         return _PASS.match(self.text)[1]
+
+    def command(self, tool: str) -> str:
+        """The command line that runs it on `THIS_FILE`, with a tool that has the pass."""
+        return f"{self.tool or tool} --pass-pipeline={shlex.quote(spelled((self,)))} THIS_FILE"
+
+    def run(self, module: ir.Module | ir.OpView) -> None:
+        """Changes `module` in place, and verifies it; raises `ir.MLIRError`."""
+        PassManager.parse(spelled((self,))).run(module.operation)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A step in Python: a function that changes a module in place, and its reason.
+
+    Attributes:
+        argument: what `unmess-opt --pipeline` knows it by.
+    """
+
+    name: str
+    why: str
+    function: Callable[[ir.Module], object]
+    argument: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What stands for it where a pipeline is printed."""
+        return self.name
+
+    def command(self, _tool: str) -> str:
+        """See `Step.command`."""
+        return f"unmess-opt --pipeline {shlex.quote(self.argument or self.name)} THIS_FILE"
+
+    def run(self, module: ir.Module | ir.OpView) -> None:
+        """See `Step.run`; raises whatever the function raises, too."""
+        self.function(module)
+        module.operation.verify()
 
 
 @dataclass(frozen=True)
@@ -44,18 +95,21 @@ class Pipeline:
     Attributes:
         stage: that a failure is reported under.
         verify_each: whether to verify after each step. Otherwise the end is, where everything was
-            made by steps that are known to work; verifying takes a third of the time.
+            made by steps that are known to work; verifying takes a third of the time. Such
+            pipelines are of passes only.
+        tool: that reproducers name: whoever gets one may have torch-mlir, and not this project.
     """
 
     name: str
     stage: str
     hint: str
-    steps: tuple[Step, ...]
+    steps: tuple[Step | Rewrite, ...]
     verify_each: bool = True
+    tool: str = "unmess-opt"
 
     def __str__(self) -> str:
         """The whole pipeline as `unmess-opt --pass-pipeline` takes it."""
-        return _spelled(self.steps)
+        return spelled(self.steps)
 
     def apply(self, module: ir.Module, name: str = "module") -> None:
         """Runs the steps on `module`, in place.
@@ -86,8 +140,8 @@ class Pipeline:
     def _apply_each(self, module: ir.Module | ir.OpView, original: ir.OpView, name: str) -> None:
         for index, step in enumerate(self.steps):
             try:
-                PassManager.parse(_spelled((step,))).run(module.operation)
-            except ir.MLIRError as problem:
+                step.run(module)
+            except Exception as problem:
                 raise self._failed(index, module, original, name, problem) from problem
             is_last = index + 1 == len(self.steps)
             finished(module, step.name, *([self.name] if is_last else []))
@@ -98,35 +152,70 @@ class Pipeline:
         module: ir.Module | ir.OpView,
         original: ir.OpView,
         name: str,
-        problem: ir.MLIRError,
+        problem: Exception,
     ) -> Error:
-        steps = _spelled(self.steps[: index + 1])
-        text = original.get_asm(
-            enable_debug_info=True,
-            use_name_loc_as_prefix=True,
-            large_elements_limit=_LARGE,
-            large_resource_limit=_LARGE,
-        )
-        repro = write_reproducer(
-            f"// unmess-opt --pass-pipeline='{steps}' THIS_FILE\n{text}", f"{name}-{self.name}"
-        )
+        step, before = self.steps[index], original
+        for earlier in self.steps[:index]:
+            earlier.run(before)
+        repro = _reproducer(step.command(self.tool), before, f"{name}-{self.name}")
+        if not isinstance(problem, ir.MLIRError):
+            cause, where = f"{first_line(problem)} (step {step.name})", user_line(problem)
+            return Error(self.stage, cause, where=where, hint="the step's own code", repro=repro)
         diagnostics = problem.error_diagnostics
         lines = [line for d in diagnostics if (line := location_line(d.location))]
-        cause = brief(diagnostics[0].message) if diagnostics else "a pass failed without a message"
+        cause = _cause(diagnostics)
         if match := _ILLEGAL.search(cause):
             # The operation that a conversion complains about is often only an operand (a constant)
             # of the one that it had no pattern for.
-            left = left_in_torch(module, unknown=match[1] == "torch.operator")
+            left = left_in_torch(
+                _leniently(step, before, module), unknown=match[1] == "torch.operator"
+            )
             lines = [line for _, location in left if (line := location_line(location))] or lines
             names = list(dict.fromkeys(name for name, _ in left)) or [match[1]]
             cause = f"no lowering for {', '.join(names)}"
         return Error(
             self.stage,
-            f"{cause} (pass {self.steps[index].text})",
+            f"{cause} ({'pass' if isinstance(step, Step) else 'step'} {step.text})",
             where=lines[0] if lines else None,
             hint=self.hint,
             repro=repro,
         )
+
+
+def _leniently(
+    step: Step | Rewrite, before: ir.OpView, after: ir.Module | ir.OpView
+) -> ir.Module | ir.OpView:
+    """The IR after a pass that failed, with only those operations left that it did not take."""
+    if isinstance(step, Rewrite) or step.lenient is None:
+        return after
+    try:
+        PassManager.parse(f"builtin.module({step.lenient})").run(before.operation)
+    except ir.MLIRError:
+        return after
+    return before
+
+
+def _reproducer(command: str, before: ir.OpView, stem: str) -> str | None:
+    """Writes the IR that goes into a step, under the command that runs the step on it."""
+    text = before.get_asm(
+        enable_debug_info=True,
+        use_name_loc_as_prefix=True,
+        large_elements_limit=_LARGE,
+        large_resource_limit=_LARGE,
+    )
+    return write_reproducer(f"// {command}\n{text}", stem)
+
+
+def _cause(diagnostics: Sequence[ir.DiagnosticInfo]) -> str:
+    """What the first diagnostic says, with the operation that it is about."""
+    if not diagnostics:
+        return "a pass failed without a message"
+    cause = brief(diagnostics[0].message)
+    notes = "\n".join(note.message for note in diagnostics[0].notes)
+    operation = _OPERATION.search(notes)
+    if operation is None or f"'{operation[1]}'" in cause:
+        return cause
+    return f"{cause}, at '{operation[1]}'"
 
 
 def brief(message: str, limit: int = 240) -> str:
@@ -141,16 +230,17 @@ def left_in_torch(module: ir.Module | ir.OpView, *, unknown: bool) -> list[tuple
     """The operators in the torch dialect, as PyTorch spells them, in order.
 
     Args:
-        unknown: only those that the dialect has no operation for; else only the others.
+        unknown: only those that the dialect has no operation for.
     """
     found: list[tuple[str, ir.Location]] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        name = operation.name
-        if name == "torch.operator" and unknown:
+        name, is_unknown = operation.name, operation.name == "torch.operator"
+        if is_unknown:
             name = ir.StringAttr(operation.attributes["name"]).value
-            found.append((name.removeprefix("torch."), operation.location))
-        elif name.startswith("torch.") and not unknown and not _CARRIERS.fullmatch(name):
+        elif not name.startswith("torch.") or _CARRIERS.fullmatch(name):
+            return ir.WalkResult.ADVANCE
+        if is_unknown or not unknown:
             found.append((name.removeprefix("torch."), operation.location))
         return ir.WalkResult.ADVANCE
 
@@ -158,5 +248,6 @@ def left_in_torch(module: ir.Module | ir.OpView, *, unknown: bool) -> list[tuple
     return found
 
 
-def _spelled(steps: tuple[Step, ...]) -> str:
+def spelled(steps: Iterable[Step | Rewrite]) -> str:
+    """Steps as `unmess-opt --pass-pipeline` takes them."""
     return f"builtin.module({','.join(step.text for step in steps)})"

@@ -1,4 +1,4 @@
-"""Every pipeline of the project by name, for `unmess-opt`."""
+"""Every pipeline of the project by name, and every step in Python, for `unmess-opt`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from torch_mlir import ir
 
 from pipelines import stages
-from pipelines.nan_order import order_nan
+from pipelines.debugging import step
 from pipelines.pipeline import Pipeline
 from pipelines.reference import lowering
 from pipelines.reference.schedules.machine import MACHINES
@@ -26,23 +26,23 @@ from pipelines.reference.steps.reassociation import reassociate
 from pipelines.reference.steps.rows import join_rows
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import outline_tasks
-from pipelines.stablehlo_convolution import to_canonical_layout
-from pipelines.tosa_precision import narrow_f64
-from pipelines.tosa_profile import keep_to_profile
 from pipelines.upstream.booleans import keep_booleans_in_bytes
 from pipelines.upstream.lowering import lower_to_upstream, rewrite_tm_tensor
 
-_PIPELINES: tuple[Pipeline, ...] = (
-    stages.TORCH,
-    stages.LINALG,
-    stages.TOSA,
-    stages.STABLEHLO,
-    stages.TOSA_TO_LINALG,
-    stages.STABLEHLO_TO_LINALG,
-    lowering.PREPARE,
-    lowering.BUFFERIZE,
-    lowering.LLVM,
-)
+PIPELINES: dict[str, Pipeline] = {
+    pipeline.name: pipeline
+    for pipeline in (
+        stages.TORCH,
+        stages.LINALG,
+        stages.TOSA,
+        stages.STABLEHLO,
+        stages.TOSA_TO_LINALG,
+        stages.STABLEHLO_TO_LINALG,
+        lowering.PREPARE,
+        lowering.BUFFERIZE,
+        lowering.LLVM,
+    )
+}
 
 
 def _public(module: ir.Module) -> list[str]:
@@ -54,13 +54,16 @@ def _public(module: ir.Module) -> list[str]:
     ]
 
 
+_REWRITES = (
+    stages.NAN_ORDER,
+    stages.NARROW_F64,
+    stages.PROFILE,
+    stages.LAYOUT,
+)
+
 # Name to what it does to a module, in place.
-PIPELINES: dict[str, Callable[[ir.Module], None]] = {
-    **{pipeline.name: pipeline.apply for pipeline in _PIPELINES},
-    "linalg-nan-order": order_nan,
-    "tosa-f32": narrow_f64,
-    "tosa-profile": keep_to_profile,
-    "stablehlo-canonical-layout": to_canonical_layout,
+FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
+    **{rewrite.name: step(rewrite.name)(rewrite.function) for rewrite in _REWRITES},
     "upstream": lower_to_upstream,
     "upstream-tm-tensor": rewrite_tm_tensor,
     "upstream-booleans": keep_booleans_in_bytes,

@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo as stablehlo_d
 
-from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 
 
-@step("stablehlo-canonical-layout")
 def to_canonical_layout(module: ir.Module) -> None:
     """Puts transpositions around convolutions, so that they are of NHWC, with kernels of HWIO."""
     with module.context:

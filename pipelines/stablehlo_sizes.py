@@ -7,32 +7,29 @@ where another operand's is not is known of a captured program, and lost on the w
 
 from __future__ import annotations
 
-from collections.abc import Container
-
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 
 _STRICT = "torch.assume_strict_symbolic_shapes"
+# What stands for it while no torch type may be left.
+_NOTED = "unmess.strict_sizes"
 
 
-def functions_with_strict_sizes(module: ir.Module) -> frozenset[str]:
-    """The functions in which no broadcast stretches a dynamic size."""
-    return frozenset(
-        ir.StringAttr(function.attributes["sym_name"]).value
-        for function in module.body.operations
-        if _STRICT in function.attributes
-    )
-
-
-@step("stablehlo-strict-sizes")
-def say_what_keeps_its_size(module: ir.Module, functions: Container[str]) -> None:
-    """Says of each broadcast in these functions that it keeps its operand's dynamic sizes."""
+def note_strict_sizes(module: ir.Module) -> None:
+    """Marks the functions in which no broadcast stretches a dynamic size."""
     with module.context:
         for function in module.body.operations:
-            name = function.attributes.get("sym_name")
-            if name is not None and ir.StringAttr(name).value in functions:
+            if _STRICT in function.attributes:
+                function.attributes[_NOTED] = ir.UnitAttr.get()
+
+
+def say_what_keeps_its_size(module: ir.Module) -> None:
+    """Says of each broadcast in such functions that it keeps its operand's dynamic sizes."""
+    with module.context:
+        for function in module.body.operations:
+            if _NOTED in function.attributes:
+                del function.attributes[_NOTED]
                 for broadcast in find_operations(function, _is_dynamic_broadcast):
                     _keep_sizes(broadcast)
 

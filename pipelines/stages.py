@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
-from pipelines.pipeline import Pipeline, Step
+from pipelines.nan_order import order_nan
+from pipelines.pipeline import Pipeline, Rewrite, Step
+from pipelines.stablehlo_convolution import to_canonical_layout
+from pipelines.stablehlo_sizes import note_strict_sizes, say_what_keeps_its_size
+from pipelines.tosa_precision import narrow_f64
+from pipelines.tosa_profile import keep_to_profile
 
 _WRITE_SIMPLER = (
     "write it with simpler operators, or give it a decomposition (@unmess.decomposition)"
 )
 
+NAN_ORDER = Rewrite(
+    "linalg-nan-order",
+    "NaN sorts as the largest number, as in PyTorch; torch-mlir's comparisons leave it anywhere",
+    order_nan,
+)
+
+NARROW_F64 = Rewrite(
+    "tosa-f32",
+    "TOSA has no f64: where the program has none, what torch-mlir computes in f64 is in f32; "
+    "skipped for programs with f64 of their own",
+    narrow_f64,
+)
+PROFILE = Rewrite(
+    "tosa-profile",
+    "64-bit integers are gathered by 64-bit indices; TOSA's extensions have no mixture",
+    keep_to_profile,
+)
+LAYOUT = Rewrite(
+    "stablehlo-canonical-layout",
+    "convolutions become NHWC, the layout that has a lowering to linalg.conv",
+    to_canonical_layout,
+)
+
 TORCH = Pipeline(
     name="torch",
     stage="torch",
+    tool="torch-mlir-opt",
     hint=f"{_WRITE_SIMPLER}; `unmess ops MODEL` lists all such operators",
     steps=(
         Step(
@@ -40,9 +69,10 @@ TORCH = Pipeline(
 LINALG = Pipeline(
     name="linalg",
     stage="linalg",
+    tool="torch-mlir-opt",
     hint=f"{_WRITE_SIMPLER}; `unmess ops MODEL` lists all such operators",
-    # torch-mlir's own list, spelled out: a step that fails is known by its name, and what it left
-    # in the torch dialect can be told.
+    # torch-mlir's own list but for the last, spelled out: a step that fails is known by its name,
+    # and what it left in the torch dialect can be told.
     steps=(
         Step(
             "func.func(torch-restructure-non-constant-axes)",
@@ -77,26 +107,103 @@ LINALG = Pipeline(
             "no torch type is left; fails where an operator had no lowering",
         ),
         Step("torch-verify-linalg-on-tensors-backend-contract", "and no torch operator either"),
+        NAN_ORDER,
     ),
 )
 
+_OTHER_EXIT = "the operator, or this form of it, has no lowering to {} today; try --to linalg"
+
+# As torch-mlir has it but for the last two, step by step.
 TOSA = Pipeline(
     name="tosa",
     stage="tosa",
-    hint="the operator, or this form of it, has no lowering to TOSA today; try --to linalg",
+    tool="torch-mlir-opt",
+    hint=_OTHER_EXIT.format("TOSA"),
     steps=(
-        Step("torch-backend-to-tosa-backend-pipeline", "torch-mlir's own list, contract included"),
+        Step(
+            "func.func(torch-fuse-quantized-ops)",
+            "dequantized operands and requantized results become integer arithmetic",
+        ),
+        Step(
+            "func.func(convert-torch-to-tosa{require-full-tosa-conversion=true})",
+            "all operators; fails where one has no lowering",
+            lenient="func.func(convert-torch-to-tosa{require-full-tosa-conversion=false})",
+        ),
+        Step(
+            "func.func(tosa-layerwise-constant-fold)",
+            "what is computed from constants alone becomes a constant",
+        ),
+        Step(
+            "func.func(tosa-reduce-transposes)",
+            "transpositions between TOSA's channels-last convolutions cancel out",
+        ),
+        Step(
+            "func.func(tosa-make-broadcastable)",
+            "operands of an elementwise operation get equal ranks, which TOSA asks for",
+        ),
+        Step("func.func(canonicalize)", "reshapes that came of it fold"),
+        Step("func.func(cse)", "constants and shapes that are there twice"),
+        Step("torch-func-backend-type-conversion", "signatures take builtin tensors"),
+        Step("func.func(canonicalize)", "casts at the entry fold"),
+        Step("func.func(torch-finalizing-backend-type-conversion)", "no torch type is left"),
+        Step("torch-verify-tosa-backend-contract", "and nothing but TOSA and its helpers"),
+        NARROW_F64,
+        PROFILE,
     ),
 )
 
+# As torch-mlir has it but for first and last, step by step. torch-mlir-opt knows two of the passes
+# only as part of that.
 STABLEHLO = Pipeline(
     name="stablehlo",
     stage="stablehlo",
-    hint="the operator, or this form of it, has no lowering to StableHLO today; try --to linalg",
+    tool="torch-mlir-opt",
+    hint=_OTHER_EXIT.format("StableHLO"),
     steps=(
+        Rewrite(
+            "stablehlo-note-strict-sizes",
+            "that no dynamic size is stretched is known of captured programs, and lost below",
+            note_strict_sizes,
+        ),
+        Step("func.func(convert-torch-to-stablehlo)", "nearly all operators, some of them to CHLO"),
         Step(
-            "torch-backend-to-stablehlo-backend-pipeline",
-            "torch-mlir's own list, contract included",
+            "func.func(chlo-legalize-to-stablehlo)",
+            "CHLO, StableHLO's composite operators, is taken apart",
+            tool="unmess-opt",
+        ),
+        Step("func.func(convert-torch-to-arith)", "scalars and assertions"),
+        Step("func.func(canonicalize)", "casts between the two kinds of tensors fold"),
+        Step("func.func(cse)", "sizes that are computed twice"),
+        Step("torch-func-backend-type-conversion-for-stablehlo", "signatures take builtin tensors"),
+        Step("func.func(canonicalize)", "casts at the entry fold"),
+        Step(
+            "func.func(torch-finalizing-backend-type-conversion-for-stablehlo)",
+            "no torch type is left; fails where an operator had no lowering",
+        ),
+        Step("torch-verify-stablehlo-backend-contract", "and no torch operator either"),
+        Step(
+            "func.func(stablehlo-canonicalize-dynamism)",
+            "dynamic forms of operators whose sizes are constants become static ones",
+            tool="unmess-opt",
+        ),
+        Step("func.func(canonicalize)", "sizes fold"),
+        Step("stablehlo-refine-shapes", "static sizes go on from operands to results"),
+        Step("func.func(canonicalize)", "casts to the sizes of before fold"),
+        Step(
+            "func.func(stablehlo-canonicalize-dynamism)",
+            "once more, for the sizes that have become known",
+            tool="unmess-opt",
+        ),
+        Step("func.func(canonicalize)", "and what came of that"),
+        Step(
+            "func.func(stablehlo-legalize-deprecated-ops{fail-on-unused=false})",
+            "operators that StableHLO is about to drop become those in their place",
+        ),
+        Step("canonicalize", "what is dead goes"),
+        Rewrite(
+            "stablehlo-strict-sizes",
+            "and each broadcast says so",
+            say_what_keeps_its_size,
         ),
     ),
 )
@@ -121,6 +228,7 @@ TOSA_TO_LINALG = Pipeline(
         Step("func.func(canonicalize)", "sizes fold"),
         Step("func.func(cse)", "sizes that are computed twice"),
         Step("torch-verify-linalg-on-tensors-backend-contract", "no TOSA operation is left"),
+        NAN_ORDER,
     ),
 )
 
@@ -129,6 +237,7 @@ STABLEHLO_TO_LINALG = Pipeline(
     stage="linalg",
     hint="the StableHLO form is fine, it cannot be taken further here; try --to linalg",
     steps=(
+        LAYOUT,
         Step("stablehlo-convert-to-signless", "arith has no unsigned types"),
         Step("func.func(canonicalize)", "constants fold, for the patterns that look at them"),
         Step("func.func(stablehlo-legalize-to-linalg)", "nearly all operations"),
@@ -139,6 +248,7 @@ STABLEHLO_TO_LINALG = Pipeline(
         Step("func.func(canonicalize)", "sizes fold"),
         Step("func.func(cse)", "sizes that are computed twice"),
         Step("torch-verify-linalg-on-tensors-backend-contract", "no StableHLO operation is left"),
+        NAN_ORDER,
     ),
 )
 

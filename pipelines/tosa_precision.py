@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 
 _RAW_F64 = ",f64>"
@@ -29,7 +28,6 @@ def has_f64(module: ir.Module) -> bool:
     )
 
 
-@step("tosa-f32")
 def narrow_f64(module: ir.Module) -> None:
     """Makes every f64 of a module at stage `tosa` an f32."""
     with module.context, ir.Location.unknown():

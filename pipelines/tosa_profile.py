@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 
 # The operand that holds indices.
 _INDICES = {"tosa.gather": 1, "tosa.scatter": 1}
 
 
-@step("tosa-profile")
 def keep_to_profile(module: ir.Module) -> None:
     """Widens the indices of gathers and scatters whose values are 64-bit integers."""
     with module.context:

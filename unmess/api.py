@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from pipelines.analysis.analysis import Analysis, analyze_module
 from pipelines.analysis.files import analyze_file
 from pipelines.executable import Executable
 from pipelines.lower import lower as lower_module
+from pipelines.own_passes import OwnPass
 from unmess.compare import Report, compare
 from unmess.compare_entries import compare_entries
 from unmess.core.error import Error
@@ -176,6 +177,8 @@ def lower(
     to: str = "linalg",
     weights: str = "external",
     *,
+    insert_passes: Iterable[tuple[str, OwnPass]] = (),
+    stop_after: str | None = None,
     upstream_only: bool = False,
 ) -> Module:
     """Lowers a program to a stage.
@@ -184,6 +187,10 @@ def lower(
         to: `raw`, `torch`, `linalg`, `tosa` or `stablehlo`.
         weights: `external` (named arguments of the entry function), `inline` (literals that share
             the tensors' memory until they are printed) or `elide` (literals without data).
+        insert_passes: your own passes, each as `(after, pass)`. `after` is a stage, or the name of
+            a pass as `unmess pipeline` prints it, `canonicalize:2` for the second of that name;
+            the pass is MLIR's text for one, or a function that changes an `ir.Module` in place.
+        stop_after: the stage or pass after which the IR is returned as it is.
         upstream_only: rewrite what only torch-mlir knows, so that upstream MLIR's own tools take
             the IR all the way; for `linalg`.
 
@@ -193,7 +200,9 @@ def lower(
     check_stage(to)
     check_upstream_only(to, upstream_only)
     enter_stage("import")
-    return lower_module(import_program(program, weights), to, upstream_only)
+    return lower_module(
+        import_program(program, weights), to, insert_passes, stop_after, upstream_only
+    )
 
 
 def load(

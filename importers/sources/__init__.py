@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from importers.sources.source import Source
-from importers.sources.suggest import did_you_mean, nearest
 from unmess.core.error import Error
+from unmess.core.suggest import did_you_mean, nearest
 
 _PREFIXES = ("torchvision", "hf")
 _PYTHON_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>.*))?")

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 
 from importers.sources.source import Source
-from importers.sources.suggest import did_you_mean
 from unmess.core.error import Error, first_line
+from unmess.core.suggest import did_you_mean
 
 
 def find(path: str) -> Source:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from importers.sources.example_inputs import TensorLike, random_tensors
 from importers.sources.source import Source
-from importers.sources.suggest import did_you_mean
 from unmess.core.error import Error, first_line
+from unmess.core.suggest import did_you_mean
 
 if TYPE_CHECKING:
     import onnx

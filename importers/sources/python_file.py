@@ -36,8 +36,8 @@ import torch
 from importers.sources import side_effects
 from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
-from importers.sources.suggest import did_you_mean, nearest
 from unmess.core.error import Error, first_line
+from unmess.core.suggest import did_you_mean, nearest
 from unmess.core.user_source import user_line
 
 DEFAULT_NAME = "model"

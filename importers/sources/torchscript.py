@@ -22,8 +22,8 @@ from torch.utils import _pytree as pytree
 
 from importers.sources.example_inputs import TensorLike, random_tensors
 from importers.sources.source import Source
-from importers.sources.suggest import did_you_mean
 from unmess.core.error import Error, first_line
+from unmess.core.suggest import did_you_mean
 
 # `FloatStorage` and so on, as pickles of tensors name them.
 _STORAGE_DTYPES = {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 config.name = "unmess"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".py"]
-config.excludes = ["lit.cfg.py"]
+config.excludes = ["lit.cfg.py", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(tempfile.gettempdir(), f"unmess-lit-{os.getuid()}")
 
@@ -23,7 +23,10 @@ config.test_exec_root = os.path.join(tempfile.gettempdir(), f"unmess-lit-{os.get
 python = shlex.quote(sys.executable)
 config.substitutions += [
     (r"\bunmess-opt\b", f"{python} -m pipelines.opt"),
-    (r"\bunmess import\b", f"{python} -m unmess import"),
+    *(
+        (rf"\bunmess {command}\b", f"{python} -m unmess {command}")
+        for command in ("import", "pipeline", "contract")
+    ),
     (r"%python", python),
 ]
 config.environment["PYTHONPATH"] = str(ROOT)

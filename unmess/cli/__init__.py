@@ -18,6 +18,7 @@ from unmess.cli.import_ import import_
 from unmess.cli.models import models
 from unmess.cli.ops import ops
 from unmess.cli.package import package_
+from unmess.cli.pipeline import pipeline
 from unmess.cli.repairs import repairs
 from unmess.cli.run import run
 from unmess.cli.schema import schema
@@ -111,6 +112,7 @@ for _command in (
     analyze,
     schema,
     repairs,
+    pipeline,
     cache,
 ):
     cli.add_command(_command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from unmess.core.dynamic_axis import SYNTAX, parse_dynamic
+from unmess.core.error import Error
 from unmess.core.names import RUNNERS, STRATEGIES, check_name
 
 model = click.argument("model")
@@ -72,6 +73,30 @@ print_after = click.option(
     help="Print the IR on stderr after a pass (canonicalize), a pipeline (linalg, reference-fuse), "
     "a function (reference-outline), or all of them; may be repeated.",
 )
+
+stop_after = click.option(
+    "--stop-after",
+    metavar="STEP",
+    help="Stop after a stage or a pass, canonicalize:2 for the second of that name.",
+)
+insert_pass = click.option(
+    "--insert-pass",
+    "insert_passes",
+    multiple=True,
+    metavar="AFTER=PASS",
+    help="Run a pass of your own after a stage or a pass: MLIR's text for one, cse or "
+    "canonicalize{max-iterations=3}, or FILE.py:FUNCTION, which changes an ir.Module in place; "
+    "may be repeated.",
+)
+
+
+def split_insertions(texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    """`AFTER=PASS` as pairs. Raises an Error (`usage`) where there is no `=`."""
+    pairs = [text.partition("=") for text in texts]
+    for text, (after, _, own) in zip(texts, pairs, strict=True):
+        if not (after and own):
+            raise Error("usage", f"--insert-pass {text!r} is not AFTER=PASS", hint="torch=cse")
+    return [(after, own) for after, _, own in pairs]
 
 
 def check_dynamic(texts: tuple[str, ...]) -> None:

@@ -48,6 +48,8 @@ _STDOUT = "-"
 @arguments.dynamic
 @arguments.strategy
 @arguments.print_after
+@arguments.stop_after
+@arguments.insert_pass
 @click.option("--locations", is_flag=True, help="Print source locations.")
 @command
 def import_(
@@ -61,6 +63,8 @@ def import_(
     dynamic: tuple[str, ...],
     strategy: str,
     print_after: tuple[str, ...],
+    stop_after: str | None,
+    insert_passes: tuple[str, ...],
     locations: bool,
 ) -> None:
     """Print the IR of MODEL at a stage, or write it to a file."""
@@ -69,6 +73,7 @@ def import_(
     check_name("weights", weights, WEIGHTS)
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
+    insertions = arguments.split_insertions(insert_passes)
     file = None if output in (None, _STDOUT) else Path(output)
     if file is not None:
         check_writable(file)
@@ -76,12 +81,22 @@ def import_(
     with session.working(model, print_after):
         import unmess
         from importers.sources.example_inputs import parse_inputs
+        from pipelines.lower import plan
 
+        # What is misspelled is told before the model is captured.
+        plan("raw", to, insertions, stop_after)
         args, kwargs = parse_inputs(inputs)
         program = unmess.capture(
             model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
         )
-        module = unmess.lower(program, to=to, weights=weights, upstream_only=upstream_only)
+        module = unmess.lower(
+            program,
+            to=to,
+            weights=weights,
+            insert_passes=insertions,
+            stop_after=stop_after,
+            upstream_only=upstream_only,
+        )
     if file is not None:
         module.save(file, locations=locations)
     text = module.text(locations=locations) if file is None else None

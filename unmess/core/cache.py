@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -17,6 +18,7 @@ def cache_folder() -> Path:
 def write_reproducer(text: str, stem: str, suffix: str = ".mlir") -> str | None:
     """Writes `text` to a new file in the cache folder's `repro/` and returns its path.
 
+    The first `THIS_FILE` in it, of the command that runs the file, becomes that path.
     The name is unique, so that processes that fail at the same time keep their own files. A cache
     folder that cannot be written costs the reproducer, not the error message: None then.
     """
@@ -26,7 +28,7 @@ def write_reproducer(text: str, stem: str, suffix: str = ".mlir") -> str | None:
         folder.mkdir(parents=True, exist_ok=True)
         handle, path = tempfile.mkstemp(prefix=f"{safe}-", suffix=suffix, dir=folder)
         with os.fdopen(handle, "w") as file:
-            file.write(text)
+            file.write(text.replace("THIS_FILE", shlex.quote(path), 1))
     except OSError:
         return None
     return path

@@ -27,7 +27,7 @@ class Module:
 
     Attributes:
         name: of the model, for messages and file names.
-        stage: `raw`, `torch` or an exit.
+        stage: `raw`, `torch` or an exit; `after PASS` where lowering was stopped on the way.
         ir: the MLIR module. It is changed in place when it is lowered further.
         signature: how the entry function maps to the model's own call; where there are several
             entry points, of the first.

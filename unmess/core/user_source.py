@@ -69,6 +69,7 @@ def node_line(node: torch.fx.Node) -> str | None:
 def location_line(location: object) -> str | None:
     """The innermost user frame in an MLIR location (or its text), as `file:line`."""
     for filename, line in _LOCATION.findall(str(location)):
-        if is_users(filename):
+        # A module that was parsed says line 0.
+        if line != "0" and is_users(filename):
             return f"{filename}:{line}"
     return None

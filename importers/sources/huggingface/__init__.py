@@ -18,8 +18,8 @@ from pathlib import Path
 
 from importers.sources.huggingface.tasks import model_types
 from importers.sources.source import Source
-from importers.sources.suggest import did_you_mean
 from unmess.core.error import Error
+from unmess.core.suggest import did_you_mean
 
 __all__ = ["find", "model_types"]
 

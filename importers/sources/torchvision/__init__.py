@@ -11,10 +11,10 @@ import torch
 
 from importers.sources.random_weights import SEED, enliven, seeded
 from importers.sources.source import Source
-from importers.sources.suggest import did_you_mean
 from importers.sources.torchvision import detection, quantized
 from importers.sources.torchvision.weights import cached, file_of, folder, load_file
 from unmess.core.error import Error, first_line
+from unmess.core.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from torchvision.models import Weights

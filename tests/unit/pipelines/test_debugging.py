@@ -100,4 +100,4 @@ def test_a_pipeline_that_verifies_at_its_end_says_which_step_failed(tmp_path, mo
     assert caught.value.stage == "compile"
     assert caught.value.cause.endswith(f"(pass {contract.text})")
     with open(caught.value.repro) as file:
-        assert f"builtin.module(cse,{contract.text})" in file.readline()
+        assert f"--pass-pipeline='builtin.module({contract.text})' {file.name}\n" in file.readline()

@@ -1,13 +1,16 @@
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from torch_mlir import ir
 from torch_mlir.dialects import torch as torch_d
+from torch_mlir.passmanager import PassManager
 
 from pipelines.debugging import debugging
-from pipelines.pipeline import Pipeline, Step, brief
-from pipelines.registry import PIPELINES
+from pipelines.pipeline import Pipeline, Step, brief, spelled
+from pipelines.registry import FUNCTIONS, PIPELINES
 from unmess.core.error import Error
 
 IDENTITY = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }"
@@ -36,6 +39,12 @@ func.func @main(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[2],f32> {
 }
 """  # noqa: E501
 
+# The pass to TOSA takes back what it did for the first operator, too.
+RELU_TOPK = TOPK.replace("aten.topk %x", "aten.topk %r").replace(
+    "  %k =",
+    "  %r = torch.aten.relu %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>\n  %k =",
+)
+
 
 def parse(text):
     context = ir.Context()
@@ -47,6 +56,13 @@ def parse(text):
 def opt(*arguments, stdin=""):
     command = [sys.executable, "-m", "pipelines.opt", *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True)
+
+
+def run_tool(command):
+    """A command line of a reproducer, with the tools of this environment."""
+    tool = Path(sys.executable).with_name(command[0])
+    start = [tool] if command[0] != "unmess-opt" else [sys.executable, "-m", "pipelines.opt"]
+    return subprocess.run([*start, *command[1:]], capture_output=True, text=True)
 
 
 def test_steps_run_in_order_and_are_announced():
@@ -62,29 +78,64 @@ def test_steps_run_in_order_and_are_announced():
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_every_step_of_every_pipeline_is_a_pass_that_exists(name):
-    text = IDENTITY if name.startswith(("reference", "upstream")) else RELU
-    PIPELINES[name](parse(text))
+    text = IDENTITY if name.startswith("reference") or name.endswith("to-linalg") else RELU
+    PIPELINES[name].apply(parse(text))
 
 
-def test_a_failure_leaves_a_reproducer_that_reproduces_it(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_step_in_python_takes_a_module(name):
+    FUNCTIONS[name](parse(IDENTITY))
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("linalg", "torch-backend-to-linalg-on-tensors-backend-pipeline"),
+        ("tosa", "torch-backend-to-tosa-backend-pipeline"),
+        ("stablehlo", "torch-backend-to-stablehlo-backend-pipeline"),
+    ],
+)
+def test_the_pipelines_to_the_exits_are_those_of_torch_mlir_spelled_out(name, own):
+    """MLIR spells all options of a pass, so that a default that changes is seen too."""
+    passes = [step for step in PIPELINES[name].steps if isinstance(step, Step)]
+    with parse(RELU).context:
+        assert str(PassManager.parse(spelled(passes))) == str(
+            PassManager.parse(f"builtin.module({own})")
+        )
+
+
+# A pipeline that stops at the first torch operator.
+STRICT = Pipeline("strict", "compile", "hint", (Step("torch-verify-tosa-backend-contract", ""),))
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "text", "tool", "diagnostic"),
+    [
+        (PIPELINES["torch"], UNKNOWN, "torch-mlir-opt", "user.py:3:0: error: failed to legalize"),
+        # The constants are what this pass complains about.
+        (PIPELINES["linalg"], TOPK, "torch-mlir-opt", "error: failed to legalize operation"),
+        (PIPELINES["tosa"], TOPK, "torch-mlir-opt", "user.py:3:0: error: failed to legalize"),
+        (PIPELINES["stablehlo"], TOPK, "torch-mlir-opt", "error: failed to legalize operation"),
+        (STRICT, UNKNOWN, "unmess-opt", "compile: no lowering for my.op"),
+    ],
+)
+def test_a_failure_leaves_a_reproducer_that_runs_by_itself(
+    pipeline, text, tool, diagnostic, tmp_path, monkeypatch
+):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     with pytest.raises(Error) as caught:
-        PIPELINES["torch"](parse(UNKNOWN))
-    error = caught.value
-    assert (error.stage, error.where) == ("torch", "user.py:3")
-    assert error.hint
-    with open(error.repro) as file:
-        comment, body = file.read().split("\n", 1)
-    passes = comment.split("--pass-pipeline=")[1].split("'")[1]
-    again = opt("--pass-pipeline", passes, stdin=body)
-    assert again.returncode == 3
-    assert "no lowering for my.op" in again.stderr
-    assert "at: user.py:3" in again.stderr
+        pipeline.apply(parse(text))
+    with open(caught.value.repro) as file:
+        command = shlex.split(file.readline().removeprefix("// "))
+    assert command[0] == tool and command[-1] == caught.value.repro
+    again = run_tool(command)
+    assert again.returncode != 0
+    assert diagnostic in again.stderr
     assert "Traceback" not in again.stderr
 
 
 def test_unmess_opt_lists_and_runs_pipelines():
-    assert opt("--list").stdout.split() == list(PIPELINES)
+    assert opt("--list").stdout.split() == [*PIPELINES, *FUNCTIONS]
     lowered = opt("--pipeline", "reference", stdin=IDENTITY)
     assert lowered.returncode == 0 and "llvm.func @main" in lowered.stdout
 
@@ -116,10 +167,11 @@ def test_brief_keeps_the_cause_only():
     [
         ("torch", UNKNOWN, "no lowering for my.op (pass func.func(torch-reduce-op-variants"),
         ("linalg", TOPK, "no lowering for aten.topk (pass func.func(torch-finalizing-"),
+        ("tosa", RELU_TOPK, "no lowering for aten.topk (pass func.func(convert-torch-to-tosa"),
     ],
 )
 def test_the_operator_that_has_no_lowering_is_named(pipeline, text, cause):
     with pytest.raises(Error) as caught:
-        PIPELINES[pipeline](parse(text))
+        PIPELINES[pipeline].apply(parse(text))
     assert caught.value.cause.startswith(cause)
     assert caught.value.where == "user.py:3"

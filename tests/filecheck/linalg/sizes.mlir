@@ -1,0 +1,17 @@
+// RUN: unmess-opt --pipeline linalg %s | filecheck %s
+
+// The size of every intermediate result is that of the argument, asked for once.
+
+// CHECK-LABEL: func.func @main
+// CHECK:         tensor.dim %arg0
+// CHECK-NOT:     tensor.dim
+// CHECK:         linalg.generic
+// CHECK:         linalg.generic
+// CHECK-NOT:     tensor.dim
+// CHECK:         return
+func.func @main(%x: !torch.vtensor<[?,4],f32>, %y: !torch.vtensor<[?,4],f32>) -> !torch.vtensor<[?,4],f32> attributes {torch.assume_strict_symbolic_shapes} {
+  %one = torch.constant.int 1
+  %0 = torch.aten.relu %x : !torch.vtensor<[?,4],f32> -> !torch.vtensor<[?,4],f32>
+  %1 = torch.aten.tanh %0 : !torch.vtensor<[?,4],f32> -> !torch.vtensor<[?,4],f32>
+  return %1 : !torch.vtensor<[?,4],f32>
+}

@@ -1,0 +1,15 @@
+// RUN: unmess-opt --pipeline linalg %s | filecheck %s
+
+// What linalg has no form for is tm_tensor, and NaN is the largest number in it.
+
+// CHECK-LABEL: func.func @main(%arg0: tensor<6xf32>) -> tensor<6xf32>
+// CHECK:         tm_tensor.sort dimension(0)
+// CHECK:         %[[ORDER:.*]] = arith.cmpf ole, %[[A:.*]], %[[B:.*]] : f32
+// CHECK-NEXT:    %[[NAN:.*]] = arith.cmpf uno, %[[B]], %[[B]] : f32
+// CHECK-NEXT:    arith.ori %[[ORDER]], %[[NAN]]
+func.func @main(%x: !torch.vtensor<[6],f32>) -> !torch.vtensor<[6],f32> {
+  %dim = torch.constant.int 0
+  %false = torch.constant.bool false
+  %values, %indices = torch.aten.sort %x, %dim, %false : !torch.vtensor<[6],f32>, !torch.int, !torch.bool -> !torch.vtensor<[6],f32>, !torch.vtensor<[6],si64>
+  return %values : !torch.vtensor<[6],f32>
+}
