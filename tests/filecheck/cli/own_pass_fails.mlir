@@ -1,6 +1,6 @@
 // RUN: not unmess-opt --pipeline linalg --insert-pass start=%S/Inputs/own_pass.py:fail %s 2>&1 | filecheck %s --check-prefix RAISES
 // RUN: not unmess-opt --pipeline linalg --insert-pass start=%S/Inputs/own_pass.py:spoil %s 2>&1 | filecheck %s --check-prefix INVALID
-// RUN: not unmess-opt --pipeline linalg --insert-pass start=%S/Inputs/own_pass.py:relu %s 2>&1 | filecheck %s --check-prefix MISSING
+// RUN: not unmess-opt --pipeline linalg --insert-pass start=%S/Inputs/own_pass.py:relu_to_tan %s 2>&1 | filecheck %s --check-prefix MISSING
 // RUN: not unmess-opt --pipeline linalg --insert-pass start=%S/Inputs/own_pas.py:relu %s 2>&1 | filecheck %s --check-prefix FILE
 
 // What a user's function raises is told with its own line.
@@ -13,7 +13,7 @@
 // INVALID:      linalg: type of return operand 0 {{.*}} (step spoil)
 // INVALID:        repro:
 
-// MISSING:      usage: {{.*}}own_pass.py has no function relu
+// MISSING:      usage: {{.*}}own_pass.py has no function relu_to_tan
 // MISSING-NEXT:   hint: did you mean relu_to_tanh?
 
 // FILE:         usage: no file {{.*}}own_pas.py
