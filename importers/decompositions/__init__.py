@@ -20,6 +20,7 @@ from importers.decompositions.concatenation import concatenate
 from importers.decompositions.cut_transposed import cut_transposed_convolution
 from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
 from importers.decompositions.division import divide, fmod
+from importers.decompositions.elu import elu
 from importers.decompositions.embedding_bag import embedding_bag
 from importers.decompositions.error_function import erfc
 from importers.decompositions.gamma import lgamma
@@ -29,7 +30,13 @@ from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
 from importers.decompositions.integer_products import bmm, int_mm, mm
 from importers.decompositions.lstm import mkldnn_lstm_layer
-from importers.decompositions.magnitude import copysign, copysign_of_number, hypot, signbit
+from importers.decompositions.magnitude import (
+    copysign,
+    copysign_of_number,
+    distance,
+    hypot,
+    signbit,
+)
 from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.memory import (
     checked_at_capture,
@@ -47,6 +54,7 @@ from importers.decompositions.not_a_number import (
     maximum,
     minimum,
 )
+from importers.decompositions.numbers import with_tensor
 from importers.decompositions.padding import constant_pad
 from importers.decompositions.places import of_a_number, take
 from importers.decompositions.pooling import avg_pool2d
@@ -59,6 +67,7 @@ from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.signs import of_numbers, sign
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
+from importers.decompositions.truncation import trunc
 from importers.decompositions.user import user_decompositions
 from importers.detection.deform_conv2d import deform_conv2d
 from importers.detection.roi_align import roi_align
@@ -561,6 +570,42 @@ DECOMPOSITIONS = (
         for overload, function in (
             ("Tensor_Tensor", integer_powers),
             ("Scalar", powers_of_a_number),
+        )
+    ),
+    Decomposition(
+        "ELU by e^x - 1",
+        "aten::elu.default",
+        "run",
+        "torch-mlir takes 1 from e^x, which leaves no digits next to zero",
+        elu,
+    ),
+    Decomposition(
+        "rounding towards zero",
+        "aten::trunc.default",
+        "run",
+        "torch-mlir multiplies with the sign, which makes 0 of -0",
+        trunc,
+    ),
+    Decomposition(
+        "distance",
+        "aten::dist.default",
+        "torch",
+        "the torch dialect has no lowering of dist",
+        distance,
+    ),
+    *(
+        Decomposition(
+            "bits of a number",
+            f"aten::{name}",
+            "torch",
+            "torch-mlir takes two tensors only",
+            with_tensor(function),
+        )
+        for name, function in (
+            ("bitwise_or.Scalar", torch.bitwise_or),
+            ("bitwise_xor.Scalar", torch.bitwise_xor),
+            ("bitwise_left_shift.Tensor_Scalar", torch.bitwise_left_shift),
+            ("bitwise_right_shift.Tensor_Scalar", torch.bitwise_right_shift),
         )
     ),
     Decomposition(

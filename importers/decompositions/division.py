@@ -30,7 +30,8 @@ def floor_divide(x: torch.Tensor, y: Any) -> Any:
     exact = torch.where(below, exact - 1, exact)
     whole = torch.floor(exact)
     whole = torch.where(exact - whole > 0.5, whole + 1, whole)
-    whole = torch.where(torch.ne(exact, 0), whole, exact)
+    # 0 with the sign of the quotient, which is at most 1 here.
+    whole = torch.where(torch.ne(exact, 0), whole, x / y * 0)
     return torch.where(torch.ne(y, 0), whole, x / y).to(dtype)
 
 
@@ -56,7 +57,8 @@ def fmod(x: torch.Tensor, y: Any) -> Any:
         return torch.fmod(x.to(dtype), _tensor(y, dtype))
     x = x.to(dtype)
     rest = torch.remainder(x.abs(), _tensor(y, dtype).abs())
-    return torch.where(x < 0, -rest, rest)
+    zero = torch.logical_and(torch.eq(x, 0), torch.eq(rest, 0))
+    return torch.where(x < 0, -rest, torch.where(zero, x, rest))
 
 
 def _tensor(y: Any, dtype: torch.dtype) -> torch.Tensor:

@@ -44,3 +44,8 @@ def _signed(x: torch.Tensor, negative: torch.Tensor, dtype: torch.dtype) -> torc
         dtype = torch.get_default_dtype()
     size = x.to(dtype).abs()
     return torch.where(negative, -size, size)
+
+
+def distance(x: torch.Tensor, y: torch.Tensor, p: float = 2) -> torch.Tensor:
+    """The p-norm of `x - y`, of no dimensions."""
+    return torch.linalg.vector_norm(x - y, p)

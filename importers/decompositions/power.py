@@ -10,9 +10,11 @@ _LARGEST = 64
 
 
 def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
-    """`x` to a whole number by repeated multiplication; anything but integers is left."""
-    if x.is_floating_point() or x.is_complex() or not isinstance(exponent, int):
+    """Integers to a whole number by repeated multiplication, to others in floating point."""
+    if x.is_floating_point() or x.is_complex():
         return NotImplemented
+    if not isinstance(exponent, int):
+        return torch.pow(x.to(torch.result_type(x, exponent)), exponent)
     if not 0 <= exponent <= _LARGEST:
         return NotImplemented
     result, square = torch.ones_like(x), x

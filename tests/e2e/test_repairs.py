@@ -350,7 +350,24 @@ def samples_of_a_constant(x):
     return torch.where(samples < 1, 1.0, samples)
 
 
+def next_to_zero(x):
+    return F.elu(x), F.selu(x)
+
+
+def sign_of_zero(x):
+    return 1 / torch.trunc(x)
+
+
+def bits(x):
+    return x | 5, torch.bitwise_left_shift(x, 3), torch.bitwise_right_shift(x, 1), x ^ 6
+
+
 CASES = [
+    Case("ELU by e^x - 1", next_to_zero, (torch.tensor([-1e-8, -3e-8]),), "differs"),
+    Case("rounding towards zero", sign_of_zero, (torch.tensor([-0.0, -0.5]),), "infinity"),
+    Case("distance", torch.dist, (random(3), random(2, 1))),
+    Case("bits of a number", bits, (torch.tensor([9, -3], dtype=torch.int8),)),
+    Case("power of integers", torch.pow, (torch.tensor([2, 3]), 0.5), "must be signless"),
     Case("histogram", route, (random(10, 4),)),
     Case("histogram", histogram_of_the_datas_own_range, (random(20),)),
     Case(

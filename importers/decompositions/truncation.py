@@ -1,0 +1,14 @@
+"""Rounding towards zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+def trunc(x: torch.Tensor) -> Any:
+    """Floating-point `x` rounded towards zero, -0 for -0; integers are left."""
+    if not x.is_floating_point():
+        return NotImplemented
+    return torch.where(x < 0, torch.ceil(x), torch.floor(x))
