@@ -101,6 +101,11 @@ class Entry:
         """Symbols without a value."""
         return tuple(name for name in self.symbols if name not in self.values)
 
+    @property
+    def by_position(self) -> dict[int, OperationCost]:
+        """The operations of the entry block; of those in a loop, the first one of the loop."""
+        return {each.position: each for each in reversed(self.operations)}
+
 
 def measure_entry(
     function: ir.OpView,

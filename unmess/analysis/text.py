@@ -234,7 +234,7 @@ def _lines(entry: Entry, where: str, top: int | None) -> Table:
 
 def _held(entry: Entry, where: str, top: int | None) -> Table:
     table = _table(f"{where}Live at the peak", "bytes", "operation", "layer", "line")
-    made = {each.position: each for each in entry.operations}
+    made = entry.by_position
     rows = []
     for held in entry.memory.held:
         maker = made.get(held.operation)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
+from unmess.cli.writable import check_writable
 from unmess.core.error import Error
 from unmess.core.names import STAGES, check_stage
 
@@ -19,6 +22,7 @@ _FILES = (".mlir", ".mlirbc")
     metavar="STAGE",
     help=f"One of {', '.join(STAGES)}. Default: linalg, or the stage of the file.",
 )
+@click.option("--html", metavar="FILE", help="Write a page with plots there.")
 @click.option(
     "--size",
     "sizes",
@@ -37,6 +41,7 @@ def analyze(
     session: Session,
     model: str,
     at: str | None,
+    html: str | None,
     sizes: tuple[str, ...],
     top: int,
     inputs: tuple[str, ...],
@@ -56,6 +61,9 @@ def analyze(
     if top < 0:
         raise Error("usage", f"--top is {top}", hint="a number of rows, 0 for all")
     values = dict(map(_value, sizes))
+    file = None if html is None else Path(html)
+    if file is not None:
+        check_writable(file)
     is_file = model.endswith(_FILES)
     if is_file and (inputs or dynamic):
         raise Error(
@@ -77,10 +85,14 @@ def analyze(
                 model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
             )
             analysis = unmess.analyze(program, at, values)
+    if file is not None:
+        from unmess.analysis.page import page
+
+        file.write_text(page(analysis))
     if session.json:
         from unmess.analysis.document import document
 
-        session.write_json({"ok": True, **document(analysis)})
+        session.write_json({"ok": True, **document(analysis), "html": html})
         return
     from unmess.analysis.text import blocks
 

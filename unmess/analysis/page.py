@@ -1,0 +1,70 @@
+"""An analysis as one HTML page that opens without a network: styles, script and plots inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from unmess.analysis import numbers, plots, text
+from unmess.analysis.drawing import draw
+
+if TYPE_CHECKING:
+    from pipelines.analysis.analysis import Analysis
+    from pipelines.analysis.entries import Entry
+
+_FOLDER = Path(__file__).parent
+
+
+def page(analysis: Analysis) -> str:
+    """The page, as HTML."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": numbers.count,
+        "size": numbers.size,
+        "ratio": numbers.ratio,
+        "rank": numbers.rank,
+        "short_line": text.short_line,
+        "source": text.source_text,
+        "layer_name": text.layer_name,
+        "loops": text.loops,
+        "draw": draw,
+    }
+    environment.globals |= {"percent": numbers.percent, "headline": text.headline}
+    return environment.get_template("page.html.jinja").render(
+        analysis=analysis,
+        entries=[
+            (entry, _plots(entry), text.costly(entry.layers), text.costly(entry.lines))
+            for entry in analysis.entries
+        ],
+        style=(_FOLDER / "page.css").read_text(),
+        script=(_FOLDER / "page.js").read_text(),
+    )
+
+
+def _plots(entry: Entry) -> dict[str, object]:
+    """The plots that there are numbers for, by their titles."""
+    if not plots.has_numbers(entry):
+        return {"tree": {}, "legend": None, "scatter": None, "timeline": None}
+    colour = plots.colours(entry)
+    trees = {
+        "FLOPs": plots.icicle(
+            entry, lambda s: s.cost.flops, lambda n: numbers.count(n, "FLOP"), colour
+        ),
+        "bytes moved": plots.icicle(entry, lambda s: s.cost.bytes, numbers.size, colour),
+        "weights": plots.icicle(entry, lambda s: s.weight_bytes, numbers.size, colour),
+        "operations": plots.icicle(entry, lambda s: s.operations, numbers.count, colour),
+    }
+    return {
+        "tree": {name: tree for name, tree in trees.items() if tree is not None},
+        "legend": plots.legend(list(colour)),
+        "scatter": plots.scatter(entry, colour),
+        "timeline": plots.timeline(entry),
+    }
