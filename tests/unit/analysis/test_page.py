@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pipelines.analysis.analysis import analyze_module
-from pipelines.parsing import parse
+from unmess.core.parsing import parse
 from unmess.analysis.page import page
 
 # A hostile layer, one that computes more, and one that only has a source line.
