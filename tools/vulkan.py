@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 
 from apt_packages import install
+
 from pipelines.iree.devices import devices
 
 PACKAGES = ("mesa-vulkan-drivers", "libvulkan1")

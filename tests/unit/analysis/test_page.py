@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pipelines.analysis.analysis import analyze_module
-from unmess.core.parsing import parse
 from unmess.analysis.page import page
+from unmess.core.parsing import parse
 
 # A hostile layer, one that computes more, and one that only has a source line.
 MODULE = """
