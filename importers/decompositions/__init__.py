@@ -29,6 +29,7 @@ from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.histogram import histc
 from importers.decompositions.integer_products import bmm, int_mm, mm
+from importers.decompositions.logarithms import acosh, asinh, log10
 from importers.decompositions.lstm import mkldnn_lstm_layer
 from importers.decompositions.magnitude import (
     copysign,
@@ -65,6 +66,7 @@ from importers.decompositions.running import cummax, cummin
 from importers.decompositions.sampling import multinomial, normal, permutation
 from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.signs import of_numbers, sign
+from importers.decompositions.softmax import softmax
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
 from importers.decompositions.truncation import trunc
@@ -571,6 +573,23 @@ DECOMPOSITIONS = (
             ("Tensor_Tensor", integer_powers),
             ("Scalar", powers_of_a_number),
         )
+    ),
+    Decomposition(
+        "softmax without dimensions",
+        "aten::_softmax.default",
+        "torch",
+        "torch-mlir's decomposition of it never ends",
+        softmax,
+    ),
+    *(
+        Decomposition(
+            "logarithms in f64",
+            f"aten::{function.__name__}.default",
+            "run",
+            "IREE has no log10; its asinh of a negative number cancels, and its acosh overflows",
+            function,
+        )
+        for function in (log10, asinh, acosh)
     ),
     Decomposition(
         "ELU by e^x - 1",

@@ -30,6 +30,8 @@ _LOCATION = re.compile(r"loc\((?:[^()]|\([^()]*\))*\): ")
 _UNKNOWN = re.compile(
     r"'([^']+)' is not a recognized processor|Unknown (?:CUDA|ROCM|Vulkan) target '([^']+)'"
 )
+# Functions of C's library that the code calls; IREE links none.
+_UNDEFINED = re.compile(r"undefined symbol: (\w+)")
 _KIND = re.compile(r"(error|warning|note|remark): ")
 
 
@@ -160,6 +162,8 @@ def _failed(
     # What LLVM and the options' checks say before they give up does not come as a diagnostic.
     errors += [line for line in printed if _fatal(line)]
     cause = brief(_message(errors[0])) if errors else "no diagnostic"
+    if missing := dict.fromkeys(_UNDEFINED.findall("\n".join(printed))):
+        cause = f"its runtime has no {', '.join(missing)}, which the code calls"
     hint = "try --on reference, or report the reproducer to IREE"
     if done.returncode == NOT_COMPILED:
         cause = f"IREE does not compile the module: {cause}"

@@ -354,6 +354,10 @@ def next_to_zero(x):
     return F.elu(x), F.selu(x)
 
 
+def one_of_nothing(x, y):
+    return torch.softmax(x, 0), torch.softmax(y.half(), -1, dtype=torch.float32)
+
+
 def sign_of_zero(x):
     return 1 / torch.trunc(x)
 
@@ -616,6 +620,7 @@ def placed_complex(z):
         (several_dimensions_of_a_mask, (random(2, 4), random(4))),
         (unsigned_order, U8),
         (large_unsigned, (U32,)),
+        (one_of_nothing, (torch.tensor(2.0), torch.tensor(math.inf))),
     ],
     ids=lambda case: case[0].__name__,
 )
@@ -654,6 +659,19 @@ def test_sorted_integers_on_iree(monkeypatch):
     assert report.ok, report.error
     without(monkeypatch, "sort of integers")
     assert not unmess.check(unmess.capture(undone_order, (x,)), on="iree-cpu", calls=1).ok
+
+
+def test_logarithms_on_iree(monkeypatch):
+    """Without the decomposition, asinh is -inf from about -3000 down, and log10 does not link."""
+    x = torch.tensor([-5000.0, -6.0, 0.25])
+    report = unmess.check(unmess.capture(torch.asinh, (x,)), on="iree-cpu", calls=1)
+    assert report.ok, report.error
+    report = unmess.check(unmess.capture(torch.log10, (x.abs(),)), on="iree-cpu", calls=1)
+    assert report.ok, report.error
+    without(monkeypatch, "logarithms in f64")
+    assert not unmess.check(unmess.capture(torch.asinh, (x,)), on="iree-cpu", calls=1).ok
+    with pytest.raises(unmess.Error, match="its runtime has no log10f"):
+        unmess.load(unmess.capture(torch.log10, (x.abs(),)), on="iree-cpu")
 
 
 def test_with_a_dynamic_batch():
