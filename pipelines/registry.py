@@ -28,6 +28,7 @@ from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import outline_tasks
 from pipelines.upstream.booleans import keep_booleans_in_bytes
 from pipelines.upstream.lowering import lower_to_upstream, rewrite_tm_tensor
+from pipelines.upstream.newer import drop_newer_attributes
 
 PIPELINES: dict[str, Pipeline] = {
     pipeline.name: pipeline
@@ -67,6 +68,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     "upstream": lower_to_upstream,
     "upstream-tm-tensor": rewrite_tm_tensor,
     "upstream-booleans": keep_booleans_in_bytes,
+    "upstream-newer": drop_newer_attributes,
     "reference-unaliased": lowering.mark_unaliased,
     "reference-protect": lowering.protect_arguments,
     "reference-fuse": lambda module: fuse(module, "module"),

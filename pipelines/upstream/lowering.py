@@ -11,6 +11,7 @@ from pipelines.ir_modules import find_operations
 from pipelines.pipeline import Pipeline, Step
 from pipelines.upstream.attention import rewrite_attention
 from pipelines.upstream.booleans import keep_booleans_in_bytes
+from pipelines.upstream.newer import drop_newer_attributes
 from pipelines.upstream.scan import rewrite_scan
 from pipelines.upstream.scatter import rewrite_scatter
 from pipelines.upstream.sort import rewrite_sort
@@ -53,6 +54,7 @@ def lower_to_upstream(module: ir.Module, name: str = "module") -> None:
     rewrite_tm_tensor(module)
     keep_booleans_in_bytes(module)
     TIDY.apply(module, name)
+    drop_newer_attributes(module)
     refuse_foreign(module)
 
 
@@ -72,10 +74,11 @@ def refuse_foreign(module: ir.Module) -> None:
     """Raises an Error where an operation is left that upstream MLIR does not know."""
     found = find_operations(module, lambda operation: operation.name.split(".")[0] in _FOREIGN)
     if found:
-        names = sorted({operation.name for operation in found})
+        first, *others = dict.fromkeys(operation.name for operation in found)
+        more = f" (and {len(others)} others)" if others else ""
         raise Error(
             "linalg",
-            f"upstream MLIR has no {', '.join(names)}, and no rewriting makes linalg of it",
+            f"upstream MLIR has no {first}{more}, and no rewriting makes linalg of it",
             where=next((line for each in found if (line := location_line(each.location))), None),
             hint="`unmess portable` lists every such operation; write it with simpler operators",
         )

@@ -25,7 +25,7 @@ config.substitutions += [
     (r"\bunmess-opt\b", f"{python} -m pipelines.opt"),
     *(
         (rf"\bunmess {command}\b", f"{python} -m unmess {command}")
-        for command in ("import", "pipeline", "contract")
+        for command in ("import", "pipeline", "contract", "portable")
     ),
     (r"%python", python),
 ]

@@ -19,6 +19,7 @@ from unmess.cli.models import models
 from unmess.cli.ops import ops
 from unmess.cli.package import package_
 from unmess.cli.pipeline import pipeline
+from unmess.cli.portable import portable
 from unmess.cli.repairs import repairs
 from unmess.cli.run import run
 from unmess.cli.schema import schema
@@ -110,6 +111,7 @@ for _command in (
     targets,
     ops,
     analyze,
+    portable,
     schema,
     repairs,
     pipeline,

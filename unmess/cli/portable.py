@@ -1,0 +1,91 @@
+"""`unmess portable`: whether the released upstream MLIR takes a module."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from unmess.cli import arguments
+from unmess.cli.session import Session, command
+from unmess.core.names import check_stage, check_upstream_only
+
+if TYPE_CHECKING:
+    from pipelines.upstream.portability import Portability, Unknown
+
+_FILES = (".mlir", ".mlirbc")
+_STAGE_FAILED = 3
+
+
+@click.command()
+@arguments.model
+@click.option(
+    "--to", default="linalg", show_default=True, metavar="STAGE", help="Of a MODEL: linalg, tosa, …"
+)
+@click.option(
+    "--upstream-only", is_flag=True, help="Of a MODEL: as `unmess import --upstream-only` has it."
+)
+@arguments.strategy
+@command
+def portable(session: Session, model: str, to: str, upstream_only: bool, strategy: str) -> int:
+    """Tell whether upstream MLIR takes MODEL's IR, or an MLIR file, and what it does not know.
+
+    Upstream MLIR is the released one of the environment; it reads the module in a process of its
+    own. Each unknown operation, type and attribute is listed with how often it occurs, its first
+    source line, and whether `unmess import --to linalg --upstream-only` leaves none of it. The exit
+    status is 3 where the module is not taken as it is.
+    """
+    check_stage(to)
+    check_upstream_only(to, upstream_only)
+    arguments.check_strategy(strategy)
+    with session.working(model):
+        from pipelines.upstream.portability import examine
+        from unmess.core.parsing import parse_file
+
+        if model.endswith(_FILES):
+            ir = parse_file(model)
+            found = examine(ir, Path(model).read_bytes(), Path(model).stem)
+        else:
+            import unmess
+
+            program = unmess.capture(model, strategy=strategy)
+            module = unmess.lower(program, to=to, upstream_only=upstream_only)
+            found = examine(module.ir, name=module.name)
+            if found.removable:
+                command_line = f"unmess import {model} --upstream-only"
+                found = replace(found, remedy=f"the result of `{command_line}`")
+    if session.json:
+        session.write_json({"ok": found.ok, "model": model, **asdict(found)})
+    else:
+        session.write("\n".join(_lines(model, found)))
+    return 0 if found.ok else _STAGE_FAILED
+
+
+def _lines(model: str, found: Portability) -> list[str]:
+    lines = [line for each in found.unknown for line in _unknown(each)]
+    if found.ok:
+        return [*lines, f"{model}: {found.version} parses and verifies it"]
+    lines.append(f"{model}: {found.version} does not take it")
+    if found.problem:
+        lines.append(f"  cause: {found.problem}")
+    if found.removable:
+        lines.append(f"  hint: it takes {found.remedy}")
+    elif found.remedy:
+        lines.append(f"  hint: nor --to linalg --upstream-only: {found.remedy}")
+    return lines
+
+
+def _unknown(each: Unknown) -> list[str]:
+    times = f"{each.count} time{'s' if each.count > 1 else ''}"
+    if each.kind != "operation":
+        times = f"on {each.count} operation{'s' if each.count > 1 else ''}"
+    kept = ", read and kept" if each.harmless else ""
+    details = [("at", each.where), ("upstream", each.problem)]
+    if not each.harmless:
+        details.append(("removable", "yes" if each.removable else "no"))
+    return [
+        f"{each.kind} {each.name}, {times}{kept}",
+        *(f"  {label}: {value}" for label, value in details if value),
+    ]
