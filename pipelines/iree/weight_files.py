@@ -21,8 +21,9 @@ import numpy as np
 import torch
 
 from pipelines.iree.packing import PACKED, Packer, read_as_they_are
-from unmess.core.cache import cache_folder
+from unmess.core.cache import weights_folder
 from unmess.core.error import Error
+from unmess.core.eviction import UNFINISHED, evict
 
 SIZE = "UNMESS_WEIGHTS_MB"
 _DEFAULT_MB = 8192
@@ -54,7 +55,7 @@ def write_weights(
     room = os.statvfs(path.parent)
     if room.f_bavail * room.f_frsize < needed:
         raise OSError(28, "No space left on device")
-    handle, unfinished = tempfile.mkstemp(prefix="unfinished-", dir=path.parent)
+    handle, unfinished = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
     os.close(handle)
     try:
         index.create_archive_file(unfinished)
@@ -140,12 +141,12 @@ def _file(
     limit = _limit()
     if size > limit:
         return None
-    folder = cache_folder() / "weights"
+    folder = weights_folder()
     path = folder / f"{name}.irpa"
     with contextlib.suppress(OSError):
         if not _is_whole(path, is_whole):
             folder.mkdir(parents=True, exist_ok=True)
-            _make_room(folder, limit - size)
+            evict([folder], limit - size)
             write(path)
         os.utime(path)
         return path
@@ -188,20 +189,6 @@ def _digest(weights: Mapping[str, torch.Tensor], *more: bytes) -> str:
             digest.update(f"{name}\0{weights[name].nbytes}\0".encode())
             digest.update(content)
     return digest.hexdigest()
-
-
-def _make_room(folder: Path, limit: int) -> None:
-    """Removes the files that were not used for longest, until the rest takes at most `limit`."""
-    files = sorted(
-        ((stat := path.stat()).st_mtime, stat.st_size, path) for path in folder.glob("*.irpa")
-    )
-    total = sum(size for _, size, _ in files)
-    for _, size, path in files:
-        if total <= limit:
-            return
-        # A process that has it mapped keeps its pages.
-        path.unlink(missing_ok=True)
-        total -= size
 
 
 def _bytes(tensor: torch.Tensor):

@@ -301,6 +301,14 @@ def test_the_commands_show_and_remove(folder):
     size = str(programs[0]["bytes"])
     assert invoke("prune", "--max-size", size)["freed"] == held["bytes"] - int(size)
     assert [one["key"] for one in invoke("ls")["programs"]] == [programs[0]["key"]]
+    weights = folder.parent / "weights"
+    weights.mkdir()
+    (weights / "packed.irpa").write_bytes(bytes(1000))
+    os.utime(weights / "packed.irpa", (0, 0))
+    shown = invoke("ls")["held"][1]
+    assert (shown["kind"], shown["files"], shown["bytes"]) == ("weights", 1, 1000)
+    # Both kinds count, and the file was not used for longest.
+    assert invoke("prune", "--max-size", size)["freed"] == 1000
     assert "no size" in invoke("prune", "--max-size", "much")["error"]
     assert invoke("clear")["freed"] == int(size)
     assert not folder.exists()

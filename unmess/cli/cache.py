@@ -17,11 +17,11 @@ from unmess.core.artifacts import (
     SIZE,
     artifact_folder,
     list_artifacts,
-    prune_artifacts,
     size_limit,
 )
-from unmess.core.cache import cache_folder
+from unmess.core.cache import cache_folder, weights_folder
 from unmess.core.error import Error
+from unmess.core.eviction import evict
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 _AGES = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
@@ -33,6 +33,7 @@ def cache() -> None:
 
     \b
     compiled  programs, by runner; UNMESS_CACHE_MB bounds them, 0 turns that off
+    weights   as IREE's programs read them; UNMESS_WEIGHTS_MB bounds them, 0 turns that off
     ops       what `unmess ops` has found out
     repro     files that reproduce failures
 
@@ -79,9 +80,9 @@ def ls(session: Session) -> None:
 )
 @command
 def prune(session: Session, max_size: str) -> None:
-    """Remove the compiled programs that were not used for longest."""
+    """Remove the compiled programs and weights that were not used for longest."""
     try:
-        freed = prune_artifacts(_bytes(max_size))
+        freed = evict([artifact_folder(), weights_folder()], _bytes(max_size))
     except OSError as problem:
         raise Error("usage", f"{problem.filename} is not removed: {problem.strerror}") from problem
     if session.json:
@@ -106,6 +107,7 @@ def clear(session: Session) -> None:
 def _folders() -> dict[str, Path]:
     return {
         "compiled": artifact_folder(),
+        "weights": weights_folder(),
         "ops": cache_folder() / "ops",
         "repro": cache_folder() / "repro",
     }

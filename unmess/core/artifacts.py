@@ -12,20 +12,18 @@ import json
 import os
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from unmess.core.cache import cache_folder
 from unmess.core.error import Error
+from unmess.core.eviction import UNFINISHED, evict, files_in
 
 SIZE = "UNMESS_CACHE_MB"
 _DEFAULT_MB = 1024
 _DIGEST = hashlib.sha256().digest_size
 # A file begins with its digest, and a line that says what it is.
 _MOST_ABOUT = 4096
-# Names of files that are being written, and after how many seconds nobody can be at it any more.
-_UNFINISHED, _ABANDONED = "unfinished-", 3600.0
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> None
     try:
         # Who can write there can make this user run anything.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, path = tempfile.mkstemp(prefix=_UNFINISHED, dir=folder)
+        handle, path = tempfile.mkstemp(prefix=UNFINISHED, dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 digest = hashlib.sha256(about)
@@ -119,7 +117,7 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> None
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
             raise
-        prune_artifacts(limit)
+        evict([folder], limit)
     except OSError as problem:
         _say(f"a compiled program is not kept in {folder}: {problem.strerror}")
 
@@ -127,8 +125,8 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> None
 def list_artifacts() -> list[Held]:
     """What is there, what was used last first."""
     held = []
-    for status, path in _files():
-        if path.name.startswith(_UNFINISHED):
+    for status, path in files_in(artifact_folder()):
+        if path.name.startswith(UNFINISHED):
             continue
         # Another process may remove it at the same time; one that is damaged, or of an older
         # version, says nothing of itself.
@@ -140,43 +138,6 @@ def list_artifacts() -> list[Held]:
                 Held(path.name, about["runner"], about["model"], status.st_size, status.st_mtime)
             )
     return sorted(held, key=lambda one: -one.used)
-
-
-def prune_artifacts(limit: int) -> int:
-    """Removes what was not used for longest until the rest takes at most `limit` bytes.
-
-    Files that a killed process has left unfinished go first.
-
-    Returns:
-        The number of bytes that were freed.
-    """
-    files = []
-    freed = 0
-    for status, path in _files():
-        abandoned = time.time() - status.st_mtime > _ABANDONED
-        if not path.name.startswith(_UNFINISHED):
-            files.append((status.st_mtime, status.st_size, path))
-        elif abandoned:
-            path.unlink(missing_ok=True)
-            freed += status.st_size
-    total = sum(size for _, size, _ in files)
-    for _, size, path in sorted(files):
-        if total <= limit:
-            break
-        path.unlink(missing_ok=True)
-        total -= size
-        freed += size
-    return freed
-
-
-def _files() -> list[tuple[os.stat_result, Path]]:
-    found = []
-    with contextlib.suppress(OSError), os.scandir(artifact_folder()) as entries:
-        for entry in entries:
-            # Another process may remove it at the same time.
-            with contextlib.suppress(FileNotFoundError):
-                found.append((entry.stat(), Path(entry.path)))
-    return found
 
 
 def _say(text: str) -> None:

@@ -15,6 +15,11 @@ def cache_folder() -> Path:
     return Path(os.environ.get("UNMESS_CACHE") or platformdirs.user_cache_dir("unmess"))
 
 
+def weights_folder() -> Path:
+    """Where runners keep weights in the form that their code reads. It need not exist."""
+    return cache_folder() / "weights"
+
+
 def write_reproducer(text: str, stem: str, suffix: str = ".mlir") -> str | None:
     """Writes `text` to a new file in the cache folder's `repro/` and returns its path.
 

@@ -13,11 +13,11 @@ from unmess.core import artifacts
 from unmess.core.artifacts import (
     artifact_folder,
     list_artifacts,
-    prune_artifacts,
     read_artifact,
     size_limit,
 )
 from unmess.core.error import Error
+from unmess.core.eviction import evict
 
 
 def write_artifact(key, content, model="model"):
@@ -86,10 +86,10 @@ def test_what_is_there_is_listed(folder):
         ("c", "reference", "model c", 998),
     ]
     assert all(one.bytes == (folder / one.key).stat().st_size > 1000 for one in held)
-    assert prune_artifacts(2500) == held[2].bytes
+    assert evict([artifact_folder()], 2500) == held[2].bytes
     assert [one.key for one in list_artifacts()] == ["a", "b"]
-    assert prune_artifacts(0) == held[0].bytes + held[1].bytes
-    assert list_artifacts() == [] and prune_artifacts(0) == 0
+    assert evict([artifact_folder()], 0) == held[0].bytes + held[1].bytes
+    assert list_artifacts() == [] and evict([artifact_folder()], 0) == 0
 
 
 def test_what_is_larger_than_all_may_be_is_not_kept(folder, monkeypatch):

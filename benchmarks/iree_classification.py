@@ -1,0 +1,33 @@
+"""The default preset of iree-cpu beside IREE's own defaults, on all classifiers of torchvision.
+
+A line for each model as it is measured, with how many times as fast as IREE's own defaults it is.
+"""
+
+import statistics
+
+import torch
+import torchvision
+
+from benchmarks.iree_models import measured
+
+
+def main() -> None:
+    print(f"{torch.get_num_threads()} threads")
+    print("| model | preset | plain, ms | default, ms | times as fast |")
+    print("| --- | --- | --- | --- | --- |", flush=True)
+    ratios = {}
+    for name in torchvision.models.list_models(module=torchvision.models):
+        row = measured(f"torchvision:{name}", ("plain", "default"))
+        if isinstance(row, str):
+            print(f"| {name} | | | | {row} |", flush=True)
+            continue
+        plain, default = row["times"]["plain"], row["times"]["default"]
+        ratios[name] = plain / default
+        print(
+            f"| {name} | {row['preset']} | {plain * 1e3:.1f} | {default * 1e3:.1f} "
+            f"| {ratios[name]:.2f} |",
+            flush=True,
+        )
+    slower = [f"{name} {ratio:.2f}" for name, ratio in ratios.items() if ratio < 0.95]
+    print(f"{len(ratios)} models, median {statistics.median(ratios.values()):.2f}")
+    print(f"slower by more than 5 %: {', '.join(slower) or 'none'}")

@@ -1,0 +1,148 @@
+"""Ten models on iree-cpu beside eager PyTorch, `torch.compile` and IREE's own defaults, by turns.
+
+Each model in a process of its own, with as many threads for every side. `torch.compile` needs a
+C++ compiler. Every result is compared with eager's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+import unmess
+
+MODELS = (
+    "torchvision:resnet18",
+    "torchvision:resnet50",
+    "torchvision:mobilenet_v3_large",
+    "torchvision:efficientnet_b0",
+    "torchvision:convnext_tiny",
+    "torchvision:vit_b_16",
+    "torchvision:swin_t",
+    "bert-base",
+    "gpt2",
+    "all-MiniLM-L6-v2",
+)
+SIDES = ("eager", "torch.compile", "plain", "default")
+# Each side is called so often at least, and until it has taken so many seconds.
+CALLS, SECONDS = 5, 2.0
+
+
+def main() -> None:
+    table = Table(
+        "model", *(f"{side}, ms" for side in SIDES), "eager / default", "compile / default"
+    )
+    for name in MODELS:
+        row = measured(name)
+        if isinstance(row, str):
+            table.add_row(name, row)
+            continue
+        times = [row["times"].get(side) for side in SIDES]
+        own = row["times"]["default"]
+        table.add_row(
+            f"{name} ({row['preset']})",
+            *(f"{seconds * 1e3:.1f}" if seconds else "no" for seconds in times),
+            *(f"{seconds / own:.2f}" if seconds else "" for seconds in times[:2]),
+        )
+    Console(width=140).print(f"{torch.get_num_threads()} threads", table)
+
+
+def measured(name: str, sides: tuple[str, ...] = SIDES) -> dict[str, Any] | str:
+    """Medians by side, and the default preset; a line that says why there are none."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.iree_models", name, *sides],
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        return lines[-1] if lines else f"status {done.returncode}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _measure(name: str, sides: list[str]) -> dict[str, Any]:
+    torch.manual_seed(0)
+    model, args, kwargs = _model(name)
+    with torch.no_grad():
+        expected = model(*args, **kwargs)
+        calls = {"eager": model}
+        # The default first: it decides nothing that is kept for `plain`.
+        if "default" in sides:
+            program = unmess.capture(model, args, kwargs)
+            calls["default"] = unmess.load(program, on="iree-cpu")
+        if "plain" in sides:
+            plain = unmess.TargetOptions(preset="plain")
+            calls["plain"] = unmess.load(program, on="iree-cpu", target=plain)
+        problems = {}
+        if "torch.compile" in sides:
+            calls["torch.compile"] = torch.compile(model)
+        for side, call in list(calls.items()):
+            try:
+                difference = _difference(call(*args, **kwargs), expected)
+            except Exception as problem:
+                problems[side] = str(problem).splitlines()[0]
+                del calls[side]
+                continue
+            if not difference < 1e-3:
+                raise SystemExit(f"{side} of {name} differs from eager by {difference:.1e}")
+        times = _by_turns({side: calls[side] for side in sides if side in calls}, args, kwargs)
+    notes = [note.text for note in calls["default"].notes if note.kind == "preset"]
+    return {"times": times, "preset": notes[-1].partition(":")[0], "problems": problems}
+
+
+def _by_turns(calls: dict[str, Callable], args: tuple, kwargs: dict) -> dict[str, float]:
+    times: dict[str, list[float]] = {side: [] for side in calls}
+    while any(len(own) < CALLS or sum(own) < SECONDS for own in times.values()):
+        for side, call in calls.items():
+            start = time.perf_counter()
+            call(*args, **kwargs)
+            times[side].append(time.perf_counter() - start)
+    return {side: statistics.median(own) for side, own in times.items()}
+
+
+def _difference(result: Any, expected: Any) -> float:
+    """The largest difference, by the largest magnitude of each tensor."""
+    pairs = zip(_tensors(result), _tensors(expected), strict=True)
+    return max(float((a - b).abs().max() / b.abs().max()) for a, b in pairs)
+
+
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    leaves = torch.utils._pytree.tree_leaves(tree)
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def _model(name: str) -> tuple[torch.nn.Module, tuple, dict]:
+    import transformers
+
+    from importers.sources import find_source
+
+    if name == "all-MiniLM-L6-v2":
+        from examples.demo import minilm_folder
+
+        found = find_source(f"hf:{minilm_folder()}")
+        return found.model, found.args, found.kwargs
+    if name.startswith("torchvision:"):
+        found = find_source(name)
+        return found.model, found.args, found.kwargs
+    ids = torch.randint(1000, 20000, (1, 128))
+    if name == "gpt2":
+        config = transformers.GPT2Config(use_cache=False)
+        return transformers.GPT2LMHeadModel(config).eval(), (ids,), {}
+    return transformers.BertModel(transformers.BertConfig()).eval(), (ids,), {}
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["UNMESS_CACHE"] = folder
+        print(json.dumps(_measure(sys.argv[1], sys.argv[2:])))
