@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from torch_mlir import ir
 
@@ -11,19 +11,35 @@ from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
 _OPERATOR = "torch.operator"
+# The first pass to the backend contract has a form for these.
+_QUANTIZED = "torch.quantized_decomposed."
 # PyTorch's own: what the torch dialect has no operation for of these is for the passes to tell.
-_KNOWN = ("torch.aten.", "torch.prims.", "torch.quantized_decomposed.")
+_KNOWN = ("torch.aten.", "torch.prims.", _QUANTIZED)
+
+
+def is_custom(name: str) -> bool:
+    """Whether an operator, `torch.mylib.foo`, is outside of PyTorch's own libraries."""
+    return not name.startswith(_KNOWN)
+
+
+def is_not_quantized(name: str) -> bool:
+    """Whether an operator has no form in the torch dialect, and will have none."""
+    return not name.startswith(_QUANTIZED)
 
 
 @contextlib.contextmanager
-def set_aside(module: ir.Module) -> Iterator[None]:
+def set_aside(module: ir.Module, chosen: Callable[[str], bool] = is_custom) -> Iterator[None]:
     """While it lasts, calls of custom operators are calls of functions without a body.
 
     The passes to the backend contract refuse operators that they do not know, but no calls.
+
+    Args:
+        chosen: says by its name whether an operator that the torch dialect has no operation for
+            is one of them.
     """
     declared: dict[str, str] = {}
     with module.context:
-        for operation in custom_operators(module):
+        for operation in custom_operators(module, chosen):
             _call_in_place_of(operation, module, declared)
     try:
         yield
@@ -32,12 +48,14 @@ def set_aside(module: ir.Module) -> Iterator[None]:
             _put_back(module, declared)
 
 
-def custom_operators(module: ir.Module) -> list[ir.Operation]:
-    """The calls of operators outside PyTorch's own libraries."""
+def custom_operators(
+    module: ir.Module, chosen: Callable[[str], bool] = is_custom
+) -> list[ir.Operation]:
+    """The calls of operators outside PyTorch's own libraries, or of those that are `chosen`."""
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == _OPERATOR and not _name(operation).startswith(_KNOWN):
+        if operation.name == _OPERATOR and chosen(_name(operation)):
             found.append(operation)
         return ir.WalkResult.ADVANCE
 
@@ -50,7 +68,7 @@ def refuse(module: ir.Module, stage: str) -> None:
     found = custom_operators(module)
     if not found:
         return
-    names = list(dict.fromkeys(_spelled(operation) for operation in found))
+    names = list(dict.fromkeys(spelled(operation) for operation in found))
     lines = [line for operation in found if (line := location_line(operation.location))]
     raise Error(
         stage,
@@ -61,7 +79,7 @@ def refuse(module: ir.Module, stage: str) -> None:
     )
 
 
-def _spelled(operation: ir.Operation) -> str:
+def spelled(operation: ir.Operation) -> str:
     """`mylib.foo.default`, as under `torch.ops`."""
     name = _name(operation).removeprefix("torch.")
     return name if name.count(".") > 1 else f"{name}.default"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
+from dataclasses import dataclass
 
-from pipelines import custom_operators
+from torch_mlir import ir
+
+from pipelines import contract, custom_operators
 from pipelines.editing import inserted, stopped, without
+from pipelines.legal_ops import legal_ops
 from pipelines.own_passes import OwnPass
 from pipelines.pipeline import Pipeline
-from pipelines.stages import NARROW_F64, PATHS, TO_LINALG
+from pipelines.stages import NARROW_F64, PATHS, TO_LINALG, torch_pipeline
 from pipelines.tosa_precision import has_f64
 from pipelines.upstream.lowering import lower_to_upstream
 from unmess.core.error import Error
@@ -18,40 +22,42 @@ from unmess.core.names import check_stage, check_upstream_only
 from unmess.core.progress import enter_stage
 
 
+@dataclass(frozen=True)
+class Changes:
+    """What a user changes in the pipelines.
+
+    Attributes:
+        insert_passes: the user's own, see `pipelines.editing.inserted`.
+        stop_after: the stage or pass that is the last one.
+        backend_legal_ops: operators that stay whole on the way to `torch`, as `aten.softmax.int`.
+    """
+
+    insert_passes: Iterable[tuple[str, OwnPass]] = ()
+    stop_after: str | None = None
+    backend_legal_ops: Collection[str] = ()
+
+
 def lower(
-    module: Module,
-    to: str,
-    insert_passes: Iterable[tuple[str, OwnPass]] = (),
-    stop_after: str | None = None,
-    upstream_only: bool = False,
+    module: Module, to: str, changes: Changes | None = None, upstream_only: bool = False
 ) -> Module:
     """Lowers `module` in place to the stage `to`, and returns it.
 
     One at `tosa` or `stablehlo` is lowered to `linalg`, as it is to be run.
 
     Args:
-        insert_passes: the user's own, see `pipelines.editing.inserted`.
-        stop_after: the stage or pass that is the last one.
         upstream_only: at `linalg`, rewrite what upstream MLIR does not know.
 
     Raises:
-        Error: stage `usage` where `to` is unknown or not after the module's stage, or a pass is;
-            else the stage that failed, with a reproducer.
+        Error: stage `usage` where `to` is unknown or not after the module's stage, or a name in
+            `changes` is unknown; else the stage that failed, with a reproducer.
     """
     check_upstream_only(to, upstream_only)
     start = time.perf_counter()
-    # Known where the program is as it was imported; later, f64 may be its own.
-    is_without_f64 = to == "tosa" and module.stage == "raw" and not has_f64(module.ir)
-    skipped = () if is_without_f64 else (NARROW_F64.name,)
-    for pipeline, reached in plan(module.stage, to, insert_passes, stop_after, skipped):
+    changes = changes or Changes()
+    whole = legal_ops(changes.backend_legal_ops)
+    for pipeline, reached in plan(module.stage, to, changes, _skipped(module.ir, module.stage)):
         enter_stage(pipeline.stage)
-        if pipeline.name == "torch":
-            with custom_operators.set_aside(module.ir):
-                pipeline.apply(module.ir, module.name)
-        else:
-            if pipeline.stage != "torch":
-                custom_operators.refuse(module.ir, pipeline.stage)
-            pipeline.apply(module.ir, module.name)
+        advance(module.ir, pipeline, module.name, whole)
         module.stage = reached
     if upstream_only and module.stage == to:
         lower_to_upstream(module.ir, module.name)
@@ -59,12 +65,33 @@ def lower(
     return module
 
 
+def lower_ir(module: ir.Module, to: str, name: str) -> None:
+    """Lowers IR at stage `raw` to the stage `to`, in place. See `lower`."""
+    for pipeline, _ in plan("raw", to, Changes(), _skipped(module, "raw")):
+        advance(module, pipeline, name)
+
+
+def advance(
+    module: ir.Module, pipeline: Pipeline, name: str, backend_legal_ops: Container[str] = ()
+) -> None:
+    """Runs a pipeline of `plan` on a module, in place."""
+
+    def stays(operator: str) -> bool:
+        kept = operator.removeprefix("torch.") in backend_legal_ops
+        return kept or custom_operators.is_custom(operator)
+
+    if pipeline.name == "torch":
+        with custom_operators.set_aside(module, stays):
+            pipeline.apply(module, name)
+        return
+    if pipeline.stage in PATHS and pipeline.stage != "torch":
+        custom_operators.refuse(module, pipeline.stage)
+        contract.refuse(module, pipeline.stage)
+    pipeline.apply(module, name)
+
+
 def plan(
-    stage: str,
-    to: str,
-    insert_passes: Iterable[tuple[str, OwnPass]] = (),
-    stop_after: str | None = None,
-    skipped: Container[str] = (),
+    stage: str, to: str, changes: Changes, skipped: Container[str] = ()
 ) -> list[tuple[Pipeline, str]]:
     """The pipelines that `lower` runs, each with the stage that a module is at after it.
 
@@ -75,8 +102,9 @@ def plan(
         Error: stage `usage`.
     """
     check_stage(to)
-    whole = inserted(_path(stage, to), stage, insert_passes)
-    path = whole if stop_after is None else stopped(whole, stage, stop_after)
+    path = _path(stage, to, legal_ops(changes.backend_legal_ops))
+    whole = inserted(path, stage, changes.insert_passes)
+    path = whole if changes.stop_after is None else stopped(whole, stage, changes.stop_after)
     path = [without(pipeline, skipped) for pipeline in path]
     whole = [without(pipeline, skipped) for pipeline in whole]
     return [
@@ -85,7 +113,12 @@ def plan(
     ]
 
 
-def _path(stage: str, to: str) -> list[Pipeline]:
+def _skipped(module: ir.Module, stage: str) -> tuple[str, ...]:
+    """The steps that are not for a module. Past `raw`, f64 may be the program's own."""
+    return (NARROW_F64.name,) if stage != "raw" or has_f64(module) else ()
+
+
+def _path(stage: str, to: str, backend_legal_ops: Collection[str]) -> list[Pipeline]:
     """The pipelines from `stage` to `to`."""
     if to == "linalg" and stage in TO_LINALG:
         return [TO_LINALG[stage]]
@@ -96,4 +129,5 @@ def _path(stage: str, to: str) -> list[Pipeline]:
             f"a module at stage {stage} cannot be lowered to {to}",
             hint="start from the model, or from an earlier stage",
         )
-    return list(PATHS[to].values())[reached.index(stage) :]
+    pipelines = PATHS[to] | ({"torch": torch_pipeline(backend_legal_ops)} if PATHS[to] else {})
+    return list(pipelines.values())[reached.index(stage) :]

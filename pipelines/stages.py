@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.stablehlo_convolution import to_canonical_layout
@@ -36,6 +39,19 @@ LAYOUT = Rewrite(
     to_canonical_layout,
 )
 
+# Composite operators that say which dimensions of a reshape go together: as aten.view, dynamic ones
+# are lowered wrongly.
+WHOLE = frozenset({"aten.flatten.using_ints", "aten.unflatten.int"})
+
+
+def _decompose(whole: Collection[str]) -> Step:
+    return Step(
+        f"func.func(torch-decompose-complex-ops{{legal-ops={','.join(sorted(whole))}}})",
+        "composite operators are taken apart, but for these: reshapes that say which dimensions go "
+        "together, and what a backend keeps",
+    )
+
+
 TORCH = Pipeline(
     name="torch",
     stage="torch",
@@ -52,12 +68,7 @@ TORCH = Pipeline(
             "in-place and scalar variants become value-semantic operators",
         ),
         Step("func.func(canonicalize)", "constants fold before decompositions look at them"),
-        Step(
-            "func.func(torch-decompose-complex-ops{legal-ops="
-            "aten.flatten.using_ints,aten.unflatten.int})",
-            "composite operators are taken apart, but for those that say which dimensions of a "
-            "reshape go together: as aten.view, dynamic ones are lowered wrongly",
-        ),
+        _decompose(WHOLE),
         Step(
             "func.func(torch-recompose-complex-ops)",
             "patterns that backends want whole are put together again",
@@ -65,6 +76,13 @@ TORCH = Pipeline(
         Step("func.func(canonicalize)", "what decomposition left dead goes"),
     ),
 )
+
+
+def torch_pipeline(backend_legal_ops: Collection[str] = ()) -> Pipeline:
+    """The pipeline to `torch` that leaves these operators whole, too."""
+    old, new = _decompose(WHOLE), _decompose(WHOLE.union(backend_legal_ops))
+    return replace(TORCH, steps=tuple(new if step == old else step for step in TORCH.steps))
+
 
 LINALG = Pipeline(
     name="linalg",

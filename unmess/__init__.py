@@ -32,12 +32,14 @@ _PUBLIC = {
     "package": "unmess.packaging",
 }
 
+_MODULES = {"bundle": "unmess.bundle", "contract": "pipelines.contract"}
+
 __all__ = sorted(_PUBLIC)
 
 
 def __getattr__(name: str):
-    if name == "bundle":
-        return importlib.import_module("unmess.bundle")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name not in _PUBLIC:
         raise AttributeError(f"module 'unmess' has no attribute {name!r}")
     return getattr(importlib.import_module(_PUBLIC[name]), name)

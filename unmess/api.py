@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from pipelines import runners
 from pipelines.analysis.analysis import Analysis, analyze_module
 from pipelines.analysis.files import analyze_file
 from pipelines.executable import Executable
+from pipelines.legal_ops import legal_ops
+from pipelines.lower import Changes
 from pipelines.lower import lower as lower_module
 from pipelines.own_passes import OwnPass
 from unmess.compare import Report, compare
@@ -44,6 +46,7 @@ def capture(
     kwargs: dict[str, Any] | None = None,
     dynamic_shapes: Any = None,
     strategy: str = "auto",
+    backend_legal_ops: Collection[str] = (),
 ) -> Program | Programs:
     """Captures a model.
 
@@ -56,6 +59,7 @@ def capture(
             `["input_ids.1=seq:2..128"]`. An example of size 1 along such a dimension is enlarged.
         strategy: `non-strict`, `strict`, `draft`, `make_fx`, or `auto` for the first of them that
             succeeds; `lazy`.
+        backend_legal_ops: operators that are not taken apart, such as `aten.softmax.int`.
 
     Returns:
         The Program, which borrows the model's tensors; Programs for a model string that stands for
@@ -75,7 +79,7 @@ def capture(
                     f"{model} has several entry points, with arguments of their own",
                     hint="capture the model's methods one by one, and unmess.combine them",
                 )
-            return _capture_entries(source, strategy)
+            return _capture_entries(source, strategy, backend_legal_ops)
         name, notes = source.name, tuple(Note("source", text) for text in source.notes)
         if not args and not kwargs:
             if source.without_example is not None:
@@ -85,7 +89,13 @@ def capture(
         model = source.model
     enter_stage("capture")
     program = importers.capture.capture(
-        model, args, kwargs, dynamic_shapes=dynamic_shapes, strategy=strategy, name=name
+        model,
+        args,
+        kwargs,
+        dynamic_shapes=dynamic_shapes,
+        strategy=strategy,
+        name=name,
+        whole=legal_ops(backend_legal_ops),
     )
     program.notes = (*notes, *program.notes)
     return program
@@ -137,7 +147,9 @@ def as_source(model: str | torch.nn.Module | Source) -> Source:
     return find_source(model) if isinstance(model, str) else Source(type(model).__name__, model)
 
 
-def _capture_entries(source: Source, strategy: str) -> Programs:
+def _capture_entries(
+    source: Source, strategy: str, backend_legal_ops: Collection[str] = ()
+) -> Programs:
     enter_stage("capture")
     programs = {
         entry: importers.capture.capture(
@@ -147,6 +159,7 @@ def _capture_entries(source: Source, strategy: str) -> Programs:
             dynamic_shapes=part.dynamic_shapes,
             strategy=strategy,
             name=source.name,
+            whole=legal_ops(backend_legal_ops),
         )
         for entry, part in source.entries.items()
     }
@@ -179,6 +192,7 @@ def lower(
     *,
     insert_passes: Iterable[tuple[str, OwnPass]] = (),
     stop_after: str | None = None,
+    backend_legal_ops: Collection[str] = (),
     upstream_only: bool = False,
 ) -> Module:
     """Lowers a program to a stage.
@@ -191,6 +205,8 @@ def lower(
             a pass as `unmess pipeline` prints it, `canonicalize:2` for the second of that name;
             the pass is MLIR's text for one, or a function that changes an `ir.Module` in place.
         stop_after: the stage or pass after which the IR is returned as it is.
+        backend_legal_ops: operators that stay whole on the way to `torch`, such as
+            `aten.softmax.int`. `capture` takes operators apart too: give them there as well.
         upstream_only: rewrite what only torch-mlir knows, so that upstream MLIR's own tools take
             the IR all the way; for `linalg`.
 
@@ -200,9 +216,8 @@ def lower(
     check_stage(to)
     check_upstream_only(to, upstream_only)
     enter_stage("import")
-    return lower_module(
-        import_program(program, weights), to, insert_passes, stop_after, upstream_only
-    )
+    changes = Changes(insert_passes, stop_after, backend_legal_ops)
+    return lower_module(import_program(program, weights), to, changes, upstream_only)
 
 
 def load(

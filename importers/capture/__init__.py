@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -33,8 +33,12 @@ def capture(
     dynamic_shapes: Any = None,
     strategy: str = "auto",
     name: str | None = None,
+    whole: Collection[str] = (),
 ) -> Program:
     """Captures a live model. See `unmess.capture`, which takes model strings too.
+
+    Args:
+        whole: operators that are not taken apart, as `aten.softmax.int` or `aten.gelu`.
 
     Raises:
         Error: stage `usage` or `capture`.
@@ -77,7 +81,7 @@ def capture(
             hint="pass an nn.Module, a function, an ExportedProgram or a model string",
         )
     original = exported
-    exported, decompositions = decompose(exported)
+    exported, decompositions = decompose(exported, whole)
     exported, repairs = apply_repairs(exported)
     weights, tied = read_weights(exported)
     signature, relations = with_relations(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 
 import torch
 
@@ -14,9 +15,12 @@ from unmess.core.user_source import user_line
 
 
 def decompose(
-    exported: torch.export.ExportedProgram,
+    exported: torch.export.ExportedProgram, whole: Collection[str] = ()
 ) -> tuple[torch.export.ExportedProgram, list[Note]]:
     """A functional program with the operators of `decomposition_table` taken apart.
+
+    Args:
+        whole: operators that stay, as `aten.softmax.int` or `aten.gelu`.
 
     Returns:
         The program, and a note for each decomposition of unmess or the user that was used.
@@ -29,10 +33,12 @@ def decompose(
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
         used: dict[str, Note] = {}
         try:
-            return decompose_locally(exported, decomposition_table(used)), list(used.values())
+            return decompose_locally(exported, decomposition_table(used, whole)), list(
+                used.values()
+            )
         except NotLocal:
             used.clear()
-            return _decompose_whole(exported, decomposition_table(used)), list(used.values())
+            return _decompose_whole(exported, decomposition_table(used, whole)), list(used.values())
         except Exception as problem:
             raise _does_not_decompose(problem) from problem
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -656,12 +656,13 @@ DECOMPOSITIONS = (
 _FOURIER = ("aten::fft_", "aten::stft", "aten::istft")
 
 
-def decomposition_table(used: dict[str, Note] | None = None) -> dict:
+def decomposition_table(used: dict[str, Note] | None = None, whole: Collection[str] = ()) -> dict:
     """Operator to decomposition: what the importer and the lowerings expect to be gone.
 
     Args:
         used: receives a note for each decomposition of unmess or of the user that takes a call
             apart while the table is used.
+        whole: operators that have none in it, as `aten.softmax.int` or `aten.gelu`.
     """
     table = dict(_table_for_torch_mlir())
     own = [
@@ -676,6 +677,9 @@ def decomposition_table(used: dict[str, Note] | None = None) -> dict:
     # A later one of the same operator comes first, and leaves calls to the ones before.
     for overload, text, entry in (*own, *users):
         table[overload] = _recorded(entry.function, text, used, otherwise=table.get(overload))
+    for overload in list(table):
+        if str(overload).removesuffix(".default") in whole:
+            del table[overload]
     return table
 
 

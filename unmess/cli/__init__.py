@@ -12,6 +12,7 @@ import click
 from unmess.cli.analyze import analyze
 from unmess.cli.cache import cache
 from unmess.cli.check import check
+from unmess.cli.contract import contract
 from unmess.cli.doctor import doctor
 from unmess.cli.generate import generate
 from unmess.cli.import_ import import_
@@ -114,6 +115,7 @@ for _command in (
     portable,
     schema,
     repairs,
+    contract,
     pipeline,
     cache,
 ):

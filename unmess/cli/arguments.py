@@ -89,6 +89,14 @@ insert_pass = click.option(
     "may be repeated.",
 )
 
+backend_legal_op = click.option(
+    "--backend-legal-op",
+    "backend_legal_ops",
+    multiple=True,
+    metavar="NAME",
+    help="Keep a composite operator whole, for instance aten.softmax.int; may be repeated.",
+)
+
 
 def split_insertions(texts: tuple[str, ...]) -> list[tuple[str, str]]:
     """`AFTER=PASS` as pairs. Raises an Error (`usage`) where there is no `=`."""

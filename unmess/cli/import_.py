@@ -50,6 +50,7 @@ _STDOUT = "-"
 @arguments.print_after
 @arguments.stop_after
 @arguments.insert_pass
+@arguments.backend_legal_op
 @click.option("--locations", is_flag=True, help="Print source locations.")
 @command
 def import_(
@@ -65,6 +66,7 @@ def import_(
     print_after: tuple[str, ...],
     stop_after: str | None,
     insert_passes: tuple[str, ...],
+    backend_legal_ops: tuple[str, ...],
     locations: bool,
 ) -> None:
     """Print the IR of MODEL at a stage, or write it to a file."""
@@ -81,13 +83,18 @@ def import_(
     with session.working(model, print_after):
         import unmess
         from importers.sources.example_inputs import parse_inputs
-        from pipelines.lower import plan
+        from pipelines.lower import Changes, plan
 
         # What is misspelled is told before the model is captured.
-        plan("raw", to, insertions, stop_after)
+        plan("raw", to, Changes(insertions, stop_after, backend_legal_ops))
         args, kwargs = parse_inputs(inputs)
         program = unmess.capture(
-            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
+            model,
+            args,
+            kwargs,
+            dynamic_shapes=dynamic or None,
+            strategy=strategy,
+            backend_legal_ops=backend_legal_ops,
         )
         module = unmess.lower(
             program,
@@ -95,6 +102,7 @@ def import_(
             weights=weights,
             insert_passes=insertions,
             stop_after=stop_after,
+            backend_legal_ops=backend_legal_ops,
             upstream_only=upstream_only,
         )
     if file is not None:

@@ -11,8 +11,7 @@ from torch_mlir.dialects import torch as torch_d
 from torch_mlir.extras import fx_importer
 
 from importers.control_flow import ControlFlowImporter
-from pipelines import custom_operators
-from pipelines.stages import PATHS
+from pipelines.lower import lower_ir
 from unmess.core.error import Error, first_line
 
 
@@ -35,7 +34,6 @@ class Outcome:
 
 def lowers(graph: torch.fx.Graph, exit_: str, name: str) -> Outcome:
     """Imports a graph whose inputs are all operands, and lowers it to an exit."""
-    stage = "import"
     try:
         with _context(), ir.Location.unknown():
             importer = fx_importer.FxImporter(
@@ -43,17 +41,11 @@ def lowers(graph: torch.fx.Graph, exit_: str, name: str) -> Outcome:
             )
             importer.import_stateless_graph(graph, func_name="main")
             module = importer.module
-            for stage, pipeline in PATHS[exit_].items():
-                if stage == "torch":
-                    with custom_operators.set_aside(module):
-                        pipeline.apply(module, name)
-                else:
-                    custom_operators.refuse(module, stage)
-                    pipeline.apply(module, name)
+            lower_ir(module, exit_, name)
     except Error as error:
         return Outcome(False, error.stage, error.cause, error.repro)
     except Exception as problem:
-        return Outcome(False, stage, first_line(problem))
+        return Outcome(False, "import", first_line(problem))
     return Outcome(True)
 
 

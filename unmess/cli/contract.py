@@ -1,0 +1,95 @@
+"""`unmess contract`: every place where a model breaks the backend contract."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from unmess.cli import arguments
+from unmess.cli.session import Session, command
+from unmess.core.error import Error
+from unmess.core.names import check_name
+
+_FILES = (".mlir", ".mlirbc")
+_AT = ("raw", "torch")
+_BROKEN = 3
+
+
+@click.command()
+@arguments.model
+@click.option(
+    "--at",
+    metavar="STAGE",
+    help="raw: check what the pipeline to torch leaves; torch: check the file as it is. Default: "
+    "raw for a model, torch for a file.",
+)
+@arguments.backend_legal_op
+@arguments.inputs
+@arguments.dynamic
+@arguments.strategy
+@command
+def contract(
+    session: Session,
+    model: str,
+    at: str | None,
+    backend_legal_ops: tuple[str, ...],
+    inputs: tuple[str, ...],
+    dynamic: tuple[str, ...],
+    strategy: str,
+) -> int:
+    """List every place where MODEL, or an MLIR file, breaks the backend contract.
+
+    Lowerings to every exit rely on it: tensors are values of known rank and dtype, composite
+    operators are decomposed, and no operator is unknown. The exit status is 3 where it is broken.
+    """
+    if at is not None:
+        check_name("stage of the contract", at, _AT)
+    arguments.check_dynamic(dynamic)
+    arguments.check_strategy(strategy)
+    is_file = model.endswith(_FILES)
+    if is_file and (inputs or dynamic):
+        raise Error(
+            "usage",
+            f"{model} is IR already, which example inputs and dynamic sizes do not change",
+            hint="give them with the model that the file was made from",
+        )
+    with session.working(model):
+        from pipelines import contract as backend
+        from pipelines.legal_ops import legal_ops
+
+        legal = legal_ops(backend_legal_ops)
+        if is_file:
+            from unmess.core.parsing import parse_file
+
+            module = parse_file(model)
+        else:
+            import unmess
+            from importers.sources.example_inputs import parse_inputs
+
+            args, kwargs = parse_inputs(inputs)
+            program = unmess.capture(
+                model,
+                args,
+                kwargs,
+                dynamic_shapes=dynamic or None,
+                strategy=strategy,
+                backend_legal_ops=backend_legal_ops,
+            )
+            to = at or "raw"
+            module = unmess.lower(program, to, backend_legal_ops=backend_legal_ops)
+        found = backend.check(module, at if is_file else None, legal)
+    if session.json:
+        session.write_json(
+            {
+                "ok": not found,
+                "model": model,
+                "violations": [asdict(violation) for violation in found],
+            }
+        )
+        return _BROKEN if found else 0
+    lines = [f"{violation.where or '?'}: {violation}" for violation in found]
+    places = f"{len(found)} place{'' if len(found) == 1 else 's'}"
+    verdict = f"breaks the backend contract in {places}" if found else "keeps the backend contract"
+    session.write("\n".join([*lines, f"{model} {verdict}"]))
+    return _BROKEN if found else 0
