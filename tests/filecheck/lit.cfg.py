@@ -21,10 +21,15 @@ config.test_exec_root = os.path.join(tempfile.gettempdir(), f"unmess-lit-{os.get
 
 # The tools of this checkout, whether or not they are on the PATH.
 python = shlex.quote(sys.executable)
+# `--param mutation=NAME`: with a pipeline that lacks a step, which tests are to notice.
+mutation = lit_config.params.get("mutation")
+start = python
+if mutation:
+    start = shlex.join([sys.executable, str(ROOT / "tools" / "mutations.py"), "run", mutation])
 config.substitutions += [
-    (r"\bunmess-opt\b", f"{python} -m pipelines.opt"),
+    (r"\bunmess-opt\b", f"{start} -m pipelines.opt"),
     *(
-        (rf"\bunmess {command}\b", f"{python} -m unmess {command}")
+        (rf"\bunmess {command}\b", f"{start} -m unmess {command}")
         for command in ("import", "pipeline", "contract", "portable")
     ),
     (r"%python", python),
