@@ -121,8 +121,7 @@ def _rewrite(operation: ir.Operation) -> None:
     if name == "tensor.extract":
         operation.result.set_type(_byte())
         with ir.InsertionPoint.after(operation):
-            bit = arith.TruncIOp(ir.IntegerType.get_signless(1), operation.result)
-        operation.result.replace_all_uses_except(bit.result, [bit.operation])
+            _narrow(operation.result)
     # Of `linalg.fill` and the like, which have the body that MLIR gives them.
     if name.startswith("linalg.") and name != "linalg.generic":
         _retype(operation.regions[0].blocks[0].arguments, _is_bit, lambda _: _byte())
@@ -151,13 +150,18 @@ def _widen_arguments(generic: ir.Operation) -> None:
     block = generic.regions[0].blocks[0]
     for operand, element in zip(generic.operands, block.arguments, strict=True):
         if isinstance(operand.type, ir.RankedTensorType) and _is_bit(element.type):
-            bit = element.type
             element.set_type(_byte())
             if not list(element.uses):
                 continue
             with ir.InsertionPoint.at_block_begin(block):
-                narrow = arith.TruncIOp(bit, element)
-            element.replace_all_uses_except(narrow.result, [narrow.operation])
+                _narrow(element)
+
+
+def _narrow(byte: ir.Value) -> None:
+    """Gives the uses of a byte a bit: whether it is not 0."""
+    zero = arith.ConstantOp(_byte(), 0).result
+    bit = arith.CmpIOp(arith.CmpIPredicate.ne, byte, zero)
+    byte.replace_all_uses_except(bit.result, [bit.operation])
 
 
 def _yielded(operation: ir.Operation) -> list[bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, linalg, math, tensor
+from torch_mlir.dialects import arith, math, tensor
 
 from pipelines.upstream.bodies import inline
 from pipelines.upstream.loops import Size, index, repeat, repeat_each, size
@@ -46,8 +46,15 @@ def _sort_rows(
 ) -> list[ir.Value]:
     """Rows of one dimension, of which the first decides, merged in runs of 1, 2, 4, …"""
 
-    def merge_all(step: ir.Value, *rows: ir.Value) -> list[ir.Value]:
+    def merge_twice(step: ir.Value, *rows: ir.Value) -> list[ir.Value]:
+        # There and back: the sorted rows are in their own memory, however many steps there were.
         width = arith.ShLIOp(index(1), step).result
+        wider = arith.ShLIOp(width, index(1)).result
+        return merge_runs(merge_runs(rows, scratch, width), rows, wider)
+
+    def merge_runs(
+        rows: Sequence[ir.Value], merged: Sequence[ir.Value], width: ir.Value
+    ) -> list[ir.Value]:
         both = arith.ShLIOp(width, index(1)).result
 
         def merge_two(low: ir.Value, *merged: ir.Value) -> list[ir.Value]:
@@ -55,12 +62,9 @@ def _sort_rows(
             high = _least(arith.AddIOp(low, both).result, length)
             return _merge(rows, low, middle, high, length, body, merged)
 
-        merged = repeat(0, length, both, scratch, merge_two)
-        # Back into the memory of the rows: which one is which does not depend on how many steps
-        # there were.
-        return [linalg.copy(result, outs=[row]) for result, row in zip(merged, rows, strict=True)]
+        return repeat(0, length, both, merged, merge_two)
 
-    return repeat(0, _steps(length), 1, rows, merge_all)
+    return repeat(0, _steps(length), 2, rows, merge_twice)
 
 
 def _merge(

@@ -8,13 +8,13 @@
 // CHECK:         %[[C:.*]] = arith.constant dense<[1, 0, 1, 1]> : tensor<4xi8>
 // CHECK:         %[[R:.*]] = linalg.generic {{.*}} ins(%[[M]], %[[C]] : tensor<4xi8>, tensor<4xi8>) outs(%{{.*}} : tensor<4xi8>)
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: i8, %[[B:.*]]: i8, %{{.*}}: i8):
-// CHECK-DAG:       %[[ABIT:.*]] = arith.trunci %[[A]] : i8 to i1
-// CHECK-DAG:       %[[BBIT:.*]] = arith.trunci %[[B]] : i8 to i1
+// CHECK-DAG:       %[[ABIT:.*]] = arith.cmpi ne, %[[A]], %{{.*}} : i8
+// CHECK-DAG:       %[[BBIT:.*]] = arith.cmpi ne, %[[B]], %{{.*}} : i8
 // CHECK:           %[[AND:.*]] = arith.andi %[[ABIT]], %[[BBIT]] : i1
 // CHECK-NEXT:      %[[BYTE:.*]] = arith.extui %[[AND]] : i1 to i8
 // CHECK-NEXT:      linalg.yield %[[BYTE]] : i8
 // CHECK:         %[[GOT:.*]] = tensor.extract %[[R]][%[[I]]] : tensor<4xi8>
-// CHECK-NEXT:    %[[BIT:.*]] = arith.trunci %[[GOT]] : i8 to i1
+// CHECK:         %[[BIT:.*]] = arith.cmpi ne, %[[GOT]], %{{.*}} : i8
 // CHECK:         return %[[R]], %[[BIT]]
 func.func @main(%m: tensor<4xi1>, %i: index) -> (tensor<4xi1>, i1) {
   %c = arith.constant dense<[true, false, true, true]> : tensor<4xi1>
