@@ -58,15 +58,16 @@ from importers.decompositions.not_a_number import (
 from importers.decompositions.numbers import with_tensor
 from importers.decompositions.padding import constant_pad
 from importers.decompositions.places import of_a_number, take
-from importers.decompositions.pooling import avg_pool2d
+from importers.decompositions.pooling import avg_pool2d, max_pool2d
 from importers.decompositions.power import integer_power, integer_powers, powers_of_a_number
 from importers.decompositions.reciprocal import reciprocal
 from importers.decompositions.rolling import roll
 from importers.decompositions.running import cummax, cummin
 from importers.decompositions.sampling import multinomial, normal, permutation
 from importers.decompositions.scatter import with_axis_from_the_front
+from importers.decompositions.searching import kthvalue, masked_select, searchsorted
 from importers.decompositions.signs import of_numbers, sign
-from importers.decompositions.softmax import softmax
+from importers.decompositions.softmax import log_softmax, softmax
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
 from importers.decompositions.truncation import trunc
@@ -580,6 +581,41 @@ DECOMPOSITIONS = (
         "torch",
         "torch-mlir's decomposition of it never ends",
         softmax,
+    ),
+    Decomposition(
+        "softmax without dimensions",
+        "aten::_log_softmax.default",
+        "linalg",
+        "torch-mlir takes a maximum over an axis that is not there",
+        log_softmax,
+    ),
+    Decomposition(
+        "element by its order",
+        "aten::kthvalue.default",
+        "run",
+        "torch-mlir makes a top-k of it that IREE does not take",
+        kthvalue,
+    ),
+    Decomposition(
+        "search in order",
+        "aten::searchsorted.Tensor",
+        "torch",
+        "the torch dialect has no lowering of searchsorted",
+        searchsorted,
+    ),
+    Decomposition(
+        "elements of a mask",
+        "aten::masked_select.default",
+        "linalg",
+        "torch-mlir lowers an index by a mask, but not this",
+        masked_select,
+    ),
+    Decomposition(
+        "pooling without a batch",
+        "aten::max_pool2d.default",
+        "linalg",
+        "torch-mlir lowers tensors of four dimensions only",
+        max_pool2d,
     ),
     *(
         Decomposition(

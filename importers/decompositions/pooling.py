@@ -42,3 +42,10 @@ def avg_pool2d(
 
 def _pair(sizes: Sequence[int]) -> list[int]:
     return list(sizes) * 2 if len(sizes) == 1 else list(sizes)
+
+
+def max_pool2d(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Of (channels, height, width) as of a batch of one; others are left."""
+    if x.dim() != 3:
+        return NotImplemented
+    return torch.max_pool2d(x.unsqueeze(0), *args, **kwargs).squeeze(0)

@@ -355,7 +355,20 @@ def next_to_zero(x):
 
 
 def one_of_nothing(x, y):
-    return torch.softmax(x, 0), torch.softmax(y.half(), -1, dtype=torch.float32)
+    return (
+        torch.softmax(x, 0),
+        torch.log_softmax(x, 0),
+        torch.softmax(y.half(), -1, dtype=torch.float32),
+    )
+
+
+def places_in_order(ordered, values):
+    options = ({}, {"right": True}, {"side": "right", "out_int32": True})
+    return [torch.searchsorted(ordered, values, **option) for option in options]
+
+
+def one_picture(x):
+    return F.max_pool2d(x, 2, padding=1)
 
 
 def sign_of_zero(x):
@@ -368,6 +381,9 @@ def bits(x):
 
 CASES = [
     Case("ELU by e^x - 1", next_to_zero, (torch.tensor([-1e-8, -3e-8]),), "differs"),
+    Case("search in order", places_in_order, (SPECIAL[1:].sort().values, SPECIAL)),
+    Case("elements of a mask", torch.masked_select, (random(2, 3), random(3) > 0)),
+    Case("pooling without a batch", one_picture, (random(2, 4, 5),)),
     Case("rounding towards zero", sign_of_zero, (torch.tensor([-0.0, -0.5]),), "infinity"),
     Case("distance", torch.dist, (random(3), random(2, 1))),
     Case("bits of a number", bits, (torch.tensor([9, -3], dtype=torch.int8),)),
