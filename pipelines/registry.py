@@ -11,6 +11,7 @@ from pipelines import stages
 from pipelines.debugging import step
 from pipelines.pipeline import Pipeline
 from pipelines.reference import lowering
+from pipelines.reference.order import lower_to_llvm
 from pipelines.reference.schedules.machine import MACHINES
 from pipelines.reference.steps.assertions import Assertions
 from pipelines.reference.steps.bf16 import compute_in_f32, keep_in_integers
@@ -88,7 +89,5 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     "reference-bf16-bits": keep_in_integers,
     "reference-pointers": pass_pointers,
     "reference-entries": lambda module: take_operands_by_address(module, _public(module)),
-    "reference": lambda module: lowering.lower_to_llvm(
-        module, "module", Assertions(), _public(module)
-    ),
+    "reference": lambda module: lower_to_llvm(module, "module", Assertions(), _public(module)),
 }

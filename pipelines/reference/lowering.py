@@ -1,32 +1,12 @@
-"""linalg-on-tensors to the LLVM dialect."""
+"""The passes from linalg-on-tensors to the LLVM dialect; `order` has what goes between them."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from torch_mlir import ir
 
 from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 from pipelines.pipeline import Pipeline, Step
-from pipelines.reference.analysis.effort import deserves_schedule, optimization_level
-from pipelines.reference.schedules.machine import host_machine
-from pipelines.reference.steps.assertions import Assertions
-from pipelines.reference.steps.bf16 import compute_in_f32, has_bf16, keep_in_integers
-from pipelines.reference.steps.checks import insert_checks
-from pipelines.reference.steps.collapsing import collapse_loops
-from pipelines.reference.steps.entry_points import take_operands_by_address
-from pipelines.reference.steps.fusion import fuse
-from pipelines.reference.steps.kernels import vectorize
-from pipelines.reference.steps.lifetimes import free_after_last_use
-from pipelines.reference.steps.llvm_attributes import annotate
-from pipelines.reference.steps.narrowing import convert_by_way_of_f32
-from pipelines.reference.steps.outlining import outline
-from pipelines.reference.steps.pointers import pass_pointers
-from pipelines.reference.steps.reassociation import reassociate
-from pipelines.reference.steps.rows import join_rows
-from pipelines.reference.steps.splitting import split
-from pipelines.reference.steps.tasks import dispatch, outline_tasks
 
 _HINT = "the linalg form is fine, the reference runner cannot take it further: try --on iree-cpu"
 
@@ -104,62 +84,6 @@ LLVM = Pipeline(
         Step("reconcile-unrealized-casts", "nothing may be left half converted"),
     ),
 )
-
-
-def lower_to_llvm(
-    module: ir.Module,
-    name: str,
-    assertions: Assertions,
-    entries: Iterable[str],
-    threads: int = 1,
-) -> int:
-    """Lowers linalg-on-tensors to the LLVM dialect, in place.
-
-    Args:
-        name: of the model, for reproducers.
-        assertions: takes what can fail when the program runs.
-        entries: the functions that are called from outside.
-        threads: how many will work on large operations.
-
-    Returns:
-        The level at which it is worth to be optimized by LLVM.
-
-    Raises:
-        Error: stage `compile`.
-    """
-    fuse(module, name)
-    PREPARE.apply(module, name)
-    level = optimization_level(module)
-    mark_unaliased(module)
-    read_where_used(module)
-    protect_arguments(module)
-    BUFFERIZE.apply(module, name)
-    insert_checks(module)
-    # Before operations that are equal share a function: those at other lines are not.
-    assertions.number_checks(module)
-    join_rows(module)
-    collapse_loops(module)
-    split(module, threads)
-    outline(module)
-    free_after_last_use(module)
-    outline_tasks(module)
-    reassociate(module)
-    convert_by_way_of_f32(module)
-    of_bf16 = has_bf16(module)
-    if level:
-        vectorize(module, host_machine(), deserves_schedule)
-    if of_bf16:
-        compute_in_f32(module)
-    pass_pointers(module)
-    take_operands_by_address(module, entries)
-    step("reference-failures")(assertions.replace_checks)(module)
-    LLVM.apply(module, name)
-    step("reference-allocations")(assertions.replace_allocations)(module)
-    dispatch(module)
-    if of_bf16:
-        keep_in_integers(module)
-    annotate(module)
-    return level
 
 
 @step("reference-unaliased")

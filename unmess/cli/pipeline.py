@@ -2,47 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from unmess.cli.session import Session, command
 from unmess.core.names import check_name
 
-_NAMES = ("torch", "linalg", "tosa", "stablehlo")
+_STAGES = ("torch", "linalg", "tosa", "stablehlo")
+_NAMES = (*_STAGES, "reference")
 
 
 @click.command()
 @click.argument("name", required=False)
 @command
 def pipeline(session: Session, name: str | None) -> None:
-    """Print the passes of the pipeline NAME, top to bottom, or of all.
+    """Print the steps of the pipeline NAME, top to bottom, or of those between stages.
 
-    NAME is that of the stage that it leads to: torch, linalg, tosa or stablehlo. Each pass is
-    spelled as MLIR and `unmess-opt --pipeline` take it; its name is what `--print-after`,
-    `--stop-after` and `--insert-pass` go by.
+    NAME is that of the stage that it leads to, torch, linalg, tosa or stablehlo; or reference, for
+    what the reference runner does to linalg. A pass is spelled as MLIR and `unmess-opt --pipeline`
+    take it. Its name, or that of a step in Python, is what `--print-after`, `--stop-after` and
+    `--insert-pass` go by.
     """
     if name is not None:
         check_name("pipeline", name, _NAMES)
     with session.working("pipeline"):
-        from pipelines.registry import PIPELINES
+        from pipelines.listing import steps_of
 
-        chosen = [PIPELINES[one] for one in (_NAMES if name is None else (name,))]
+        listed = {one: steps_of(one) for one in (_STAGES if name is None else (name,))}
     if session.json:
         session.write_json(
             [
-                {
-                    "pipeline": one.name,
-                    "steps": [
-                        {"name": step.name, "text": step.text, "why": step.why}
-                        for step in one.steps
-                    ],
-                }
-                for one in chosen
+                {"pipeline": one, "steps": [asdict(entry) for entry in steps]}
+                for one, steps in listed.items()
             ]
         )
         return
     lines = []
-    for one in chosen:
-        lines.append(f"{one.name}: {len(one.steps)} steps")
-        for number, step in enumerate(one.steps, 1):
-            lines += [f"{number:4} {step.text}", f"       {step.why}"]
+    for one, steps in listed.items():
+        lines.append(f"{one}: {len(steps)} steps")
+        for number, entry in enumerate(steps, 1):
+            lines += [f"{number:4} {entry.text}", f"       {entry.why}"]
     session.write("\n".join(lines))

@@ -13,7 +13,7 @@ from torch_mlir.execution_engine import ExecutionEngine
 from pipelines.compiled import Check, Compiled, cache_key, find, has_globals, keep, lowered
 from pipelines.reference.execution.object_code import ObjectCode, Unloadable
 from pipelines.reference.execution.runtime import Runtime
-from pipelines.reference.lowering import lower_to_llvm
+from pipelines.reference.order import lower_to_llvm
 from pipelines.reference.steps.assertions import Assertions
 from unmess.core.error import Error, first_line
 from unmess.core.module import Module

@@ -7,7 +7,7 @@ from torch_mlir.dialects import arith, func
 
 from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
-from pipelines.pipeline import Pipeline, Step
+from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.reference.analysis.contraction import find_contraction, indexing_maps
 from pipelines.reference.steps.elementary_functions import expand_elementary_functions
 from pipelines.reference.steps.float8 import expand_float8_casts
@@ -57,13 +57,11 @@ def fuse(module: ir.Module, name: str) -> None:
 
     Every linalg operation is a `linalg.generic` after it.
     """
-    set_apart(module)
-    GENERALIZE.apply(module, name)
-    expand_elementary_functions(module)
-    expand_float8_casts(module)
-    repeat_widenings(module)
-    FUSE.apply(module, name)
-    fold_transpositions(module)
+    for part in FUSION:
+        if isinstance(part, Pipeline):
+            part.apply(module, name)
+        else:
+            part.function(module)
 
 
 @step("reference-repeat-widenings")
@@ -230,3 +228,28 @@ def _composed(outer: ir.AffineMap, inner: ir.AffineMap) -> ir.AffineMap:
 
 def _sums(generic: ir.Operation) -> bool:
     return "reduction" in str(generic.attributes["iterator_types"])
+
+
+FUSION: tuple[Pipeline | Rewrite, ...] = (
+    Rewrite(
+        "reference-set-apart", "nothing that a product reads is to be fused into it", set_apart
+    ),
+    GENERALIZE,
+    Rewrite(
+        "reference-elementary",
+        "functions that are slow or inexact in the C library are computed here",
+        expand_elementary_functions,
+    ),
+    Rewrite(
+        "reference-expand-float8", "casts from and to 8-bit floats by integers", expand_float8_casts
+    ),
+    Rewrite(
+        "reference-repeat-widenings", "each reader widens narrow tensors itself", repeat_widenings
+    ),
+    FUSE,
+    Rewrite(
+        "reference-fold-transpositions",
+        "what reads a transposed tensor reads the tensor",
+        fold_transpositions,
+    ),
+)

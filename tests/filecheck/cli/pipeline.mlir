@@ -1,5 +1,6 @@
 // RUN: unmess pipeline linalg | filecheck %s
 // RUN: unmess pipeline tosa --json | filecheck %s --check-prefix JSON
+// RUN: unmess pipeline reference | filecheck %s --check-prefix REFERENCE
 // RUN: not unmess pipeline linlag 2>&1 | filecheck %s --check-prefix UNKNOWN
 
 // CHECK:      linalg: 19 steps
@@ -11,5 +12,14 @@
 // JSON:       "pipeline": "tosa"
 // JSON:       "name": "convert-torch-to-tosa"
 // JSON-NEXT:  "text": "func.func(convert-torch-to-tosa{require-full-tosa-conversion=true})"
+
+// Passes and steps in Python, in the order in which they run.
+// REFERENCE:      1 reference-set-apart
+// REFERENCE-NEXT:     nothing that a product reads
+// REFERENCE-NEXT: 2 func.func(linalg-generalize-named-ops)
+// REFERENCE:      reference-outline
+// REFERENCE:      reference-vectorize
+// REFERENCE:      func.func(convert-linalg-to-loops)
+// REFERENCE:      reference-annotate
 
 // UNKNOWN:    usage: unknown pipeline 'linlag'

@@ -15,7 +15,7 @@ from torch_mlir.dialects.llvm import translate_module_to_llvmir
 
 import unmess
 from pipelines.ir_modules import copy_module
-from pipelines.reference import lowering
+from pipelines.reference import order
 from pipelines.reference.schedules.machine import NEON
 from pipelines.reference.steps.assertions import Assertions
 
@@ -29,8 +29,8 @@ def assembly(module, *args) -> str:
     """What aarch64 would run for a model."""
     lowered = copy_module(unmess.lower(unmess.capture(module.eval(), args)).ir)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lowering, "host_machine", lambda: NEON)
-        lowering.lower_to_llvm(lowered, "model", Assertions(), ["main"])
+        patch.setattr(order, "host_machine", lambda: NEON)
+        order.lower_to_llvm(lowered, "model", Assertions(), ["main"])
     with lowered.context:
         text = translate_module_to_llvmir(lowered.operation)
     text = _FLOAT.sub(_as_f64, text)
