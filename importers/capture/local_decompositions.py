@@ -1,9 +1,10 @@
 """Decomposes a program node by node, each distinct call once.
 
 `ExportedProgram.run_decompositions` traces the whole program again, twice: it is the largest part
-of an import. Where no size depends on data and the only mutations are in-place operators on values
-that nothing else looks at, every node can be taken apart by itself, and equal calls (layers repeat)
-share one trace. Anything else is refused here, and `decompose` takes the general way.
+of an import. Where no tensor's size depends on data and the only mutations are in-place operators
+on values that nothing else looks at, every node can be taken apart by itself, and equal calls
+(layers repeat) share one trace. A buffer or an input that is mutated becomes a further output.
+Anything else is refused here, and `decompose` takes the general way.
 
 Symbolic sizes are those of the program's own shape environment: calls are equal where their sizes
 are the same expressions. A trace asks its operands for sizes; one node per expression remains.
@@ -19,11 +20,28 @@ from typing import Any
 
 import torch
 from torch._guards import detect_fake_mode
-from torch.export.graph_signature import ConstantArgument
-from torch.fx.experimental.symbolic_shapes import _ShapeEnvGuardError, free_unbacked_symbols
+from torch.export.graph_signature import (
+    ConstantArgument,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from torch.fx.experimental.symbolic_shapes import (
+    GuardOnDataDependentSymNode,
+    _ShapeEnvGuardError,
+    free_unbacked_symbols,
+)
 from torch.utils import _pytree as pytree
 
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
+
+# What is said of an output that is a mutated input, by the kind of the input.
+_MUTATION = {
+    InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
+    InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
+}
 
 
 class NotLocal(Exception):
@@ -37,8 +55,7 @@ def decompose_locally(
 
     Raises:
         NotLocal: sizes that depend on data, higher-order operators other than regions without
-            gradients, mutated inputs or buffers, or an in-place operator on a value that has other
-            views.
+            gradients, mutated parameters, or an in-place operator on a value that has other views.
     """
     with tracing(exported.graph, table) as python:
         return _Rewriter(exported, python).run()
@@ -50,10 +67,13 @@ class _Rewriter:
         self._table = table
         self._nodes = list(exported.graph.nodes)
         self._position = {node: index for index, node in enumerate(self._nodes)}
+        self._inputs = {spec.arg.name: spec for spec in exported.graph_signature.input_specs}
         self._graph = torch.fx.Graph()
         # Old node to what stands for it now: a node, or a tuple of them.
         self._now: dict[torch.fx.Node, Any] = {}
         self._traces: dict[Any, torch.fx.Graph] = {}
+        # Old placeholders that were mutated.
+        self._mutated: set[torch.fx.Node] = set()
         # Storage to the old nodes that share it, in order.
         self._sharers: dict[int, list[torch.fx.Node]] = {}
         values = [node.meta.get("val") for node in self._nodes if node.op == "placeholder"]
@@ -63,10 +83,11 @@ class _Rewriter:
 
     def run(self) -> torch.export.ExportedProgram:
         self._walk(self._nodes)
+        mutations = self._return_mutations()
         _share_sizes(self._graph)
         self._graph.eliminate_dead_code()
         module = torch.fx.GraphModule(self._exported.graph_module, self._graph)
-        return self._exported._update(module, self._signature())
+        return self._exported._update(module, self._signature(mutations))
 
     def _walk(self, nodes: Iterable[torch.fx.Node]) -> None:
         for node in nodes:
@@ -77,7 +98,8 @@ class _Rewriter:
 
     def _check(self, node: torch.fx.Node) -> None:
         value = node.meta.get("val")
-        if value is not None and free_unbacked_symbols(value):
+        tensors = [leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+        if free_unbacked_symbols(tensors):
             raise NotLocal(f"{node} has a size that depends on data")
         if node.op == "get_attr":
             if not all(_is_region(user) for user in node.users):
@@ -103,7 +125,11 @@ class _Rewriter:
             now = self._now[source]
             return now[index] if isinstance(now, (tuple, list)) else self._copy(node)
         if isinstance(node.meta.get("val"), torch.types.py_sym_types):
-            return self._copy(node)
+            copy = self._copy(node)
+            if copy.target is torch.ops.aten.item.default:
+                # A trace of it would make another symbol.
+                copy.target = torch.ops.aten._local_scalar_dense.default
+            return copy
         if node.target._schema.is_mutable:
             return self._rewrite_in_place(node)
         if node.target in self._table or _is_composite(node.target):
@@ -141,12 +167,17 @@ class _Rewriter:
         functional = _functional_form(node.target)
         operand = node.args[0]
         (storage,) = _storages(operand)
+        placeholders = [node for node in self._sharers[storage] if node.op == "placeholder"]
+        if len(placeholders) > 1 or any(self._input(p).kind not in _MUTATION for p in placeholders):
+            raise NotLocal(f"{node.target} mutates {placeholders[0]}")
         for sharer in self._sharers[storage]:
-            if sharer.op == "placeholder":
-                raise NotLocal(f"{node.target} mutates {sharer}")
+            # One that is mutated is looked at in the end.
+            if sharer in placeholders and not _same_geometry(sharer, operand):
+                raise NotLocal(f"{node.target} mutates a part of {sharer}")
             if not _same_geometry(sharer, operand) and self._is_used_after(sharer, node):
                 raise NotLocal(f"{node.target} mutates {operand}, of which {sharer} is a view")
-        result = self._expand(node, functional)
+        self._mutated.update(placeholders)
+        result = self._copied(node) or self._expand(node, functional)
         before, after = operand.meta["val"], result.meta["val"]
         if (before.dtype, _exact(before.shape)) != (after.dtype, _exact(after.shape)):
             raise NotLocal(f"{functional} has another type than {node.target}")
@@ -154,6 +185,32 @@ class _Rewriter:
             if _same_geometry(sharer, operand):
                 self._now[sharer] = result
         return result
+
+    def _copied(self, node: torch.fx.Node) -> torch.fx.Node | None:
+        """What a copy of a whole tensor copies, where that is no input: then it is the result."""
+        if node.target is not torch.ops.aten.copy_.default:
+            return None
+        into, given = node.args[0].meta["val"], node.args[1].meta["val"]
+        if (into.dtype, _exact(into.shape)) != (given.dtype, _exact(given.shape)):
+            return None
+        found = self._current(node.args[1])
+        return None if found.op == "placeholder" else found
+
+    def _input(self, placeholder: torch.fx.Node) -> InputSpec:
+        return self._inputs[placeholder.name]
+
+    def _return_mutations(self) -> list[OutputSpec]:
+        """Makes what mutated placeholders are now outputs, before the others; their kinds."""
+        mutated = [node for node in self._nodes if node in self._mutated]
+        now = [self._current(node) for node in mutated]
+        output = next(iter(reversed(self._graph.nodes)))
+        output.args = ((*now, *output.args[0]),)
+        specs = []
+        for node, value in zip(mutated, now, strict=True):
+            given = self._input(node)
+            target = given.arg.name if given.target is None else given.target
+            specs.append(OutputSpec(_MUTATION[given.kind], TensorArgument(value.name), target))
+        return specs
 
     def _is_used_after(self, node: torch.fx.Node, mutation: torch.fx.Node) -> bool:
         return any(self._position[user] > self._position[mutation] for user in node.users)
@@ -181,7 +238,7 @@ class _Rewriter:
             try:
                 with self._knowledge(target):
                     graph = trace(call, tensors, self._table)
-            except _ShapeEnvGuardError as problem:
+            except (_ShapeEnvGuardError, GuardOnDataDependentSymNode) as problem:
                 raise NotLocal(f"{target} asks for more than is known: {problem}") from problem
             _check_trace(target, graph)
             self._traces[key] = graph
@@ -197,15 +254,16 @@ class _Rewriter:
             return self._environment.suppress_guards()
         return self._environment.error_on_new_guards()
 
-    def _signature(self) -> torch.export.ExportGraphSignature:
-        """The program's signature with the outputs' new names."""
+    def _signature(self, mutations: list[OutputSpec]) -> torch.export.ExportGraphSignature:
+        """The program's signature with the outputs' new names, after some that are new."""
         now = next(node for node in self._graph.nodes if node.op == "output").args[0]
         signature = self._exported.graph_signature
+        all_specs = (*mutations, *signature.output_specs)
         specs = [
             spec
             if isinstance(spec.arg, ConstantArgument)
             else replace(spec, arg=replace(spec.arg, name=node.name))
-            for spec, node in zip(signature.output_specs, now, strict=True)
+            for spec, node in zip(all_specs, now, strict=True)
         ]
         return replace(signature, output_specs=specs)
 

@@ -106,12 +106,12 @@ def mutated_through_view(x):
     return y
 
 
-def mutated_input(x):
-    x.add_(1)
+def mutated_part_of_input(x):
+    x[0].add_(1)
     return x * 2
 
 
-@pytest.mark.parametrize("function", [mutated_view, mutated_through_view, mutated_input])
+@pytest.mark.parametrize("function", [mutated_view, mutated_through_view, mutated_part_of_input])
 def test_other_mutations_are_left_to_the_whole_decomposition(function):
     exported = export(function, torch.ones(2, 3))
     with pytest.raises(NotLocal, match="mutates"):
@@ -174,18 +174,69 @@ def test_sizes_that_depend_on_data_are_left_to_the_whole_decomposition(function)
         decompose_locally(exported, decomposition_table({}))
 
 
-def test_mutated_buffer_is_left_to_the_whole_decomposition():
-    class Counter(torch.nn.Module):
+class Buffers(torch.nn.Module):
+    """Buffers that are read before and after they are written, also through an alias."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("last", torch.zeros(2))
+        self.register_buffer("rows", torch.zeros(4, 2))
+        self.register_buffer("kept", torch.ones(2))
+
+    def forward(self, x):
+        before = self.last.clone()
+        place = self.steps.item()
+        torch._check(place >= 0)
+        torch._check(place < 4)
+        rows = self.rows.slice_scatter(x[None], 0, place, place + 1)
+        alias = self.last.to(torch.float32)
+        alias.copy_(x)
+        self.rows.copy_(rows)
+        self.steps.add_(1)
+        self.steps.mul_(1)
+        return before, self.last + self.kept, self.rows.sum(0)
+
+
+def test_mutated_buffers_become_outputs():
+    exported = export(Buffers(), torch.ones(2))
+    local = decompose_locally(exported, decomposition_table())
+    whole = _decompose_whole(exported, decomposition_table())
+    mutations = local.graph_signature.buffers_to_mutate
+    assert list(mutations.values()) == list(whole.graph_signature.buffers_to_mutate.values())
+    module, eager = local.module(), Buffers()
+    for _ in range(3):
+        x = torch.randn(2)
+        for ours, theirs in zip(module(x), eager(x), strict=True):
+            assert torch.equal(ours, theirs)
+        for name, buffer in eager.named_buffers():
+            assert torch.equal(getattr(module, name), buffer)
+
+
+def test_a_mutated_input_becomes_an_output():
+    def function(x, y):
+        x.add_(y)
+        return x * 2
+
+    local = decompose_locally(export(function, torch.ones(3), torch.ones(3)), decomposition_table())
+    assert list(local.graph_signature.user_inputs_to_mutate.values()) == ["x"]
+    ours, theirs = torch.arange(3.0), torch.arange(3.0)
+    assert torch.equal(local.module()(ours, torch.ones(3)), function(theirs, torch.ones(3)))
+    assert torch.equal(ours, theirs)
+
+
+def test_a_part_of_a_buffer_is_left_to_the_whole_decomposition():
+    class Part(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.register_buffer("n", torch.zeros(1))
+            self.register_buffer("rows", torch.zeros(4, 2))
 
         def forward(self, x):
-            self.n.add_(1)
-            return x + self.n
+            self.rows[0].add_(x)
+            return self.rows * 2
 
-    with pytest.raises(NotLocal, match="mutates"):
-        decompose_locally(export(Counter(), torch.ones(2)), decomposition_table())
+    with pytest.raises(NotLocal, match="a part of"):
+        decompose_locally(export(Part(), torch.ones(2)), decomposition_table())
 
 
 class Region(torch.nn.Module):
