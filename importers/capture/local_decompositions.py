@@ -33,6 +33,7 @@ from torch.fx.experimental.symbolic_shapes import (
     _ShapeEnvGuardError,
     free_unbacked_symbols,
 )
+from torch.fx.passes.shape_prop import _extract_tensor_metadata
 from torch.utils import _pytree as pytree
 
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
@@ -129,6 +130,9 @@ class _Rewriter:
             if copy.target is torch.ops.aten.item.default:
                 # A trace of it would make another symbol.
                 copy.target = torch.ops.aten._local_scalar_dense.default
+                # torch-mlir's importer asks for the operand's dtype there.
+                operand = copy.args[0].meta
+                operand["tensor_meta"] = _extract_tensor_metadata(operand["val"])
             return copy
         if node.target._schema.is_mutable:
             return self._rewrite_in_place(node)

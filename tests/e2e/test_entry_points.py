@@ -71,7 +71,9 @@ def test_entry_points_share_state(runner):
 
 def test_weights_are_there_once_and_borrowed(runner):
     model = memory()
-    run = unmess.load(captured(model), on=runner)
+    # The other presets of IREE rearrange weights when they are loaded.
+    target = unmess.TargetOptions(preset="plain") if runner == "iree-cpu" else None
+    run = unmess.load(captured(model), on=runner, target=target)
     assert {name: weight.data_ptr() for name, weight in run._weights.items()} == {
         name: weight.data_ptr() for name, weight in model.named_parameters()
     }
