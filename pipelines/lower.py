@@ -59,8 +59,12 @@ def lower(
         enter_stage(pipeline.stage)
         advance(module.ir, pipeline, module.name, whole)
         module.stage = reached
-    if upstream_only and module.stage == to:
-        lower_to_upstream(module.ir, module.name)
+    if upstream_only and module.stage == to and lower_to_upstream(module.ir, module.name):
+        # It imports PyTorch.
+        from unmess.core.program import Note
+
+        text = "tensors of booleans that go in or come out are tensors of i8: 0 and 1"
+        module.notes = (*module.notes, Note("upstream", text))
     module.seconds["lower"] = module.seconds.get("lower", 0.0) + time.perf_counter() - start
     return module
 

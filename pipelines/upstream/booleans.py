@@ -40,8 +40,11 @@ _YIELDS = ("linalg.generic", "tensor.generate", "tensor.pad")
 
 
 @step("upstream-booleans")
-def keep_booleans_in_bytes(module: ir.Module) -> None:
+def keep_booleans_in_bytes(module: ir.Module) -> bool:
     """Makes each `tensor<…xi1>` a `tensor<…xi8>`, in place.
+
+    Returns:
+        Whether a function has another signature now.
 
     Raises:
         Error: stage `linalg`, where an operation reads or makes booleans in a way not known here.
@@ -53,8 +56,9 @@ def keep_booleans_in_bytes(module: ir.Module) -> None:
         for operation in operations:
             with operation.location:
                 _rewrite(operation)
-        for function in find_operations(module, lambda operation: operation.name == "func.func"):
-            _retype_function(function)
+        functions = find_operations(module, lambda operation: operation.name == "func.func")
+        changed = [_retype_function(function) for function in functions]
+        return any(changed)
 
 
 def _has_booleans(operation: ir.Operation) -> bool:
@@ -178,10 +182,13 @@ def _widen(operation: ir.Operation, which: slice, wanted: list[bool]) -> None:
                 operation.operands[index] = arith.ExtUIOp(_byte(), operand).result
 
 
-def _retype_function(function: ir.Operation) -> None:
+def _retype_function(function: ir.Operation) -> bool:
+    """Gives a function the types that its blocks have; returns whether they differ."""
     type = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     inputs, results = (
         [_in_bytes(each) if _is_boolean(each) else each for each in types]
         for types in (type.inputs, type.results)
     )
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+    changed = ir.FunctionType.get(inputs, results)
+    function.attributes["function_type"] = ir.TypeAttr.get(changed)
+    return changed != type

@@ -41,21 +41,25 @@ TIDY = Pipeline(
 )
 
 
-def lower_to_upstream(module: ir.Module, name: str = "module") -> None:
+def lower_to_upstream(module: ir.Module, name: str = "module") -> bool:
     """Rewrites what upstream MLIR does not know, in place.
 
     Args:
         module: at the stage `linalg`.
         name: of the model, for reproducers.
 
+    Returns:
+        Whether booleans that go in or come out are bytes now.
+
     Raises:
         Error: stage `linalg`, with the operation and its source line, where one has no such form.
     """
     rewrite_tm_tensor(module)
-    keep_booleans_in_bytes(module)
+    has_bytes = keep_booleans_in_bytes(module)
     TIDY.apply(module, name)
     drop_newer_attributes(module)
     refuse_foreign(module)
+    return has_bytes
 
 
 @step("upstream-tm-tensor")

@@ -94,7 +94,10 @@ def test_booleans_go_in_and_come_out():
     def function(mask, x):
         return mask.logical_not(), (x > 0) & mask, mask.cumsum(0) > 1
 
-    check(function, (torch.tensor([True, False, True]), torch.tensor([1.0, 2.0, -1.0])))
+    args = torch.tensor([True, False, True]), torch.tensor([1.0, 2.0, -1.0])
+    check(function, args)
+    module = unmess.lower(unmess.capture(function, args), upstream_only=True)
+    assert any("booleans" in str(note) for note in module.notes)
 
 
 def test_an_index_out_of_range_is_still_told():
