@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pipelines.analysis.analysis import Analysis, analyze_module
-from pipelines.lower import lower
-from unmess.core.module import Module
-from unmess.core.parsing import parse_file
-from unmess.core.recognition import stage_of
+from pipelines.files import read_module
 
 
 def analyze_file(
@@ -25,9 +22,6 @@ def analyze_file(
     Raises:
         Error: stage `usage`, or the one that lowering failed at.
     """
-    ir_module = parse_file(path)
-    module = Module(Path(path).name, stage_of(ir_module), ir_module, None, {})
-    if at not in (None, module.stage):
-        module = lower(module, at)
+    module = read_module(path, at)
     sizes = sizes or {}
     return analyze_module(module.ir, module.name, module.stage, values=sizes, given=sizes)

@@ -26,6 +26,7 @@ from unmess.cli.run import run
 from unmess.cli.schema import schema
 from unmess.cli.targets import targets
 from unmess.cli.tune import tune
+from unmess.cli.view import view
 
 # What the versions of which decide what lowers and what runs.
 _LIBRARIES = ("torch", "torch-mlir", "iree-base-compiler")
@@ -112,6 +113,7 @@ for _command in (
     targets,
     ops,
     analyze,
+    view,
     portable,
     schema,
     repairs,

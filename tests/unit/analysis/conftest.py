@@ -76,12 +76,16 @@ class Browser:
                 assert "error" not in answer, answer
                 return answer["result"]
 
-    def open(self, file: Path) -> None:
-        """Opens a file and waits until it is loaded."""
-        self.call("Page.navigate", url=file.as_uri())
+    def open(self, address: str) -> None:
+        """Opens a page and waits until it is loaded."""
+        self.call("Page.navigate", url=address)
+        self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
+
+    def wait_for(self, condition: str) -> None:
+        """Waits until a JavaScript expression is true."""
         deadline = time.monotonic() + _SECONDS
-        while self.evaluate("location.href === 'about:blank' || document.readyState") != "complete":
-            assert time.monotonic() < deadline, "the page does not load"
+        while not self.evaluate(condition):
+            assert time.monotonic() < deadline, f"still not: {condition}"
             time.sleep(0.05)
 
     def evaluate(self, expression: str):

@@ -47,7 +47,7 @@ def html(text, stage="linalg"):
 def opened(browser, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(html(MODULE))
-    browser.open(file)
+    browser.open(file.as_uri())
     yield browser
     assert browser.messages == []
     # Nothing but the page itself; the icon that a browser would ask for is in it.
@@ -120,7 +120,7 @@ def test_the_text_is_legible_in_the_dark(opened):
 def test_a_page_without_numbers_to_draw(browser, tmp_path, module, stage):
     file = tmp_path / "page.html"
     file.write_text(html(module, stage))
-    browser.open(file)
+    browser.open(file.as_uri())
     assert browser.messages == []
     assert browser.evaluate("document.querySelectorAll('.icicle, .scatter').length") == (
         0 if stage == "linalg" else 1

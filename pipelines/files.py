@@ -1,0 +1,24 @@
+"""MLIR files as modules at a stage. Nothing here needs PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipelines.lower import lower
+from unmess.core.module import Module
+from unmess.core.parsing import parse_file
+from unmess.core.recognition import stage_of
+
+
+def read_module(path: str | Path, at: str | None = None) -> Module:
+    """The module in a file, lowered to the stage `at`; it has no signature.
+
+    Args:
+        at: by default the stage that the file is at.
+
+    Raises:
+        Error: stage `usage`, or the one that lowering failed at.
+    """
+    ir_module = parse_file(path)
+    module = Module(Path(path).name, stage_of(ir_module), ir_module, None, {})
+    return module if at in (None, module.stage) else lower(module, at)

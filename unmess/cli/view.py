@@ -1,0 +1,57 @@
+"""`unmess view`: a model's IR as a graph."""
+
+from __future__ import annotations
+
+import click
+
+from unmess.cli import arguments
+from unmess.cli.session import Session, command
+from unmess.core.names import STAGES, check_stage
+
+_FILES = (".mlir", ".mlirbc")
+
+
+@click.command()
+@arguments.model
+@click.option(
+    "--at",
+    metavar="STAGE",
+    help=f"One of {', '.join(STAGES)}. Default: torch, or the stage of the file.",
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="Where to serve. Default: a free one.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@arguments.strategy
+@command
+def view(
+    session: Session,
+    model: str,
+    at: str | None,
+    port: int | None,
+    no_browser: bool,
+    strategy: str,
+) -> None:
+    """Open MODEL, or an MLIR file, in the graph viewer Netron.
+
+    It is served from here until this is interrupted.
+    """
+    if at is not None:
+        check_stage(at)
+    arguments.check_strategy(strategy)
+    # It imports MLIR.
+    from unmess.viewing import serve, wait
+
+    if model.endswith(_FILES):
+        from pipelines.files import read_module
+
+        module = read_module(model, at)
+    else:
+        with session.working(model):
+            import unmess
+
+            module = unmess.lower(unmess.capture(model, strategy=strategy), to=at or "torch")
+    address = serve(module, port, browse=not no_browser)
+    if session.json:
+        session.write_json({"ok": True, "model": model, "stage": module.stage, "url": address})
+    else:
+        session.write(f"{module.name} at {module.stage}: {address} (Ctrl-C ends it)")
+    wait()
