@@ -26,6 +26,12 @@ def import_onnx(program: OnnxProgram, weights: str, entry: str) -> Module:
     Raises:
         Error: stage `import`, for an operator that the torch dialect has no form for.
     """
+    if weights == "splat":
+        raise Error(
+            "usage",
+            "weights='splat' is for PyTorch programs, not for ONNX models",
+            hint="take weights='elide', for IR to be read",
+        )
     start = time.perf_counter()
     signature, tensors = program.signature, dict(program.weights)
     if weights == "external":
@@ -83,6 +89,7 @@ def import_onnx(program: OnnxProgram, weights: str, entry: str) -> Module:
         entry=entry,
         notes=program.notes,
         seconds=dict(program.seconds),
+        program=program,
     )
     result.seconds["import"] = time.perf_counter() - start
     return result

@@ -37,7 +37,8 @@ def import_program(
 
     Args:
         weights: `external` makes every weight an argument of the entry function, after the
-            call's own; `inline` and `elide` make them literals over the tensors' own memory.
+            call's own; `inline` and `elide` make them literals over the tensors' own memory,
+            `splat` literals of one value, the tensor's first.
         entry: name of the entry function of a single program.
 
     Raises:
@@ -46,6 +47,11 @@ def import_program(
     """
     if weights not in WEIGHTS:
         raise Error("usage", f"unknown weights {weights!r}", hint=f"one of {', '.join(WEIGHTS)}")
+    first = next(iter(program.entries.values())) if isinstance(program, Programs) else program
+    if getattr(first, "file", None) is not None:
+        from importers.ir_file import import_ir
+
+        return import_ir(program, weights)
     if getattr(program, "onnx", None) is not None:
         from importers.onnx_dialect import import_onnx
 
@@ -66,7 +72,7 @@ def import_program(
         importer._cc = _LayerLocations(context, py_attr_tracker=importer._py_attr_tracker)
         for name, part in programs.items():
             signatures[name] = _without_literals(part, inline=weights != "external")
-            _build(part, signatures[name], importer, name)
+            _build(part, signatures[name], importer, name, splat=weights == "splat")
     bound = {a.name for s in signatures.values() for a in s.arguments if a.kind != "input"}
     module = Module(
         name=program.name,
@@ -79,6 +85,7 @@ def import_program(
         entries=signatures,
         notes=program.notes,
         seconds=dict(program.seconds),
+        program=program,
     )
     module.seconds["import"] = time.perf_counter() - start
     return module
@@ -95,10 +102,21 @@ class _LayerLocations(fx_importer.ContextCache):
 
 
 def _build(
-    program: Program, signature: Signature, importer: fx_importer.FxImporter, name: str
+    program: Program,
+    signature: Signature,
+    importer: fx_importer.FxImporter,
+    name: str,
+    *,
+    splat: bool,
 ) -> None:
+    # Small lifted constants are part of the program, not data.
+    splats = {
+        weight
+        for weight, tensor in program.weights.items()
+        if splat and not _is_literal(program, weight, tensor, inline=False)
+    }
     try:
-        _EntryFunction(program, signature.arguments, importer, name).build()
+        _EntryFunction(program, signature.arguments, importer, name, splats).build()
     except Error as error:
         # A fallback that takes what the first strategy refused often stops here: what the
         # first one said is then the better advice.
@@ -164,6 +182,18 @@ class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
         )
 
 
+def _splat(element: torch.Tensor, tensor_type: ir.Type) -> ir.Attribute:
+    """A literal that has a tensor's only element everywhere."""
+    if element.dtype == torch.bool:
+        value = ir.IntegerAttr.get(ir.IntegerType.get_signless(1), int(element))
+        return ir.DenseElementsAttr.get_splat(tensor_type, value)
+    if element.is_complex():
+        return ir.DenseElementsAttr.get(element.numpy(), type=tensor_type)
+    return ir.DenseElementsAttr.get(
+        element.view(_WORDS[element.element_size()]).numpy(), type=tensor_type
+    )
+
+
 class _EntryFunction:
     """Builds the entry function of a program in an importer's module."""
 
@@ -173,7 +203,10 @@ class _EntryFunction:
         arguments: tuple[Argument, ...],
         importer: fx_importer.FxImporter,
         name: str,
+        splats: set[str],
     ):
+        """Of the weights in `splats`, the first element stands for all."""
+        self._splats = splats
         self._program = program
         self._arguments = arguments
         self._importer = importer
@@ -250,6 +283,14 @@ class _EntryFunction:
 
     def _literal(self, nodes, name: str, tensor: torch.Tensor) -> ir.Value:
         with ir.Location.name(name):
+            if name in self._splats and tensor.numel():
+                element = tensor.detach().reshape(-1)[:1].resolve_conj().resolve_neg()
+                value = _splat(element, fx_importer.create_mlir_tensor_type(tensor))
+                kind = nodes._cc.tensor_to_vtensor_type(tensor)
+                literal = ir.Operation.create(
+                    "torch.vtensor.literal", results=[kind], attributes={"value": value}
+                )
+                return literal.result
             return nodes._import_literal(tensor)
 
     def _import_children(self) -> None:

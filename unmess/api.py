@@ -10,6 +10,7 @@ import torch
 
 import importers.capture
 import importers.combine
+from importers.ir_file import IrEntry, module_of
 from importers.sources import find_source
 from importers.sources.source import Source
 from importers.torch_dialect import import_program
@@ -200,7 +201,8 @@ def lower(
     Args:
         to: `raw`, `torch`, `linalg`, `tosa` or `stablehlo`.
         weights: `external` (named arguments of the entry function), `inline` (literals that share
-            the tensors' memory until they are printed) or `elide` (literals without data).
+            the tensors' memory until they are printed), `elide` (literals without data) or `splat`
+            (literals of one value, the tensor's first: IR that runs, without the data).
         insert_passes: your own passes, each as `(after, pass)`. `after` is a stage, or the name of
             a pass as `unmess pipeline` prints it, `canonicalize:2` for the second of that name;
             the pass is MLIR's text for one, or a function that changes an `ir.Module` in place.
@@ -221,7 +223,7 @@ def lower(
 
 
 def load(
-    program: Program | Programs | Module,
+    program: Program | Programs | Module | str,
     on: str = "reference",
     target: TargetOptions | None = None,
 ) -> Executable:
@@ -231,6 +233,7 @@ def load(
     `stablehlo` to `linalg`, IREE takes it as it is.
 
     Args:
+        program: or the path of an MLIR file, or another model string.
         on: `reference`, `iree-cpu`, `iree-vulkan`, `iree-cuda` or `iree-hip`. `unmess targets`
             shows which of them run here.
         target: which hardware IREE compiles for; by default what is here.
@@ -239,6 +242,11 @@ def load(
         Error: stage `usage`, `import`, or the stage that failed.
     """
     check_runner(on)
+    if isinstance(program, str):
+        source = find_source(program)
+        # IR is called without an example of a call.
+        is_ir = isinstance(source.model, IrEntry)
+        program = module_of(source.model.file) if is_ir else capture(program)
     if isinstance(program, (Program, Programs)):
         enter_stage("import")
         program = import_program(program)
@@ -252,7 +260,7 @@ def load(
 
 
 def check(
-    program: Program | Programs,
+    program: Program | Programs | str,
     on: str = "iree-cpu",
     calls: int = 5,
     target: TargetOptions | None = None,
@@ -263,6 +271,8 @@ def check(
     Several entry points run one after the other, each on the state that the last one left.
 
     Args:
+        program: or a model string. Of an MLIR file, eager's result of the example call is in the
+            files beside it.
         calls: timed calls of each side, after one that is compared; their median is reported.
         target: which hardware IREE compiles for; by default what is here.
         via: the exit whose IR runs: `linalg`, by default, `tosa` or `stablehlo`.
@@ -276,6 +286,8 @@ def check(
     check_runner(on)
     if via is not None:
         check_name("exit", via, EXITS)
+    if isinstance(program, str):
+        program = capture(program)
     executable = load(program if via is None else lower(program, via), on, target)
     if isinstance(program, Programs):
         report = compare_entries(program, executable, calls)

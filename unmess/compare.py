@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import collections
-import contextlib
-import copy
 import math
 import statistics
 import time
@@ -16,10 +14,11 @@ import torch
 from torch.utils import _pytree as pytree
 
 from pipelines.executable import EntryPoint, Executable
-from unmess.core.error import Error, first_line
+from unmess.core.eager import Exact, copied, eager_of, guarded
+from unmess.core.error import Error
 from unmess.core.program import Note, Program
 from unmess.core.progress import enter_stage
-from unmess.core.user_source import user_line
+from unmess.core.recorded import Recorded
 from unmess.further_sizes import Call, further_calls
 
 # Largest difference allowed, relative to the largest magnitude in the eager result. Summation
@@ -126,29 +125,32 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
         Error: stage `run`, where either side does not run.
     """
     enter_stage("run")
-    eager = _eager(program)
+    eager = eager_of(program)
     initial = {name: tensor.clone() for name, tensor in executable.state.items()}
     example = Call({}, program.args, program.kwargs)
     first, differences = _compare_call(program, example, eager, executable)
     seconds = dict(executable.seconds)
     seconds["run"], actual = _median(executable, example, calls)
-    seconds["eager"], expected = _median(eager, example, calls)
-    if all(difference.ok for difference in differences):
+    # What was recorded is one call, the first.
+    is_recorded = isinstance(program.eager, Recorded)
+    if not is_recorded:
+        seconds["eager"], expected = _median(eager, example, calls)
+    if not is_recorded and all(difference.ok for difference in differences):
         repeat = max(calls, 1) + 1
         if program.signature.of_kind("state"):
-            exact = _Exact(program.eager, example, repeat).result
+            exact = Exact(program.eager, example.args, example.kwargs, repeat).result
             later = _compare_trees(expected, actual, exact)
         else:
             # Without state, the program gives what it gave.
             later = _compare_trees(expected, first, lambda _index: None)
         differences += [_drifted(difference, repeat) for difference in later if not difference.ok]
-    executable.state.update(_copied(initial))
+    executable.state.update(copied(initial))
     sizes = []
     for call in further_calls(program):
         check, found = _compare_sizes(program, call, executable)
         sizes.append(check)
         differences += found
-        executable.state.update(_copied(initial))
+        executable.state.update(copied(initial))
     notes = [Note("sizes", str(check)) for check in sizes]
     if program.signature.dynamic_inputs() and not sizes:
         notes = [Note("sizes", "compared at those of the example only: the ranges allow no other")]
@@ -171,19 +173,20 @@ def compare_results(
     Raises:
         Error: stage `run`, where eager does not take the call.
     """
-    call = Call({}, args, kwargs)
-    expected = _guarded(model)(*_copied(args), **_copied(kwargs))
-    return _compare_trees(expected, actual, _Exact(model, call).result)
+    expected = guarded(model)(*copied(args), **copied(kwargs))
+    return _compare_trees(expected, actual, Exact(model, args, kwargs).result)
 
 
 def _compare_call(
     program: Program, call: Call, eager: Callable[..., Any], executable: Executable | EntryPoint
 ) -> tuple[Any, list[Difference]]:
     """Eager's result, and how the other one differs."""
-    expected = eager(*_copied(call.args), **_copied(call.kwargs))
-    actual = executable(*_copied(call.args), **_copied(call.kwargs))
+    expected = eager(*copied(call.args), **copied(call.kwargs))
+    actual = executable(*copied(call.args), **copied(call.kwargs))
     enter_stage("compare")
-    differences = _compare_trees(expected, actual, _Exact(program.eager, call).result)
+    differences = _compare_trees(
+        expected, actual, Exact(program.eager, call.args, call.kwargs).result
+    )
     differences += _compare_state(program, eager, executable)
     enter_stage("run")
     return expected, differences
@@ -193,13 +196,13 @@ def _compare_sizes(
     program: Program, call: Call, executable: Executable | EntryPoint
 ) -> tuple[SizeCheck, list[Difference]]:
     """The comparison at other sizes, and what is wrong there."""
-    eager = _eager(program)
+    eager = eager_of(program)
     try:
-        eager(*_copied(call.args), **_copied(call.kwargs))
+        eager(*copied(call.args), **copied(call.kwargs))
     except Error as error:
         return SizeCheck(call.sizes, None, error.cause), []
     try:
-        _, found = _compare_call(program, call, _eager(program), executable)
+        _, found = _compare_call(program, call, eager_of(program), executable)
     except Error as error:
         found = [Difference("call", False, float("inf"), float("inf"), error.cause)]
     wrong = [
@@ -221,93 +224,15 @@ def _drifted(difference: Difference, call: int) -> Difference:
     )
 
 
-def _copied(tree: Any) -> Any:
-    """Fresh tensors, since a model may write its arguments."""
-    return pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), tree)
-
-
-def _eager(program: Program) -> Callable[..., Any]:
-    """The model in eager, without gradients; one that keeps state is copied, not advanced."""
-    model = program.eager
-    if program.signature.of_kind("state") and isinstance(model, torch.nn.Module):
-        model = copy.deepcopy(model)
-    return _guarded(model)
-
-
-def _guarded(model: Callable[..., Any]) -> Callable[..., Any]:
-    """`model` without gradients; what it raises is an Error."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            try:
-                with torch.no_grad():
-                    return model(*args, **kwargs)
-            except RuntimeError as problem:
-                # The model asks for gradients itself.
-                if "does not require grad" not in str(problem):
-                    raise
-                with torch.enable_grad():
-                    return model(*args, **kwargs)
-        except Exception as problem:
-            raise Error(
-                "run",
-                f"the model fails in eager PyTorch: {first_line(problem)}",
-                where=user_line(problem),
-                hint="the example arguments do not fit the model",
-            ) from problem
-
-    call.model = model
-    return call
-
-
 def _median(function: Callable[..., Any], call: Call, calls: int) -> tuple[float, Any]:
     """The median duration of calls, in seconds, and the result of the last one."""
     times = []
     for _ in range(max(calls, 1)):
-        args, kwargs = _copied(call.args), _copied(call.kwargs)
+        args, kwargs = copied(call.args), copied(call.kwargs)
         start = time.perf_counter()
         result = function(*args, **kwargs)
         times.append(time.perf_counter() - start)
     return statistics.median(times), result
-
-
-class _Exact:
-    """The model's results in float64, computed when a comparison needs them."""
-
-    def __init__(self, model: Callable[..., Any], call: Call, repeat: int = 1):
-        """Those of the last of `repeat` calls."""
-        self._model = model
-        self._call = call
-        self._repeat = repeat
-        self._leaves: list[Any] | None = None
-        self._tried = False
-
-    def result(self, index: int) -> torch.Tensor | None:
-        """The leaf at `index`, computed in float64; None where the model has no such form."""
-        if not self._tried:
-            self._tried = True
-            with contextlib.suppress(Exception):
-                self._leaves = self._compute()
-        if self._leaves is None or index >= len(self._leaves):
-            return None
-        leaf = self._leaves[index]
-        # The model may narrow what it has computed in float64.
-        is_real = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
-        return leaf.double() if is_real else None
-
-    def _compute(self) -> list[Any] | None:
-        if not isinstance(self._model, torch.nn.Module):
-            return None
-        model = copy.deepcopy(self._model).double()
-        with torch.no_grad():
-            for _ in range(self._repeat):
-                args, kwargs = pytree.tree_map_only(
-                    torch.Tensor,
-                    lambda tensor: tensor.double() if tensor.is_floating_point() else tensor,
-                    (_copied(self._call.args), _copied(self._call.kwargs)),
-                )
-                result = model(*args, **kwargs)
-        return pytree.tree_leaves(result)
 
 
 def _same_structure(a: pytree.TreeSpec, b: pytree.TreeSpec) -> bool:
@@ -345,12 +270,15 @@ def _compare_trees(
 def _compare_state(
     program: Program, eager: Callable[..., Any], executable: Executable | EntryPoint
 ) -> list[Difference]:
-    if not isinstance(eager.model, torch.nn.Module):
+    if isinstance(eager.model, Recorded):
+        buffers = eager.model.state
+    elif isinstance(eager.model, torch.nn.Module):
+        buffers = {
+            program.tied.get(name, name): buffer
+            for name, buffer in eager.model.named_buffers(remove_duplicate=False)
+        }
+    else:
         return []
-    buffers = {
-        program.tied.get(name, name): buffer
-        for name, buffer in eager.model.named_buffers(remove_duplicate=False)
-    }
     return [
         _compare_leaf(f"state[{name!r}]", buffers[name], value, lambda: None)
         for name, value in executable.state.items()

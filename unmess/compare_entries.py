@@ -46,7 +46,8 @@ def compare_entries(programs: Programs, executable: Executable, calls: int = 5) 
     executable.state.update(initial)
     seconds = dict(executable.seconds)
     for side in ("run", "eager"):
-        seconds[side] = sum(report.seconds[side] for report in reports.values())
+        if all(side in report.seconds for report in reports.values()):
+            seconds[side] = sum(report.seconds[side] for report in reports.values())
     return Report(
         model=programs.name,
         runner=executable.runner,

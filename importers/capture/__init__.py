@@ -19,6 +19,7 @@ from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
 from importers.capture.torchscript import as_module, example_of, is_torchscript
 from importers.detection import PADDING, fixed_size
+from importers.ir_file import IrEntry, ir_program
 from importers.quantized import IN_INTEGERS, in_integers
 from importers.repairs import apply_repairs
 from unmess.core.error import Error
@@ -51,6 +52,8 @@ def capture(
         program = capture_onnx(model, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, name)
         program.seconds["capture"] = time.perf_counter() - start
         return program
+    if isinstance(model, IrEntry):
+        return ir_program(model, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, name)
     if is_method_of_module(model):
         model = method_as_module(model)
     if isinstance(model, torch.export.ExportedProgram):

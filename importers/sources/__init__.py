@@ -11,14 +11,9 @@ from unmess.core.suggest import did_you_mean, nearest
 
 _PREFIXES = ("torchvision", "hf")
 _PYTHON_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>.*))?")
-# Forms that model strings will have, and what takes their place until then.
-_LATER = {
-    ".mlir": ("MLIR", "start from the PyTorch model: file.py:name, torchvision:NAME or hf:TYPE"),
-    ".mlirbc": ("MLIR", "start from the PyTorch model: file.py:name, torchvision:NAME or hf:TYPE"),
-}
 _FORMS = (
     "file.py:name, torchvision:NAME, hf:TYPE, hf:FOLDER, hf:ORG/NAME, file.pt2 (ExportedProgram), "
-    "file.pt (TorchScript) or file.onnx"
+    "file.pt (TorchScript), file.onnx or file.mlir"
 )
 
 
@@ -56,9 +51,10 @@ def find_source(model: str) -> Source:
         from importers.sources import onnx
 
         return onnx.find(model)
-    if suffix in _LATER:
-        form, instead = _LATER[suffix]
-        raise Error("source", f"{form} ({suffix}) is not supported yet", hint=instead)
+    if suffix in (".mlir", ".mlirbc"):
+        from importers.sources import mlir_file
+
+        return mlir_file.find(model)
     raise _unknown(model, prefix if colon else None, rest)
 
 

@@ -19,9 +19,9 @@ from benchmarks.bare_environment import bare_environment
 from pipelines.iree.cpu_features import parse_target, required_cpu
 from pipelines.iree.devices import devices
 from pipelines.iree.targets import target
-from unmess.bundle import manifest
+from unmess.bundle.manifest import NAME
 from unmess.cli import cli
-from unmess.core import processor
+from unmess.core import files, processor
 from unmess.core.signature import Constant
 from unmess.packaging import package
 
@@ -314,7 +314,7 @@ def copied(scaled, tmp_path):
 
 
 def edit(folder, **changes):
-    path = folder / manifest.NAME
+    path = folder / NAME
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
@@ -352,7 +352,7 @@ def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
 
 
 def test_large_files_need_not_be_read(copied, monkeypatch):
-    monkeypatch.setattr(manifest, "_SMALL", 64)
+    monkeypatch.setattr(files, "_SMALL", 64)
     flip(copied / "weights.irpa")
     unmess.bundle.load(copied, whole=False)
     with (copied / "weights.irpa").open("ab") as file:

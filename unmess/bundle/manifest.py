@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from unmess.core.error import Error
+from unmess.core.files import damage
 from unmess.core.processor import machine, processor_features
 
 # Of the folder: raised when an older `load` would not do the right thing.
@@ -17,8 +16,6 @@ FORMAT = 1
 NAME = "bundle.json"
 MODULE, SIGNATURE = "module.vmfb", "signature.json"
 WEIGHTS, STATE = "weights.irpa", "state.irpa"
-# Files up to this size are always read for their checksum.
-_SMALL = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -81,19 +78,8 @@ class Manifest:
         Raises:
             Error: stage `load`; a file is missing or altered.
         """
-        for name, known in self.files.items():
-            path = folder / name
-            try:
-                size = path.stat().st_size
-                is_altered = size != known["bytes"] or (
-                    (whole or size <= _SMALL) and checksum(path) != known["sha256"]
-                )
-            except FileNotFoundError:
-                raise _unusable(folder, f"{name} is missing") from None
-            except OSError as problem:
-                raise _unusable(folder, f"{name} cannot be read: {problem.strerror}") from problem
-            if is_altered:
-                raise _unusable(folder, f"{name} was altered since it was written")
+        if problem := damage(folder, self.files, whole=whole):
+            raise _unusable(folder, problem)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -122,20 +108,6 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest(**{**fields, "features": tuple(fields["features"])})
     except (KeyError, TypeError):
         raise _unusable(folder, f"{NAME} is damaged") from None
-
-
-def described(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What a manifest has to know of these files."""
-    return {
-        name: {"bytes": (folder / name).stat().st_size, "sha256": checksum(folder / name)}
-        for name in names
-    }
-
-
-def checksum(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
-    with path.open("rb", buffering=0) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _unusable(folder: Path, cause: str) -> Error:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from unmess.bundle.elements import numpy_type
-from unmess.bundle.tree import Tree, flatten, unflatten
 from unmess.core.call import arrange, check_constant, misfit, shape_misfit
 from unmess.core.size_expression import SizeExpression
 from unmess.core.sizes import Dim, solve
+from unmess.core.tree import Tree, flatten, unflatten
 
 _NUMBERS = {"bool": bool, "int": int, "float": float}
 

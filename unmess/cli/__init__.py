@@ -82,6 +82,7 @@ def cli() -> None:
       file.pt2               an ExportedProgram saved by torch.export.save
       file.pt, file.pth      a TorchScript module saved by torch.jit.save
       file.onnx              an ONNX model
+      file.mlir, file.mlirbc what unmess import -o has written, or other IR at any stage
 
     Results go to stdout; progress, messages and what the model's own code prints go to stderr.
     With --json, stdout is one JSON document.

@@ -10,6 +10,7 @@ import click
 from unmess.cli import arguments, describe
 from unmess.cli.session import Session, command
 from unmess.cli.writable import check_writable
+from unmess.core.error import Error
 from unmess.core.module import WEIGHTS
 from unmess.core.names import STAGES, check_name, check_stage, check_upstream_only
 
@@ -29,7 +30,8 @@ _STDOUT = "-"
     "-o",
     "--output",
     metavar="FILE",
-    help="Write the IR there: bytecode where it ends in .mlirbc, else text. Default: stdout (-).",
+    help="Write the IR there, bytecode where it ends in .mlirbc, and beside it what it needs to "
+    "run again: FILE.safetensors, FILE.json, FILE.example.safetensors. Default: the IR on stdout.",
 )
 @click.option(
     "--weights",
@@ -37,7 +39,7 @@ _STDOUT = "-"
     show_default=True,
     metavar="MODE",
     help="external: arguments of the entry function; inline: literals in full; "
-    "elide: literals without their data.",
+    "elide: literals without their data; splat: literals of one value, the tensor's first.",
 )
 @click.option(
     "--upstream-only",
@@ -51,7 +53,10 @@ _STDOUT = "-"
 @arguments.stop_after
 @arguments.insert_pass
 @arguments.backend_legal_op
-@click.option("--locations", is_flag=True, help="Print source locations.")
+@click.option("--locations", is_flag=True, help="Print source locations, which files have anyway.")
+@click.option("--strip-locations", is_flag=True, help="Leave source locations out of the file.")
+@click.option("--generic", is_flag=True, help="The generic form, which any version of MLIR reads.")
+@click.option("--bytecode", is_flag=True, help="Bytecode, whatever the name of the file.")
 @command
 def import_(
     session: Session,
@@ -68,6 +73,9 @@ def import_(
     insert_passes: tuple[str, ...],
     backend_legal_ops: tuple[str, ...],
     locations: bool,
+    strip_locations: bool,
+    generic: bool,
+    bytecode: bool,
 ) -> None:
     """Print the IR of MODEL at a stage, or write it to a file."""
     check_stage(to)
@@ -77,6 +85,8 @@ def import_(
     arguments.check_strategy(strategy)
     insertions = arguments.split_insertions(insert_passes)
     file = None if output in (None, _STDOUT) else Path(output)
+    is_bytecode = bytecode or (file is not None and file.suffix == ".mlirbc")
+    _check_form(file, locations, strip_locations, generic, is_bytecode)
     if file is not None:
         check_writable(file)
     start = time.perf_counter()
@@ -105,9 +115,14 @@ def import_(
             backend_legal_ops=backend_legal_ops,
             upstream_only=upstream_only,
         )
-    if file is not None:
-        module.save(file, locations=locations)
-    text = module.text(locations=locations) if file is None else None
+        # What cannot be written is told like what cannot be lowered.
+        files, text = [], None
+        if file is None:
+            text = module.text(locations=locations, generic=generic)
+        else:
+            files = module.save(
+                file, locations=not strip_locations, generic=generic, bytecode=is_bytecode
+            )
     if session.json:
         seconds = module.seconds | {"total": time.perf_counter() - start}
         session.write_json(
@@ -117,6 +132,7 @@ def import_(
                 "stage": module.stage,
                 "strategy": program.strategy,
                 "output": None if file is None else str(file),
+                "files": [str(path) for path in files],
                 "ir": text,
                 "weight_mode": module.weight_mode,
                 "weights": describe.weights(program, module),
@@ -133,3 +149,18 @@ def import_(
     if session.verbose:
         for note in module.notes:
             click.echo(f"note: {note}", err=True)
+
+
+def _check_form(
+    file: Path | None, locations: bool, strip_locations: bool, generic: bool, bytecode: bool
+) -> None:
+    """Raises an Error (`usage`) for options that exclude each other."""
+    if locations and strip_locations:
+        cause, hint = "--locations and --strip-locations exclude each other", "give one of them"
+    elif bytecode and file is None:
+        cause, hint = "bytecode is not for stdout", "give a file with -o"
+    elif bytecode and generic:
+        cause, hint = "bytecode has no generic form", "give --generic for text"
+    else:
+        return
+    raise Error("usage", cause, hint=hint)

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     import torch
     from torch_mlir import ir
 
-    from unmess.core.program import Note
+    from unmess.core.program import Note, Program
+    from unmess.core.programs import Programs
     from unmess.core.signature import Signature
 
-WEIGHTS = ("external", "inline", "elide")
+WEIGHTS = ("external", "inline", "elide", "splat")
 
 # Literals above this number of elements are shown by name or elided, not spelled out.
 _LARGE = 16
@@ -33,10 +34,12 @@ class Module:
             entry points, of the first.
         weights: the tensors behind the arguments of kind `weight` and `state`, by name. Borrowed.
         weight_mode: `external` (weights are arguments), `inline` (literals that share the
-            tensors' memory) or `elide` (literals whose data is left out of the text).
+            tensors' memory), `elide` (literals whose data is left out of the text) or `splat`
+            (literals of one value, the tensor's first).
         entry: name of the entry function; where there are several, of the first.
         entries: the signature of each entry point by the name of its function.
         seconds: time spent, by step (`import`, `lower`, …).
+        program: that it was made of, for an example call and eager's result.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Module:
     entries: dict[str, Signature] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    program: Program | Programs | None = None
 
     def __post_init__(self) -> None:
         if not self.entries:
@@ -69,22 +73,70 @@ class Module:
     def __str__(self) -> str:
         return self.text()
 
-    def save(self, path: str | Path, **options) -> None:
-        """Writes `text(**options)`, or bytecode where the name ends in `.mlirbc`.
+    def save(
+        self,
+        path: str | Path,
+        *,
+        locations: bool = True,
+        generic: bool = False,
+        bytecode: bool | None = None,
+    ) -> list[Path]:
+        """Writes the IR, and beside it what it needs to run again: see `unmess.core.exported`.
+
+        With `external` weights, they are in `PATH.safetensors`, by their names in the state dict.
+        `PATH.json` says which argument is which of them, and how the model's call maps to it.
+        `PATH.example.safetensors` has the example call and eager's result, which is computed here.
+        IR of `elide` cannot run, and stands alone.
+
+        Args:
+            locations: keep source locations and layers.
+            generic: the generic form of operations, which any version of MLIR reads.
+            bytecode: in place of text; by default where the name ends in `.mlirbc`.
+
+        Returns:
+            The files that were written.
 
         Raises:
-            Error: stage `usage`, where the file cannot be written.
+            Error: stage `usage`, where a file cannot be written, or something in the call has no
+                form without PyTorch.
         """
         path = Path(path)
+        bytecode = path.suffix == ".mlirbc" if bytecode is None else bytecode
         try:
-            if path.suffix == ".mlirbc":
+            if bytecode:
                 with path.open("wb") as file:
-                    self.ir.operation.write_bytecode(file)
+                    self._of_bytecode(locations).write_bytecode(file)
             else:
-                path.write_text(self.text(**options))
+                path.write_text(self._whole_text(locations, generic))
+            if self.weight_mode == "elide":
+                return [path]
+            # It imports the libraries that files are written with.
+            from unmess.core.exported.writing import write_beside
+
+            return [path, *write_beside(path, self)]
         except OSError as problem:
             raise Error(
                 "usage",
                 f"cannot write {path}: {problem.strerror}",
                 hint="choose a folder that exists and that you may write to",
             ) from problem
+
+    def _whole_text(self, locations: bool, generic: bool) -> str:
+        """The IR with all its literals, unless they are elided on purpose."""
+        if self.weight_mode == "elide":
+            return self.text(locations=locations, generic=generic)
+        return self.ir.operation.get_asm(
+            enable_debug_info=locations,
+            print_generic_op_form=generic,
+            use_name_loc_as_prefix=True,
+        )
+
+    def _of_bytecode(self, locations: bool) -> ir.OpView:
+        if locations:
+            return self.ir.operation
+        from torch_mlir.passmanager import PassManager
+
+        stripped = self.ir.operation.clone()
+        with self.ir.context:
+            PassManager.parse("builtin.module(strip-debuginfo)").run(stripped)
+        return stripped

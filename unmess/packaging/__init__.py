@@ -11,8 +11,9 @@ from pathlib import Path
 import torch
 
 from importers.torch_dialect import import_program
-from unmess.bundle.manifest import FORMAT, MODULE, SIGNATURE, STATE, WEIGHTS, Manifest, described
+from unmess.bundle.manifest import FORMAT, MODULE, SIGNATURE, STATE, WEIGHTS, Manifest
 from unmess.core.error import Error
+from unmess.core.files import described
 from unmess.core.module import Module
 from unmess.core.names import check_runner
 from unmess.core.program import Program

@@ -5,9 +5,9 @@ import json
 import pytest
 from torch.utils import _pytree as pytree
 
-from unmess.bundle.tree import flatten, unflatten
 from unmess.core.error import Error
-from unmess.packaging.signature import _tree
+from unmess.core.signature_form import tree_of
+from unmess.core.tree import flatten, unflatten
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,13 @@ from unmess.packaging.signature import _tree
 )
 def test_there_and_back(value):
     leaves, spec = pytree.tree_flatten(value)
-    tree = json.loads(json.dumps(_tree(spec)))
+    tree = json.loads(json.dumps(tree_of(spec)))
     assert flatten(tree, value, "x") == leaves
     assert unflatten(tree, iter(leaves)) == value
 
 
 def test_the_order_of_keys_does_not_matter():
-    tree = _tree(pytree.tree_flatten({"z": 1, "a": 2})[1])
+    tree = tree_of(pytree.tree_flatten({"z": 1, "a": 2})[1])
     assert flatten(tree, {"a": "A", "z": "Z"}, "x") == ["Z", "A"]
 
 
@@ -42,7 +42,7 @@ def test_the_order_of_keys_does_not_matter():
     ],
 )
 def test_what_differs_is_told(value, cause):
-    tree = _tree(pytree.tree_flatten((1, {"a": 2}, [3]))[1])
+    tree = tree_of(pytree.tree_flatten((1, {"a": 2}, [3]))[1])
     with pytest.raises(Error, match=cause):
         flatten(tree, value, "x")
 
@@ -51,4 +51,4 @@ def test_outputs_of_transformers_are_dicts():
     from transformers.modeling_outputs import BaseModelOutputWithPast
 
     leaves, spec = pytree.tree_flatten(BaseModelOutputWithPast(last_hidden_state=1.0))
-    assert unflatten(_tree(spec), iter(leaves)) == {"last_hidden_state": 1.0}
+    assert unflatten(tree_of(spec), iter(leaves)) == {"last_hidden_state": 1.0}

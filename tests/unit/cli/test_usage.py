@@ -65,7 +65,7 @@ def test_unknown_command_suggests_one(capsys):
         ),
         (
             ("import", "file.py", "--weights", "none"),
-            "usage: unknown weights 'none'\n  hint: one of external, inline, elide\n",
+            "usage: unknown weights 'none'\n  hint: one of external, inline, elide, splat\n",
         ),
         (
             ("run", "file.py", "--on", "gpu"),

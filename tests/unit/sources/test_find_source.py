@@ -33,10 +33,11 @@ def test_unknown_model(model, hint):
 
 
 @pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
-def test_forms_that_are_not_supported_yet(suffix):
-    error = fails(f"some/model{suffix}")
-    assert f"({suffix}) is not supported yet" in error.cause
-    assert error.hint
+def test_missing_ir(suffix, tmp_path):
+    (tmp_path / "model.mlir").touch()
+    error = fails(tmp_path / f"modell{suffix}")
+    assert error.cause == f"no file {tmp_path / f'modell{suffix}'}"
+    assert str(tmp_path / "model.mlir") in error.hint
 
 
 def test_model_folder_without_its_prefix(tmp_path):

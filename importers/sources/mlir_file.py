@@ -1,0 +1,170 @@
+"""`file.mlir`, `file.mlirbc`: IR at any stage, recognised by its dialects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch_mlir import ir
+
+from importers.ir_file import IrEntry, IrFile, entry_functions
+from importers.ir_signature import signature_of_function
+from importers.sources.source import Source
+from unmess.core.error import Error
+from unmess.core.exported.example import recorded
+from unmess.core.exported.table import (
+    Table,
+    example_file,
+    read_table,
+    table_file,
+    weights_file,
+)
+from unmess.core.exported.tensors import read_tensors
+from unmess.core.parsing import parse_file
+from unmess.core.program import Note
+from unmess.core.recognition import stage_of
+from unmess.core.recorded import Recorded
+from unmess.core.signature import Signature, TensorSpec
+from unmess.core.signature_form import signature_of
+from unmess.core.suggest import did_you_mean
+
+
+def find(path: str) -> Source:
+    """The IR in a file, with what is beside it: weights, signature, example call.
+
+    Without a table, every argument is an input, and the example call is the user's.
+
+    Raises:
+        Error: stage `source`; the file is missing, its table or what belongs to it is not all
+            right, or does not fit the IR. Stage `usage`, where the IR does not parse.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        there = (
+            [str(entry) for entry in file.parent.glob("*.mlir*")] if file.parent.is_dir() else []
+        )
+        there = [name for name in there if name.endswith((".mlir", ".mlirbc"))]
+        raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
+    table = read_table(file)
+    module = parse_file(file)
+    functions = entry_functions(module)
+    if not functions:
+        raise Error(
+            "source", f"{path} has no function to call", hint="a func.func that is not private"
+        )
+    stage = stage_of(module)
+    if table is None:
+        found = _without_table(file, stage, functions)
+    else:
+        found = _with_table(file, stage, functions, table)
+    parts = {entry: _source(found, entry) for entry in found.entries}
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    return Source(found.name, IrEntry(found, next(iter(parts))), entries=parts)
+
+
+def _source(file: IrFile, entry: str) -> Source:
+    call = file.recorded[entry].call
+    model = IrEntry(file, entry)
+    if call is not None:
+        return Source(file.name, model, *call)
+    if not file.entries[entry].inputs:
+        return Source(file.name, model)
+    problem = Error(
+        "source",
+        f"{file.path} has no example inputs for {entry}",
+        hint="give them with --input, or as unmess.capture(path, args)",
+    )
+    return Source(file.name, model, without_example=problem)
+
+
+def _with_table(file: Path, stage: str, functions: dict[str, ir.OpView], table: Table) -> IrFile:
+    try:
+        entries = {entry: signature_of(form) for entry, form in table.entries.items()}
+        numbers = {entry: form["example"] for entry, form in table.entries.items()}
+    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        raise Error(
+            "source",
+            f"{table_file(file)} is damaged",
+            hint="export the model again with `unmess import MODEL -o FILE`",
+        ) from problem
+    for entry, signature in entries.items():
+        _check_function(file, entry, signature, functions.get(entry))
+    has_weights = any(a.kind != "input" for s in entries.values() for a in s.arguments)
+    has_example = any(numbers_of is not None for numbers_of in numbers.values())
+    path = example_file(file)
+    # An example without tensors has no file.
+    example = read_tensors(path) if has_example and path.name in table.files else {}
+    return IrFile(
+        path=file,
+        name=table.name,
+        # Both are of the torch dialect.
+        stage=table.stage if (stage, table.stage) == ("torch", "raw") else stage,
+        weight_mode=table.weights,
+        weights=read_tensors(weights_file(file)) if has_weights else {},
+        tied=table.tied,
+        entries=entries,
+        recorded={
+            entry: recorded(signature, entry, str(file), example, numbers[entry])
+            for entry, signature in entries.items()
+        },
+        notes=tuple(Note(kind, text) for kind, text in table.notes),
+    )
+
+
+def _without_table(file: Path, stage: str, functions: dict[str, ir.OpView]) -> IrFile:
+    entries = {}
+    for entry, function in functions.items():
+        signature = signature_of_function(function)
+        if any(argument.kind != "input" for argument in signature.arguments):
+            raise Error(
+                "source",
+                f"{file} takes weights, and {table_file(file).name}, which says where they are, "
+                "is missing",
+                hint="keep the files that `unmess import -o` writes together",
+            )
+        entries[entry] = signature
+    return IrFile(
+        path=file,
+        name=file.stem,
+        stage="raw" if stage == "torch" else stage,
+        weight_mode="inline",
+        weights={},
+        entries=entries,
+        recorded={entry: Recorded(str(file)) for entry in entries},
+    )
+
+
+def _check_function(
+    file: Path, entry: str, signature: Signature, function: ir.OpView | None
+) -> None:
+    """Raises an Error where a function is not the one that its signature is of."""
+    own = None if function is None else signature_of_function(function)
+    problem = f"it has no function {entry}" if own is None else _difference(entry, own, signature)
+    if problem is not None:
+        raise Error(
+            "source",
+            f"{file} is not the IR that its table is of: {problem}",
+            hint="export the model again with `unmess import MODEL -o FILE`",
+        )
+
+
+def _difference(entry: str, own: Signature, expected: Signature) -> str | None:
+    for what in ("arguments", "results"):
+        mine, theirs = getattr(own, what), getattr(expected, what)
+        if len(mine) != len(theirs):
+            return f"{entry} has {len(mine)} {what} in place of {len(theirs)}"
+        for index, (one, other) in enumerate(zip(mine, theirs, strict=True)):
+            if not _agree(one.spec, other.spec):
+                return f"{what}[{index}] of {entry} is {one.spec}, not {other.spec}"
+    return None
+
+
+def _agree(one: object, other: object) -> bool:
+    """Signs of integers are not kept at all stages, nor the names of sizes."""
+    if not (isinstance(one, TensorSpec) and isinstance(other, TensorSpec)):
+        return type(one) is type(other)
+    sizes = [
+        tuple(size if isinstance(size, int) else None for size in spec.shape)
+        for spec in (one, other)
+    ]
+    return sizes[0] == sizes[1] and one.dtype.itemsize == other.dtype.itemsize

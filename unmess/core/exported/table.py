@@ -1,0 +1,114 @@
+"""The table beside an IR file: `FILE.json`.
+
+It says which argument of an entry function is which tensor, how the model's own call maps to it,
+and what made the file. The tensors are in `FILE.safetensors`, under their names in the state dict,
+an example call with eager's result in `FILE.example.safetensors`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from unmess.core.error import Error
+from unmess.core.files import damage
+
+# Raised when an older reader would not do the right thing.
+FORMAT = 1
+_PACKAGES = ("torch", "torch-mlir")
+# The version of IR is that of the library that prints it.
+_DECIDES = "torch-mlir"
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is known of an IR file.
+
+    Attributes:
+        format: `FORMAT`.
+        name: of the model.
+        stage: of the IR when it was written.
+        weights: `external`, `inline` or `splat`.
+        made_by: versions by package.
+        files: size and SHA-256 of the files beside the IR, by name.
+        tied: further names of tensors, to the name that they are stored by.
+        notes: what differs from the model that was handed in, as (kind, text).
+        entries: by entry function its signature (`unmess.core.signature_form`), and `example`: the
+            numbers among the inputs and the results of the example call, by their name in the file
+            of the example. It is null where nothing was recorded.
+    """
+
+    format: int
+    name: str
+    stage: str
+    weights: str
+    made_by: dict[str, str]
+    files: dict[str, dict[str, Any]]
+    tied: dict[str, str]
+    notes: list[list[str]]
+    entries: dict[str, dict[str, Any]]
+
+
+def table_file(ir_file: Path) -> Path:
+    """Where the table of an IR file is."""
+    return ir_file.with_name(f"{ir_file.name}.json")
+
+
+def weights_file(ir_file: Path) -> Path:
+    """Where the tensors of an IR file are."""
+    return ir_file.with_name(f"{ir_file.name}.safetensors")
+
+
+def example_file(ir_file: Path) -> Path:
+    """Where the example call of an IR file is."""
+    return ir_file.with_name(f"{ir_file.name}.example.safetensors")
+
+
+def versions() -> dict[str, str]:
+    """Of what decides how IR is made and read."""
+    return {name: importlib.metadata.version(name) for name in _PACKAGES}
+
+
+def write_table(ir_file: Path, table: Table) -> None:
+    """Writes the table of an IR file."""
+    text = json.dumps(asdict(table), indent=1, allow_nan=True)
+    table_file(ir_file).write_text(text + "\n")
+
+
+def read_table(ir_file: Path) -> Table | None:
+    """The table of an IR file, after checking its version and the files; None without one.
+
+    Raises:
+        Error: stage `source`; the table is damaged or of another version, or a file is missing or
+            altered.
+    """
+    path = table_file(ir_file)
+    try:
+        fields = json.loads(path.read_text())
+        found = fields["format"]
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise _unusable(f"{path} cannot be read: {problem.strerror}") from problem
+    except (ValueError, KeyError, TypeError):
+        raise _unusable(f"{path} is damaged") from None
+    if found != FORMAT:
+        raise _unusable(f"{path} is of format {found}, and this unmess reads format {FORMAT}")
+    try:
+        table = Table(**fields)
+        made = table.made_by[_DECIDES]
+    except (KeyError, TypeError):
+        raise _unusable(f"{path} is damaged") from None
+    here = versions()[_DECIDES]
+    if made != here:
+        raise _unusable(f"{ir_file} was made by {_DECIDES} {made}, and here is {here}")
+    if problem := damage(ir_file.parent, table.files, whole=True):
+        raise _unusable(f"{ir_file}: {problem}")
+    return table
+
+
+def _unusable(cause: str) -> Error:
+    return Error("source", cause, hint="export the model again with `unmess import MODEL -o FILE`")

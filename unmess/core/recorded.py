@@ -1,0 +1,65 @@
+"""What eager PyTorch gave for an example call, in place of the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from unmess.core.error import Error
+
+
+@dataclass
+class Recorded:
+    """Eager's result of one call, without the model.
+
+    Attributes:
+        file: that it is from, for messages.
+        call: (args, kwargs) of the call; None where none was recorded.
+        has_result: whether the rest was recorded, too.
+        result: the model's own result.
+        exact: the leaves of the result computed in float64; None where they were not.
+        state: the buffers that the call has written, as it left them, by name.
+    """
+
+    file: str
+    call: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    has_result: bool = False
+    result: Any = None
+    exact: list[Any] | None = None
+    state: dict[str, torch.Tensor] = field(default_factory=dict)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The recorded result.
+
+        Raises:
+            Error: stage `run`, for another call than the recorded one.
+        """
+        if not self.has_result:
+            raise Error(
+                "run",
+                f"{self.file} says nothing of what eager gives: there is no model to compare with",
+                hint="`unmess check` the model it was made of; `unmess run` runs the file",
+            )
+        if not _equal(self.call, (args, kwargs)):
+            raise Error(
+                "run",
+                f"{self.file} has eager's result of its example call only",
+                hint="`unmess check` the model it was made of with other inputs",
+            )
+        return pytree.tree_map_only(torch.Tensor, torch.clone, self.result)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    mine, theirs = pytree.tree_leaves(a), pytree.tree_leaves(b)
+    return len(mine) == len(theirs) and all(map(_equal_leaf, mine, theirs))
+
+
+def _equal_leaf(a: Any, b: Any) -> bool:
+    if isinstance(a, torch.Tensor):
+        # NaN is what it was, too.
+        same = isinstance(b, torch.Tensor) and a.shape == b.shape and a.dtype == b.dtype
+        return same and bool(((a == b) | ((a != a) & (b != b))).all())
+    return type(a) is type(b) and a == b
