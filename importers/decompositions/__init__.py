@@ -63,7 +63,18 @@ from importers.decompositions.power import integer_power, integer_powers, powers
 from importers.decompositions.reciprocal import reciprocal
 from importers.decompositions.rolling import roll
 from importers.decompositions.running import cummax, cummin
-from importers.decompositions.sampling import multinomial, normal, permutation
+from importers.decompositions.sampling import (
+    cauchy,
+    geometric,
+    integers,
+    integers_below,
+    integers_between,
+    log_normal,
+    multinomial,
+    normal,
+    normal_of_numbers,
+    permutation,
+)
 from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.searching import kthvalue, masked_select, searchsorted
 from importers.decompositions.signs import of_numbers, sign
@@ -543,10 +554,23 @@ DECOMPOSITIONS = (
         for operator, function in (
             ("multinomial.default", multinomial),
             ("randperm.default", permutation),
+            ("cauchy.default", cauchy),
+            ("geometric.default", geometric),
+            ("log_normal.default", log_normal),
+            ("randint_like.default", integers_below),
+            ("randint_like.low_dtype", integers_between),
             ("normal.Tensor_Tensor", normal),
             ("normal.Tensor_float", normal),
             ("normal.float_Tensor", normal),
+            ("normal.float_float", normal_of_numbers),
         )
+    ),
+    Decomposition(
+        "integers from a lower end",
+        "aten::randint.low",
+        "run",
+        "torch-mlir rounds towards zero, which comes up twice as often where the end is negative",
+        integers,
     ),
     Decomposition(
         "LSTM layer of oneDNN",

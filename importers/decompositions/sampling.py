@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -50,3 +51,51 @@ def normal(mean: Any, std: Any = 1.0, generator: torch.Generator | None = None) 
     """Normal samples: one for each mean, standard deviation, or both, of which one is a tensor."""
     like = mean + torch.zeros_like(std) if isinstance(std, torch.Tensor) else mean
     return torch.randn_like(like) * std + mean
+
+
+def cauchy(
+    x: torch.Tensor,
+    median: float = 0,
+    sigma: float = 1,
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
+    """Samples of the shape and type of `x`, by the inverse of the distribution."""
+    return torch.tan(math.pi * (torch.rand_like(x) - 0.5)) * sigma + median
+
+
+def geometric(x: torch.Tensor, p: float, generator: torch.Generator | None = None) -> torch.Tensor:
+    """The number of the first success, of probability `p`, as `x` in shape and type."""
+    return torch.floor(torch.log1p(-torch.rand_like(x)) * (1 / math.log1p(-p))) + 1
+
+
+def log_normal(
+    x: torch.Tensor, mean: float = 1, std: float = 2, generator: torch.Generator | None = None
+) -> torch.Tensor:
+    """Numbers whose logarithms are normal, as `x` in shape and type."""
+    return torch.exp(torch.randn_like(x) * std + mean)
+
+
+def integers_below(x: torch.Tensor, high: int, **options: Any) -> torch.Tensor:
+    """Integers from 0 to `high` - 1 of the shape of `x`, by default of its type."""
+    return integers_between(x, 0, high, **options)
+
+
+def integers_between(x: torch.Tensor, low: int, high: int, **options: Any) -> torch.Tensor:
+    """Integers from `low` to `high` - 1 of the shape of `x`, by default of its type."""
+    return torch.randint(low, high, x.shape).to(options.get("dtype") or x.dtype)
+
+
+def integers(low: int, high: int, size: list[int], **options: Any) -> torch.Tensor:
+    """Integers from `low` to `high` - 1, made from those from 0 on."""
+    return torch.ops.aten.randint.default(high - low, size, **options) + low
+
+
+def normal_of_numbers(
+    mean: float,
+    std: float,
+    size: list[int],
+    generator: torch.Generator | None = None,
+    **options: Any,
+) -> torch.Tensor:
+    """Normal samples of one distribution."""
+    return torch.randn(size, **options) * std + mean

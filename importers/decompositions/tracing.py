@@ -36,7 +36,8 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
     """
     composite = {op: table.get(op, _special_op_to_preserve_cia) for op in _composite_operators()}
     python = {op: function for op, function in table.items() if op not in composite}
-    values = [node.meta.get("val") for node in graph.nodes if node.op == "placeholder"]
+    # A program without inputs has the mode in what it makes.
+    values = [node.meta.get("val") for node in graph.nodes]
     fake_mode = detect_fake_mode(pytree.tree_leaves(values)) or FakeTensorMode()
     # The Python dispatcher has composite operators' decompositions that the C++ one lacks.
     with (
