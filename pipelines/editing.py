@@ -7,16 +7,22 @@ from dataclasses import dataclass, replace
 
 from pipelines.own_passes import OwnPass, as_step
 from pipelines.pipeline import Pipeline
-from unmess.core.error import Error
+from unmess.core.error import STAGES, Error
 from unmess.core.suggest import did_you_mean
 
-# What a pipeline of the user's passes at the end of a stage is called.
-_OWN = "{}-inserted"
+_HINT = "the pass is the user's"
+# Where a path starts from IR that no stage of it has made.
+_BEFORE_ALL = -1
+
+
+def own_name(stage: str) -> str:
+    """What the pipeline of the user's passes on IR at a stage is called."""
+    return f"{stage}-inserted"
 
 
 @dataclass(frozen=True)
 class _Place:
-    """After the step at `index` of the pipeline at `position` of a path; -1 is before the first."""
+    """After the step at `index` of the pipeline at `position` of a path."""
 
     position: int
     index: int
@@ -42,6 +48,9 @@ def inserted(
     for after, own in passes:
         step = as_step(own, tuple(_names(path)))
         place = _find(edited, start, after)
+        if place.index == _BEFORE_ALL:
+            edited = _prepend(edited, start, step)
+            continue
         if place.index + 1 == len(edited[place.position].steps) and after in _stages(path):
             edited = _append(edited, place.position, step)
             continue
@@ -56,12 +65,20 @@ def inserted(
 def _append(path: list[Pipeline], position: int, step) -> list[Pipeline]:
     """At the end of a stage: in a pipeline of its own, for which the stage is complete."""
     last = path[position]
-    name = _OWN.format(last.stage)
+    name = own_name(last.stage)
     if last.name == name:
         path[position] = replace(last, steps=(*last.steps, step))
         return path
-    own = Pipeline(name, last.stage, "the pass is the user's", (step,))
+    own = Pipeline(name, last.stage, _HINT, (step,))
     return [*path[: position + 1], own, *path[position + 1 :]]
+
+
+def _prepend(path: list[Pipeline], start: str, step) -> list[Pipeline]:
+    """Before the first stage: in a pipeline of its own, on IR as it is."""
+    first, name = path[0], own_name(start)
+    if first.name == name:
+        return [replace(first, steps=(*first.steps, step)), *path[1:]]
+    return [Pipeline(name, start if start in STAGES else first.stage, _HINT, (step,)), *path]
 
 
 def without(pipeline: Pipeline, names: Container[str]) -> Pipeline:
@@ -76,14 +93,16 @@ def stopped(path: Sequence[Pipeline], start: str, after: str) -> list[Pipeline]:
         Error: stage `usage`, where it has no such stage or pass.
     """
     place = _find(path, start, after)
+    if place.index == _BEFORE_ALL:
+        return [part for part in path[:1] if part.name == own_name(start)]
     last = path[place.position]
     steps = last.steps[: place.index + 1]
-    return [*path[: place.position], *([replace(last, steps=steps)] if steps else [])]
+    return [*path[: place.position], replace(last, steps=steps)]
 
 
 def _find(path: Sequence[Pipeline], start: str, name: str) -> _Place:
     if path and name == start:
-        return _Place(0, -1)
+        return _Place(0, _BEFORE_ALL)
     ends = [position for position, pipeline in enumerate(path) if pipeline.stage == name]
     if ends:
         return _Place(ends[-1], len(path[ends[-1]].steps) - 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pipelines import contract, custom_operators
-from pipelines.editing import inserted, stopped, without
+from pipelines.editing import inserted, own_name, stopped, without
 from pipelines.legal_ops import legal_ops
 from pipelines.own_passes import OwnPass
 from pipelines.pipeline import Pipeline
@@ -111,10 +111,14 @@ def plan(
     path = whole if changes.stop_after is None else stopped(whole, stage, changes.stop_after)
     path = [without(pipeline, skipped) for pipeline in path]
     whole = [without(pipeline, skipped) for pipeline in whole]
-    return [
-        (part, part.stage if part.steps == all_.steps else f"after {part.steps[-1].name}")
-        for part, all_ in zip(path, whole, strict=False)
-    ]
+    return [(part, _reached(part, all_, stage)) for part, all_ in zip(path, whole, strict=False)]
+
+
+def _reached(part: Pipeline, whole: Pipeline, start: str) -> str:
+    """The stage of a module after a pipeline of which some steps may be left out."""
+    if part.steps != whole.steps:
+        return f"after {part.steps[-1].name}"
+    return start if part.name == own_name(start) else part.stage
 
 
 def _skipped(module: ir.Module, stage: str) -> tuple[str, ...]:

@@ -43,6 +43,12 @@ def test_bundle():
     assert max(differences(output)) < 1e-5
 
 
+def test_own_pass():
+    output = run("own_pass")
+    assert "mylib.swish.default is an unknown operator" in output
+    assert max(differences(output)) < 1e-6
+
+
 def test_generate():
     assert len((EXAMPLES / "generate.py").read_text().splitlines()) < 40
     verdicts = [line.split()[:2] for line in run("generate").splitlines()]

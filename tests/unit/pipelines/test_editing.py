@@ -1,0 +1,108 @@
+"""Where passes of one's own go, and where a path ends, before anything runs."""
+
+import pytest
+
+from pipelines.lower import Changes, plan
+from unmess.core.error import Error
+
+
+def names(to="linalg", stage="raw", **changes):
+    """Each pipeline's name with those of its steps, and the stage that it reaches."""
+    return [
+        (pipeline.name, [step.name for step in pipeline.steps], reached)
+        for pipeline, reached in plan(stage, to, Changes(**changes))
+    ]
+
+
+def own(module):
+    """A pass that does nothing."""
+
+
+def test_nothing_changes_without_changes():
+    assert [(name, reached) for name, _, reached in names()] == [
+        ("torch", "torch"),
+        ("linalg", "linalg"),
+    ]
+
+
+def test_at_a_stage_passes_run_apart_on_complete_ir():
+    first, torch_, second, linalg, third = names(
+        insert_passes=[("torch", own), ("raw", own), ("linalg", "cse"), ("torch", "symbol-dce")]
+    )
+    assert first == ("raw-inserted", ["own"], "raw")
+    assert second == ("torch-inserted", ["own", "symbol-dce"], "torch")
+    assert third == ("linalg-inserted", ["cse"], "linalg")
+    assert [torch_, linalg] == names()
+
+
+def test_after_a_pass_they_run_in_the_pipeline_in_the_order_given():
+    passes = [("convert-torch-to-scf", own), ("convert-torch-to-scf", "cse")]
+    _, (_, steps, reached) = names(insert_passes=passes)
+    place = steps.index("convert-torch-to-scf")
+    assert steps[place + 1 : place + 4] == ["own", "cse", "convert-torch-to-arith"]
+    assert reached == "linalg"
+
+
+def test_the_first_of_a_name_or_the_one_with_the_number():
+    (_, before, _), (_, after, _) = names()
+    (_, first, _), _ = names(insert_passes=[("canonicalize", own)])
+    assert first.index("own") == before.index("canonicalize") + 1
+    # Two are in the pipeline to torch.
+    _, (_, third, _) = names(insert_passes=[("canonicalize:3", own)])
+    assert third.index("own") == after.index("canonicalize") + 1
+
+
+@pytest.mark.parametrize(
+    ("stop_after", "count", "last", "reached"),
+    [
+        ("torch", 1, "canonicalize", "torch"),
+        ("inline", 1, "inline", "after inline"),
+        ("linalg", 2, "linalg-nan-order", "linalg"),
+        ("cse", 2, "cse", "after cse"),
+        ("linalg-nan-order", 2, "linalg-nan-order", "linalg"),
+    ],
+)
+def test_the_path_ends_after_a_stage_or_a_pass(stop_after, count, last, reached):
+    path = names(stop_after=stop_after)
+    assert len(path) == count
+    assert path[-1][1][-1] == last and path[-1][2] == reached
+
+
+def test_what_is_inserted_at_a_stage_belongs_to_it():
+    path = names(insert_passes=[("torch", own)], stop_after="torch")
+    assert [name for name, _, _ in path] == ["torch", "torch-inserted"]
+    assert names(insert_passes=[("raw", own)], stop_after="raw") == [
+        ("raw-inserted", ["own"], "raw")
+    ]
+    assert names(stop_after="raw") == []
+
+
+def test_from_torch_on():
+    path = names(stage="torch", insert_passes=[("torch", own)])
+    assert [(name, reached) for name, _, reached in path] == [
+        ("torch-inserted", "torch"),
+        ("linalg", "linalg"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause", "hint"),
+    [
+        ({"stop_after": "tosa"}, "no step tosa between raw and linalg", None),
+        ({"stop_after": "inlin"}, "no step inlin between", "inline"),
+        ({"stop_after": "canonicalize:0"}, "no step canonicalize:0 between", "is there 6 times"),
+        ({"insert_passes": [("cse", "nope{x}")]}, "'nope{x}' is not a pass", None),
+        ({"insert_passes": [("cse", "no.py:own")]}, "no file no.py", "FILE.py:FUNCTION"),
+        ({"backend_legal_ops": ["aten.sofmax.int"]}, "no operator is called", "aten.softmax.int"),
+    ],
+)
+def test_what_there_is_not_is_a_usage_error(changes, cause, hint):
+    with pytest.raises(Error) as caught:
+        names(**changes)
+    assert caught.value.stage == "usage" and cause in caught.value.cause
+    assert hint is None or hint in caught.value.hint
+
+
+def test_a_module_that_was_stopped_on_the_way_goes_no_further():
+    with pytest.raises(Error, match="a module at stage after cse cannot be lowered to linalg"):
+        plan("after cse", "linalg", Changes())
