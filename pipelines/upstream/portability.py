@@ -15,7 +15,7 @@ from torch_mlir import ir
 
 from pipelines.ir_modules import copy_module
 from pipelines.iree import child
-from pipelines.lower import lower, plan
+from pipelines.lower import Changes, lower, plan
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.recognition import stage_of
@@ -100,7 +100,7 @@ def examine(module: ir.Module, given: bytes | None = None, name: str = "module")
         stage = "raw"
     rewritten = Module(name, stage, copy_module(module), None, {})
     try:
-        names = [pipeline.name for pipeline, _ in plan(stage, "linalg")]
+        names = [pipeline.name for pipeline, _ in plan(stage, "linalg", Changes())]
         lower(rewritten, "linalg", upstream_only=True)
     except Error as error:
         return replace(found, remedy=error.cause)
