@@ -33,9 +33,8 @@ def decompose(
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
         used: dict[str, Note] = {}
         try:
-            return decompose_locally(exported, decomposition_table(used, whole)), list(
-                used.values()
-            )
+            table = decomposition_table(used, whole)
+            return decompose_locally(exported, table, whole), list(used.values())
         except NotLocal:
             used.clear()
             return _decompose_whole(exported, decomposition_table(used, whole)), list(used.values())

@@ -13,7 +13,7 @@ are the same expressions. A trace asks its operands for sizes; one node per expr
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -50,22 +50,26 @@ class NotLocal(Exception):
 
 
 def decompose_locally(
-    exported: torch.export.ExportedProgram, table: dict
+    exported: torch.export.ExportedProgram, table: dict, whole: Collection[str] = ()
 ) -> torch.export.ExportedProgram:
     """A functional program with the operators of `table` and composite ones taken apart.
+
+    Args:
+        whole: composite operators that stay, as `aten.linear`; they are not in the table.
 
     Raises:
         NotLocal: sizes that depend on data, higher-order operators other than regions without
             gradients, mutated parameters, or an in-place operator on a value that has other views.
     """
     with tracing(exported.graph, table) as python:
-        return _Rewriter(exported, python).run()
+        return _Rewriter(exported, python, whole).run()
 
 
 class _Rewriter:
-    def __init__(self, exported: torch.export.ExportedProgram, table: dict):
+    def __init__(self, exported: torch.export.ExportedProgram, table: dict, whole: Collection[str]):
         self._exported = exported
         self._table = table
+        self._whole = whole
         self._nodes = list(exported.graph.nodes)
         self._position = {node: index for index, node in enumerate(self._nodes)}
         self._inputs = {spec.arg.name: spec for spec in exported.graph_signature.input_specs}
@@ -136,6 +140,8 @@ class _Rewriter:
             return copy
         if node.target._schema.is_mutable:
             return self._rewrite_in_place(node)
+        if str(node.target).removesuffix(".default") in self._whole:
+            return self._copy(node)
         if node.target in self._table or _is_composite(node.target):
             return self._expand(node, node.target)
         return self._copy(node)

@@ -123,6 +123,23 @@ def test_operators_that_stay_whole():
         unmess.lower(program, to="linalg", backend_legal_ops=("aten.softmax.int",))
 
 
+@pytest.mark.parametrize("name", ["aten.linear", "aten.layer_norm", "aten.gelu", "aten.t"])
+def test_operators_that_pytorch_itself_takes_apart_stay_whole(name):
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            normal = torch.nn.functional.layer_norm(x, (3,))
+            linear = torch.nn.functional.linear(normal, x)
+            return torch.nn.functional.gelu(linear, approximate="tanh").t()
+
+    args = (torch.randn(2, 3),)
+    program = unmess.capture(Model(), args, backend_legal_ops=(name,))
+    module = unmess.lower(program, to="torch", backend_legal_ops=(name,))
+    assert f"= torch.{name} " in module.text()
+    assert check(module, backend_legal_ops=(name,)) == []
+    apart = unmess.lower(unmess.capture(Model(), args), to="torch")
+    assert f"= torch.{name} " not in apart.text()
+
+
 def test_a_custom_operator_may_be_named_and_a_misspelled_one_not():
     module = Module("model", "raw", parse(OPERATORS["unknown operator"]), None, {})
     with pytest.raises(unmess.Error, match=r"no operator is called 'mylib\.op'") as caught:
