@@ -11,6 +11,7 @@ import torch
 from torch._decomp import core_aten_decompositions
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
+from importers.decompositions.angles import atan2
 from importers.decompositions.antialias import resize
 from importers.decompositions.any_all import over_several
 from importers.decompositions.attention import attention
@@ -59,7 +60,7 @@ from importers.decompositions.numbers import with_tensor
 from importers.decompositions.padding import constant_pad
 from importers.decompositions.places import of_a_number, take
 from importers.decompositions.pooling import avg_pool2d, max_pool2d
-from importers.decompositions.power import integer_power, integer_powers, powers_of_a_number
+from importers.decompositions.power import integer_power, powers, powers_of_a_number
 from importers.decompositions.reciprocal import reciprocal
 from importers.decompositions.rolling import roll
 from importers.decompositions.running import cummax, cummin
@@ -588,14 +589,14 @@ DECOMPOSITIONS = (
     ),
     *(
         Decomposition(
-            "power to integers",
+            "powers",
             f"aten::pow.{overload}",
-            "linalg",
-            "torch-mlir lowers powers of floating-point numbers only",
+            "run",
+            "torch-mlir takes no integers; IREE gives NaN for negative numbers, and for 0 to the 0",
             function,
         )
         for overload, function in (
-            ("Tensor_Tensor", integer_powers),
+            ("Tensor_Tensor", powers),
             ("Scalar", powers_of_a_number),
         )
     ),
@@ -650,6 +651,13 @@ DECOMPOSITIONS = (
             function,
         )
         for function in (log10, asinh, acosh)
+    ),
+    Decomposition(
+        "angle of zeros and infinities",
+        "aten::atan2.default",
+        "run",
+        "IREE gives NaN for (0, 0), and leaves the sign of zeros out",
+        atan2,
     ),
     Decomposition(
         "ELU by e^x - 1",

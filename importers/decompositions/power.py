@@ -10,9 +10,16 @@ _LARGEST = 64
 
 
 def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
-    """Integers to a whole number by repeated multiplication, to others in floating point."""
-    if x.is_floating_point() or x.is_complex():
+    """Integers to a whole number by repeated multiplication, to others in floating point.
+
+    Of floating point, negative whole exponents only.
+    """
+    if x.is_complex():
         return NotImplemented
+    if x.is_floating_point():
+        # IREE gives -inf for 0 to a negative number.
+        is_inverse = exponent < 0 and exponent == int(exponent)
+        return torch.reciprocal(torch.pow(x, -exponent)) if is_inverse else NotImplemented
     if not isinstance(exponent, int):
         return torch.pow(x.to(torch.result_type(x, exponent)), exponent)
     if not 0 <= exponent <= _LARGEST:
@@ -27,14 +34,35 @@ def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
     return result
 
 
-def integer_powers(x: torch.Tensor, exponent: torch.Tensor) -> Any:
-    """`x` to integers, elementwise, wrapping; anything else is left.
+def powers(x: torch.Tensor, exponent: torch.Tensor) -> Any:
+    """`x` to `exponent`, elementwise; f64 and complex numbers are left."""
+    dtype = torch.result_type(x, exponent)
+    if dtype.is_complex or dtype == torch.float64:
+        return NotImplemented
+    if dtype.is_floating_point:
+        return _floating_powers(x.double(), exponent.double()).to(dtype)
+    return _integer_powers(x, exponent, dtype)
+
+
+def _floating_powers(x: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
+    """By the logarithm of the magnitude in f64, and what C says of signs, zeros and infinities."""
+    size = x.abs()
+    result = torch.exp(exponent * torch.log(size))
+    is_number = torch.eq(exponent, exponent)
+    result = torch.where(torch.logical_and(torch.eq(size, 1), is_number), 1.0, result)
+    whole = torch.eq(torch.floor(exponent), exponent)
+    odd = torch.logical_and(whole, torch.ne(torch.floor(exponent / 2), exponent / 2))
+    result = torch.where(torch.logical_and(torch.signbit(x), odd), -result, result)
+    no_root = torch.logical_and(torch.logical_and(x < 0, size < torch.inf), ~whole)
+    result = torch.where(no_root, torch.nan, result)
+    return torch.where(torch.logical_or(torch.eq(exponent, 0), torch.eq(x, 1)), 1.0, result)
+
+
+def _integer_powers(x: torch.Tensor, exponent: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """`x` to integers, elementwise, wrapping.
 
     To a negative one 1 and -1 stay what they are, or become 1; other numbers become 0.
     """
-    dtype = torch.result_type(x, exponent)
-    if dtype.is_floating_point or dtype.is_complex:
-        return NotImplemented
     x, exponent = x.to(dtype), exponent.to(dtype)
     odd = torch.ne(exponent & 1, 0)
     result, square = torch.where(odd, x, 1), x
@@ -49,8 +77,12 @@ def integer_powers(x: torch.Tensor, exponent: torch.Tensor) -> Any:
 
 
 def powers_of_a_number(x: float, exponent: torch.Tensor) -> Any:
-    """A number to integers; floating-point and complex exponents are left."""
-    if exponent.is_floating_point() or exponent.is_complex() or isinstance(x, complex):
+    """A number to integers, or a negative one to floating point; anything else is left."""
+    if exponent.is_complex() or isinstance(x, complex):
         return NotImplemented
+    if exponent.is_floating_point():
+        return (
+            powers(torch.full((), x, dtype=exponent.dtype), exponent) if x < 0 else NotImplemented
+        )
     dtype = torch.result_type(x, exponent)
     return torch.pow(torch.full((), x, dtype=dtype), exponent.to(dtype))

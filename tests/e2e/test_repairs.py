@@ -452,12 +452,12 @@ CASES = [
     Case("copy with strides", between_a_row_and_a_column, (random(3, 3, 1).mT, random(1, 1, 3))),
     Case("negation as a view", imaginary_part_of_a_conjugate, (random(3),)),
     Case(
-        "power to integers",
+        "powers",
         powers_of_integers,
         (torch.tensor([3, -3, 2, 0, 1, -1, -1]), torch.tensor([2**40 + 7, 7, 62, 0, -2, -3, -2])),
         "",
     ),
-    Case("power to integers", torch.pow, U8, "non-floating"),
+    Case("powers", torch.pow, U8, "non-floating"),
     Case(
         "choice between a tensor and itself",
         the_same_twice,
