@@ -44,8 +44,8 @@ def page(analysis: Analysis) -> str:
             (entry, _plots(entry), text.costly(entry.layers), text.costly(entry.lines))
             for entry in analysis.entries
         ],
-        style=(_FOLDER / "page.css").read_text(),
-        script=(_FOLDER / "page.js").read_text(),
+        style=(_FOLDER / "page.css").read_text("utf-8"),
+        script=(_FOLDER / "page.js").read_text("utf-8"),
     )
 
 

@@ -85,10 +85,14 @@ def loops(form: Form) -> str:
 
 
 def costly(shares: Sequence[Share]) -> list[Share]:
-    """Those that cost most first."""
+    """Those that cost most first: by arithmetic of all kinds, then by bytes."""
     return sorted(
         shares,
-        key=lambda share: (rank(share.cost.flops), rank(share.cost.bytes), share.operations),
+        key=lambda share: (
+            rank(share.cost.flops) + rank(share.cost.integers),
+            rank(share.cost.bytes),
+            share.operations,
+        ),
         reverse=True,
     )
 

@@ -88,7 +88,7 @@ def analyze(
     if file is not None:
         from unmess.analysis.page import page
 
-        file.write_text(page(analysis))
+        file.write_text(page(analysis), "utf-8")
     if session.json:
         from unmess.analysis.document import document
 

@@ -1,7 +1,8 @@
 // RUN: %python -m unmess analyze %s | filecheck %s
 // RUN: %python -m unmess analyze %s --top 1 | filecheck %s --check-prefix=TOP
 // RUN: %python -m unmess analyze %s -v | filecheck %s --check-prefix=FORMS
-// RUN: %python -m unmess analyze %s --json | filecheck %s --check-prefix=JSON
+// RUN: %python -m unmess analyze %s --json --html %t.html | filecheck %s --check-prefix=JSON
+// RUN: filecheck %s --check-prefix=HTML --input-file %t.html
 
 // The counts of a matrix product with a bias, by kind, layer and line.
 
@@ -24,6 +25,9 @@
 
 // FORMS: 1 {{ *}}generic {{ *}}2 parallel {{ *}}f32 {{ *}}(d0, d1) -> (d0, d1) {{ *}}yield addf(in0, in1)
 // FORMS-NEXT: (d0, d1) -> (d1)
+
+// HTML: <title>analyze.mlir at linalg</title>
+// HTML: <svg class="icicle"
 
 // JSON:     "ok": true,
 // JSON:     "expression": "yield addf(out0, mulf(in0, in1))"
