@@ -1,7 +1,8 @@
 """TOSA operations in a combination of types that TOSA's profiles and extensions have.
 
 torch-mlir gathers 64-bit integers by 32-bit indices. TOSA 1.0 has 64-bit integers as an extension,
-in which indices are of 64 bits too; validators, IREE's among them, refuse the mixture.
+in which indices are of 64 bits too; validators, IREE's among them, refuse the mixture. Nor is
+there a cast of 64-bit integers to floats; of those that were 32-bit ones before there is a way.
 """
 
 from __future__ import annotations
@@ -12,12 +13,25 @@ from pipelines.ir_modules import find_operations
 
 # The operand that holds indices.
 _INDICES = {"tosa.gather": 1, "tosa.scatter": 1}
+# The result has elements of the first operand.
+_SAME_ELEMENTS = {"tosa.reshape", "tosa.transpose", "tosa.slice", "tosa.tile", "tosa.reverse"}
 
 
 def keep_to_profile(module: ir.Module) -> None:
-    """Widens the indices of gathers and scatters whose values are 64-bit integers."""
+    """Widens the indices of gathers and scatters whose values are 64-bit integers.
+
+    Casts of widened 64-bit integers to floats go by way of the 32-bit ones that they were.
+    """
     with module.context:
         wide = ir.IntegerType.get_signless(64)
+        for cast in find_operations(module, lambda operation: operation.name == "tosa.cast"):
+            operand, result = (ir.RankedTensorType(v.type) for v in (*cast.operands, *cast.results))
+            to_float = isinstance(result.element_type, ir.FloatType)
+            if operand.element_type == wide and to_float and _was_narrow(cast.operands[0]):
+                with ir.InsertionPoint(cast), cast.location:
+                    kind = ir.RankedTensorType.get(operand.shape, ir.IntegerType.get_signless(32))
+                    narrow = ir.Operation.create("tosa.cast", [kind], [cast.operands[0]])
+                cast.operands[0] = narrow.result
         for operation in find_operations(module, lambda operation: operation.name in _INDICES):
             place = _INDICES[operation.name]
             values, indices = operation.operands[0].type, operation.operands[place].type
@@ -27,3 +41,16 @@ def keep_to_profile(module: ir.Module) -> None:
                 kind = ir.RankedTensorType.get(indices.shape, wide)
                 cast = ir.Operation.create("tosa.cast", [kind], [operation.operands[place]])
             operation.operands[place] = cast.result
+
+
+def _was_narrow(value: ir.Value) -> bool:
+    """Whether the elements come from a tensor of 32-bit integers, or narrower ones."""
+    while isinstance(value.owner, ir.Operation | ir.OpView):
+        operation = value.owner
+        if operation.name == "tosa.cast":
+            source = ir.RankedTensorType(operation.operands[0].type).element_type
+            return isinstance(source, ir.IntegerType) and source.width <= 32
+        if operation.name not in _SAME_ELEMENTS:
+            return False
+        value = operation.operands[0]
+    return False

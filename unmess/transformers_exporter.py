@@ -103,7 +103,7 @@ class MlirExporter(DynamoExporter):
     @classmethod
     def save_program(cls, program: MlirProgram, path: str | Path) -> None:
         """Writes the IR to `path` and the traced program with the weights beside it."""
-        program.module.save(path)
+        program.module.save(path, alone=True)
         texts = {_STAGE: program.stage, _NAME: program.name}
         torch.export.save(program.exported, _weights_file(path), extra_files=texts)
 

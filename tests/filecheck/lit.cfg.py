@@ -30,7 +30,7 @@ config.substitutions += [
     (r"\bunmess-opt\b", f"{start} -m pipelines.opt"),
     *(
         (rf"\bunmess {command}\b", f"{start} -m unmess {command}")
-        for command in ("import", "pipeline", "contract", "portable")
+        for command in ("import", "check", "run", "pipeline", "contract", "portable")
     ),
     (r"%python", python),
 ]

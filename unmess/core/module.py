@@ -80,6 +80,7 @@ class Module:
         locations: bool = True,
         generic: bool = False,
         bytecode: bool | None = None,
+        alone: bool = False,
     ) -> list[Path]:
         """Writes the IR, and beside it what it needs to run again: see `unmess.core.exported`.
 
@@ -92,6 +93,7 @@ class Module:
             locations: keep source locations and layers.
             generic: the generic form of operations, which any version of MLIR reads.
             bytecode: in place of text; by default where the name ends in `.mlirbc`.
+            alone: write nothing beside the IR.
 
         Returns:
             The files that were written.
@@ -108,7 +110,7 @@ class Module:
                     self._of_bytecode(locations).write_bytecode(file)
             else:
                 path.write_text(self._whole_text(locations, generic))
-            if self.weight_mode == "elide":
+            if alone or self.weight_mode == "elide":
                 return [path]
             # It imports the libraries that files are written with.
             from unmess.core.exported.writing import write_beside
