@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from pathlib import Path
 
 from unmess.core.error import Error
@@ -34,12 +33,9 @@ def serve(module: Module, port: int | None = None, browse: bool = True) -> str:
     # It logs where it serves, which is for the caller to say.
     logging.getLogger("netron").setLevel(logging.WARNING)
     # As text: Netron does not read the bytecode of every dialect.
-    with tempfile.TemporaryDirectory(prefix="unmess-view-") as folder:
-        file = Path(folder) / f"{Path(module.name).stem}.{module.stage}.mlir"
-        module.save(file)
-        content = file.read_bytes()
+    file = f"{Path(module.name).stem}.{module.stage}.mlir"
     try:
-        host, number = netron.serve(file.name, content, ("localhost", port), browse)
+        host, number = netron.serve(file, module.text().encode(), ("localhost", port), browse)
     except OSError as problem:
         raise Error(
             "usage",

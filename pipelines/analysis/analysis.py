@@ -15,6 +15,12 @@ from pipelines.analysis.sizes import is_structured
 from pipelines.ir_modules import copy_module, find_operations
 from unmess.core.error import Error
 
+# The pass that removes an operation which says in which order the others are executed.
+_STRUCTURING = {
+    "func.call": "inline",
+    **dict.fromkeys(("cf.br", "cf.cond_br", "cf.switch"), "lift-cf-to-scf"),
+}
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -73,7 +79,7 @@ def _analyze(
     values: Mapping[str, int],
 ) -> Analysis:
     with module.context, ir.Location.unknown():
-        whole = _without_calls(module)
+        whole = _structured(module)
         structured = find_operations(module, is_structured)
         return Analysis(
             name=name,
@@ -103,10 +109,19 @@ def _functions(module: ir.Module) -> list[ir.OpView]:
     ]
 
 
-def _without_calls(module: ir.Module) -> ir.Module:
-    """The module with its functions joined, so that what they call is counted at each call."""
-    if not find_operations(module, lambda operation: operation.name == "func.call"):
+def _structured(module: ir.Module) -> ir.Module:
+    """The module with its functions joined, and jumps between blocks as loops and branches.
+
+    What a function calls is then counted at each call, and what a loop does as often as it runs.
+    """
+    found = {operation.name for operation in find_operations(module, _is_jump)}
+    needed = dict.fromkeys(_STRUCTURING[name] for name in sorted(found, reverse=True))
+    if not needed:
         return module
     copy = copy_module(module)
-    PassManager.parse("builtin.module(inline)").run(copy.operation)
+    PassManager.parse(f"builtin.module({','.join(needed)})").run(copy.operation)
     return copy
+
+
+def _is_jump(operation: ir.Operation) -> bool:
+    return operation.name in _STRUCTURING

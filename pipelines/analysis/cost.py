@@ -15,7 +15,7 @@ from pipelines.analysis.sizes import Size, Sizes, destinations, is_structured
 # What only says how to look at memory, or makes room in it.
 _FREE = re.compile(
     r"tensor\.(empty|cast|expand_shape|collapse_shape|extract_slice|reshape|dim|extract)"
-    r"|arith\.constant|bufferization\.to_tensor|ml_program\.global_load|scf\..*"
+    r"|arith\.constant|ub\.poison|bufferization\.to_tensor|ml_program\.global_load|scf\..*"
     r"|torch_c\.(to|from)_builtin_tensor"
 )
 _WIDENING = frozenset(f"arith.{name}" for name in ("extf", "extsi", "extui", "sitofp", "uitofp"))

@@ -148,3 +148,24 @@ def test_a_dynamic_size_is_a_symbol_until_it_has_a_value():
 def test_one_value_is_filled_in_and_the_other_stays(values):
     (left,) = {"arg0.0", "arg1.1"} - values.keys()
     assert str(entry(DYNAMIC, values).total.flops) == f"24*{left}"
+
+
+def test_jumps_between_blocks_are_the_loop_that_they_make():
+    found = entry("""
+func.func @main(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  cf.br ^head(%c0, %x : index, tensor<4xf32>)
+^head(%i: index, %a: tensor<4xf32>):
+  %more = arith.cmpi slt, %i, %n : index
+  cf.cond_br %more, ^body, ^done
+^body:
+  %b = arith.addf %a, %a : tensor<4xf32>
+  %j = arith.addi %i, %c1 : index
+  cf.br ^head(%j, %b : index, tensor<4xf32>)
+^done:
+  return %a : tensor<4xf32>
+}
+""")
+    assert str(found.total.flops) == "4*trips0"
+    assert "iterations of scf.while" in found.symbols["trips0"]
