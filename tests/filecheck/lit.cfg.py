@@ -14,13 +14,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 config.name = "unmess"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".py"]
+config.suffixes = [".mlir", ".py", ".txt"]
 config.excludes = ["lit.cfg.py", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(tempfile.gettempdir(), f"unmess-lit-{os.getuid()}")
 
 # The tools of this checkout, whether or not they are on the PATH.
 python = shlex.quote(sys.executable)
+inputs = ROOT / "tests" / "filecheck" / "Inputs"
 # `--param mutation=NAME`: with a pipeline that lacks a step, which tests are to notice.
 mutation = lit_config.params.get("mutation")
 start = python
@@ -32,6 +33,8 @@ config.substitutions += [
         (rf"\bunmess {command}\b", f"{start} -m unmess {command}")
         for command in ("import", "check", "run", "pipeline", "contract", "portable")
     ),
+    (r"\bunmess-each\b", f"{python} {inputs / 'each.py'}"),
+    (r"\bunmess-session %s", f"{python} {inputs / 'session.py'} %s %t"),
     (r"%python", python),
 ]
 config.environment["PYTHONPATH"] = str(ROOT)
