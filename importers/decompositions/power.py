@@ -18,7 +18,7 @@ def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
         return NotImplemented
     if x.is_floating_point():
         # IREE gives -inf for 0 to a negative number.
-        is_inverse = exponent < 0 and exponent == int(exponent)
+        is_inverse = exponent < 0 and float(exponent).is_integer()
         return torch.reciprocal(torch.pow(x, -exponent)) if is_inverse else NotImplemented
     if not isinstance(exponent, int):
         return torch.pow(x.to(torch.result_type(x, exponent)), exponent)
