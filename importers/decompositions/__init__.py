@@ -16,7 +16,7 @@ from importers.decompositions.antialias import resize
 from importers.decompositions.any_all import over_several
 from importers.decompositions.attention import attention
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min, clamp_tensor, hardtanh
-from importers.decompositions.comparison import with_number_of_its_kind
+from importers.decompositions.comparison import isclose, with_number_of_its_kind
 from importers.decompositions.concatenation import concatenate
 from importers.decompositions.cut_transposed import cut_transposed_convolution
 from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
@@ -81,6 +81,7 @@ from importers.decompositions.searching import kthvalue, masked_select, searchso
 from importers.decompositions.signs import of_numbers, sign
 from importers.decompositions.softmax import log_softmax, softmax
 from importers.decompositions.sorting import sort_integers, sort_stably
+from importers.decompositions.sums_of_exponentials import logaddexp, logaddexp2
 from importers.decompositions.topk import topk_in_order
 from importers.decompositions.truncation import trunc
 from importers.decompositions.user import user_decompositions
@@ -651,6 +652,23 @@ DECOMPOSITIONS = (
             function,
         )
         for function in (log10, asinh, acosh)
+    ),
+    Decomposition(
+        "numbers that are close",
+        "aten::isclose.default",
+        "run",
+        "torch-mlir takes NaN for close to NaN, and no integers",
+        isclose,
+    ),
+    *(
+        Decomposition(
+            "sum of two exponentials",
+            f"aten::{function.__name__}.default",
+            "run",
+            "PyTorch's decomposition gives infinity for infinity and NaN, and loses digits",
+            function,
+        )
+        for function in (logaddexp, logaddexp2)
     ),
     Decomposition(
         "angle of zeros and infinities",

@@ -26,3 +26,19 @@ def with_number_of_its_kind(compare: Callable[..., torch.Tensor]) -> Callable[..
         return compare(x, (number - limits.min) % (limits.max - limits.min + 1) + limits.min)
 
     return comparison
+
+
+def isclose(
+    x: torch.Tensor,
+    y: torch.Tensor,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    equal_nan: bool = False,
+) -> torch.Tensor:
+    """Whether the elements differ by at most `atol` + `rtol` |y|; NaN is close to nothing."""
+    gap, allowed = (x - y).abs(), (y * rtol).abs() + atol
+    near = torch.logical_and(torch.lt(gap, torch.inf), torch.le(gap, allowed))
+    close = torch.logical_or(torch.eq(x, y), near)
+    if equal_nan and x.is_floating_point():
+        close = torch.logical_or(close, torch.logical_and(torch.isnan(x), torch.isnan(y)))
+    return close

@@ -381,6 +381,8 @@ def bits(x):
 
 CASES = [
     Case("ELU by e^x - 1", next_to_zero, (torch.tensor([-1e-8, -3e-8]),), "differs"),
+    Case("numbers that are close", torch.isclose, (SPECIAL, SPECIAL), "differ"),
+    Case("sum of two exponentials", torch.logaddexp, (SPECIAL, SPECIAL.roll(-1)), "NaN"),
     Case("search in order", places_in_order, (SPECIAL[1:].sort().values, SPECIAL)),
     Case("elements of a mask", torch.masked_select, (random(2, 3), random(3) > 0)),
     Case("pooling without a batch", one_picture, (random(2, 4, 5),)),
