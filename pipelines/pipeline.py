@@ -142,7 +142,10 @@ class Pipeline:
             try:
                 step.run(module)
             except Exception as problem:
-                raise self._failed(index, module, original, name, problem) from problem
+                failure = self._failed(index, module, original, name, problem)
+                if failure is problem:
+                    raise
+                raise failure from problem
             is_last = index + 1 == len(self.steps)
             finished(module, step.name, *([self.name] if is_last else []))
 
@@ -158,6 +161,10 @@ class Pipeline:
         for earlier in self.steps[:index]:
             earlier.run(before)
         repro = _reproducer(step.command(self.tool), before, f"{name}-{self.name}")
+        if isinstance(problem, Error):
+            # A step of the project's own, which says what is wrong better than can be said here.
+            problem.repro = repro
+            return problem
         if not isinstance(problem, ir.MLIRError):
             cause, where = f"{first_line(problem)} (step {step.name})", user_line(problem)
             return Error(self.stage, cause, where=where, hint="the step's own code", repro=repro)

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pipelines import stages
 from pipelines.debugging import step
-from pipelines.pipeline import Pipeline
+from pipelines.pipeline import Pipeline, Rewrite
 from pipelines.reference import lowering
 from pipelines.reference.order import lower_to_llvm
 from pipelines.reference.schedules.machine import MACHINES
@@ -27,9 +27,7 @@ from pipelines.reference.steps.reassociation import reassociate
 from pipelines.reference.steps.rows import join_rows
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import outline_tasks
-from pipelines.upstream.booleans import keep_booleans_in_bytes
-from pipelines.upstream.lowering import lower_to_upstream, rewrite_tm_tensor
-from pipelines.upstream.newer import drop_newer_attributes
+from pipelines.upstream.lowering import UPSTREAM
 
 PIPELINES: dict[str, Pipeline] = {
     pipeline.name: pipeline
@@ -40,6 +38,7 @@ PIPELINES: dict[str, Pipeline] = {
         stages.STABLEHLO,
         stages.TOSA_TO_LINALG,
         stages.STABLEHLO_TO_LINALG,
+        UPSTREAM,
         lowering.PREPARE,
         lowering.BUFFERIZE,
         lowering.LLVM,
@@ -61,15 +60,12 @@ _REWRITES = (
     stages.NARROW_F64,
     stages.PROFILE,
     stages.LAYOUT,
+    *(step for step in UPSTREAM.steps if isinstance(step, Rewrite)),
 )
 
 # Name to what it does to a module, in place.
 FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     **{rewrite.name: step(rewrite.name)(rewrite.function) for rewrite in _REWRITES},
-    "upstream": lower_to_upstream,
-    "upstream-tm-tensor": rewrite_tm_tensor,
-    "upstream-booleans": keep_booleans_in_bytes,
-    "upstream-newer": drop_newer_attributes,
     "reference-unaliased": lowering.mark_unaliased,
     "reference-protect": lowering.protect_arguments,
     "reference-fuse": lambda module: fuse(module, "module"),

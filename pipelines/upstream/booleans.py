@@ -12,7 +12,6 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
@@ -39,12 +38,8 @@ _TAKES = {
 _YIELDS = ("linalg.generic", "tensor.generate", "tensor.pad")
 
 
-@step("upstream-booleans")
-def keep_booleans_in_bytes(module: ir.Module) -> bool:
+def keep_booleans_in_bytes(module: ir.Module) -> None:
     """Makes each `tensor<…xi1>` a `tensor<…xi8>`, in place.
-
-    Returns:
-        Whether a function has another signature now.
 
     Raises:
         Error: stage `linalg`, where an operation reads or makes booleans in a way not known here.
@@ -56,9 +51,8 @@ def keep_booleans_in_bytes(module: ir.Module) -> bool:
         for operation in operations:
             with operation.location:
                 _rewrite(operation)
-        functions = find_operations(module, lambda operation: operation.name == "func.func")
-        changed = [_retype_function(function) for function in functions]
-        return any(changed)
+        for function in find_operations(module, lambda operation: operation.name == "func.func"):
+            _retype_function(function)
 
 
 def _has_booleans(operation: ir.Operation) -> bool:
@@ -182,13 +176,10 @@ def _widen(operation: ir.Operation, which: slice, wanted: list[bool]) -> None:
                 operation.operands[index] = arith.ExtUIOp(_byte(), operand).result
 
 
-def _retype_function(function: ir.Operation) -> bool:
-    """Gives a function the types that its blocks have; returns whether they differ."""
+def _retype_function(function: ir.Operation) -> None:
     type = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     inputs, results = (
         [_in_bytes(each) if _is_boolean(each) else each for each in types]
         for types in (type.inputs, type.results)
     )
-    changed = ir.FunctionType.get(inputs, results)
-    function.attributes["function_type"] = ir.TypeAttr.get(changed)
-    return changed != type
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
-from pipelines.pipeline import Pipeline, Step
+from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.upstream.attention import rewrite_attention
 from pipelines.upstream.booleans import keep_booleans_in_bytes
 from pipelines.upstream.newer import drop_newer_attributes
@@ -30,43 +29,11 @@ REWRITES: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
 # Dialects that torch-mlir registers, or may leave behind, and upstream MLIR does not have.
 _FOREIGN = ("chlo", "stablehlo", "tm_tensor", "torch", "torch_c", "vhlo")
 
-TIDY = Pipeline(
-    name="upstream-tidy",
-    stage="linalg",
-    hint="report this with the model",
-    steps=(
-        Step("canonicalize", "sizes and constants of the loops fold"),
-        Step("cse", "equal ones once"),
-    ),
-)
 
-
-def lower_to_upstream(module: ir.Module, name: str = "module") -> bool:
-    """Rewrites what upstream MLIR does not know, in place.
-
-    Args:
-        module: at the stage `linalg`.
-        name: of the model, for reproducers.
-
-    Returns:
-        Whether booleans that go in or come out are bytes now.
-
-    Raises:
-        Error: stage `linalg`, with the operation and its source line, where one has no such form.
-    """
-    rewrite_tm_tensor(module)
-    has_bytes = keep_booleans_in_bytes(module)
-    TIDY.apply(module, name)
-    drop_newer_attributes(module)
-    refuse_foreign(module)
-    return has_bytes
-
-
-@step("upstream-tm-tensor")
-def rewrite_tm_tensor(module: ir.Module) -> None:
-    """Rewrites `tm_tensor` operations to linalg and scf on tensors."""
+def rewrite_tm_tensor(module: ir.Module, names: Collection[str] = REWRITES) -> None:
+    """Rewrites `tm_tensor` operations of these names to linalg and scf on tensors, in place."""
     with module.context:
-        for operation in find_operations(module, lambda operation: operation.name in REWRITES):
+        for operation in find_operations(module, lambda operation: operation.name in names):
             with ir.InsertionPoint(operation), operation.location:
                 results = REWRITES[operation.name](operation)
             for old, new in zip(operation.results, results, strict=True):
@@ -86,3 +53,53 @@ def refuse_foreign(module: ir.Module) -> None:
             where=next((line for each in found if (line := location_line(each.location))), None),
             hint="`unmess portable` lists every such operation; write it with simpler operators",
         )
+
+
+UPSTREAM = Pipeline(
+    name="upstream",
+    stage="linalg",
+    hint="report this with the model",
+    steps=(
+        Rewrite(
+            "upstream-tm-tensor",
+            "sort, scan, scatter, top-k and attention become linalg and loops",
+            rewrite_tm_tensor,
+        ),
+        Rewrite(
+            "upstream-booleans",
+            "booleans are kept in bytes: how i1 lies in memory, tools do not agree on",
+            keep_booleans_in_bytes,
+        ),
+        Step("canonicalize", "sizes and constants of the loops fold"),
+        Step("cse", "equal ones once"),
+        Rewrite(
+            "upstream-newer",
+            "attributes go that upstream lacks, and that say no more than their default",
+            drop_newer_attributes,
+        ),
+        Rewrite("upstream-refuse", "what is left that upstream lacks is an error", refuse_foreign),
+    ),
+)
+
+
+def lower_to_upstream(module: ir.Module, name: str = "module") -> bool:
+    """Rewrites what upstream MLIR does not know, in place.
+
+    Args:
+        module: at the stage `linalg`.
+        name: of the model, for reproducers.
+
+    Returns:
+        Whether a function has another signature now: booleans that go in or come out are bytes.
+
+    Raises:
+        Error: stage `linalg`, with the operation and its source line, where one has no such form.
+    """
+    before = _signatures(module)
+    UPSTREAM.apply(module, name)
+    return _signatures(module) != before
+
+
+def _signatures(module: ir.Module) -> list[str]:
+    functions = find_operations(module, lambda operation: operation.name == "func.func")
+    return [str(function.attributes["function_type"]) for function in functions]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 
 # Says that an operand is not negative: an optimization may use it, the result is the same.
@@ -13,7 +12,6 @@ _ROUNDING = "roundingmode"
 _TO_NEAREST_EVEN = 0
 
 
-@step("upstream-newer")
 def drop_newer_attributes(module: ir.Module) -> None:
     """Removes what says no more than the operation without it does, in place."""
     with module.context:

@@ -10,7 +10,7 @@ from unmess.cli.session import Session, command
 from unmess.core.names import check_name
 
 _STAGES = ("torch", "linalg", "tosa", "stablehlo")
-_NAMES = (*_STAGES, "reference")
+_NAMES = (*_STAGES, "upstream", "reference")
 
 
 @click.command()
@@ -19,10 +19,10 @@ _NAMES = (*_STAGES, "reference")
 def pipeline(session: Session, name: str | None) -> None:
     """Print the steps of the pipeline NAME, top to bottom, or of those between stages.
 
-    NAME is that of the stage that it leads to, torch, linalg, tosa or stablehlo; or reference, for
-    what the reference runner does to linalg. A pass is spelled as MLIR and `unmess-opt --pipeline`
-    take it. Its name, or that of a step in Python, is what `--print-after`, `--stop-after` and
-    `--insert-pass` go by.
+    NAME is that of the stage that it leads to, torch, linalg, tosa or stablehlo; upstream, for what
+    --upstream-only does to linalg; or reference, for what the reference runner does to it. A pass
+    is spelled as MLIR and `unmess-opt --pipeline` take it. Its name, or that of a step in Python,
+    is what `--print-after`, `--stop-after` and `--insert-pass` go by.
     """
     if name is not None:
         check_name("pipeline", name, _NAMES)
