@@ -1,0 +1,61 @@
+"""What the table of exits makes of its rows."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from unmess.core.row import Row
+
+
+@pytest.fixture(scope="module")
+def exits():
+    path = Path(__file__).parents[3] / "tools" / "exits.py"
+    spec = importlib.util.spec_from_file_location("exits", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def row(runner, exit_, stage="done", error=None):
+    return Row("hf:bert", runner, stage == "done", stage, error, via=exit_)
+
+
+def results(*rows):
+    return {(row.model, row.via, row.runner): row for row in rows}
+
+
+def test_the_list_is_of_20_and_20_models_that_there_are(exits):
+    from importers.recipes import list_recipes
+
+    assert len(exits.MODELS) == len(set(exits.MODELS)) == 40
+    assert sum(name.startswith("hf:") for name in exits.MODELS) == 20
+    assert set(exits.MODELS) <= {recipe.model for recipe in list_recipes()}
+
+
+@pytest.mark.parametrize(
+    "stage, lowers",
+    [("tosa", False), ("torch", False), ("linalg", True), ("compile", True), ("compare", True)],
+)
+def test_what_stops_after_the_exit_has_lowered(exits, stage, lowers):
+    found = results(row("reference", "tosa", stage, "no"))
+    assert exits.lowers(found, "hf:bert", "tosa") is lowers
+    assert exits.lowers(found, "hf:bert", "stablehlo") is None
+
+
+def test_each_hole_has_its_cause(exits):
+    found = results(
+        row("reference", "linalg"),
+        row("iree-cpu", "linalg"),
+        row("reference", "tosa", "tosa", "no lowering for a|b"),
+        row("reference", "stablehlo"),
+        row("iree-cpu", "stablehlo", "compile", "refused"),
+        row("torch-mlir", "tosa", "tosa", "no"),
+    )
+    page = exits.page(found)
+    assert (
+        "| `hf:bert` | right | no (1) | lowers; iree-cpu no (2) | not run | no | not run |" in page
+    )
+    assert r"1. `hf:bert`, tosa: tosa: no lowering for a\|b" in page
+    assert "2. `hf:bert`, stablehlo on iree-cpu: compile: refused" in page
+    assert "| linalg | 1 | 1 | 1 | 0 |" in page and "| stablehlo | 1 | 1 | 0 | 0 |" in page
