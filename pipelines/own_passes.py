@@ -62,7 +62,8 @@ def problem_of(step: Step) -> str | None:
         try:
             PassManager.parse(spelled((step,)))
         except ValueError as problem:
-            return str(problem).splitlines()[0].partition("error: ")[2] or first_line(problem)
+            message = str(problem).splitlines()[0]
+            return message.partition("error: ")[2] or message
     return None
 
 
