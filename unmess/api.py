@@ -326,7 +326,7 @@ def analyze(
         program = lower(program, to=at)
     elif at not in (None, program.stage):
         program = lower_module(program, at)
-    shapes = {entry: _declared_shapes(one) for entry, one in program.entries.items()}
+    shapes = {entry: _declared_shapes(one) for entry, one in program.entries.items() if one}
     return analyze_module(program.ir, program.name, program.stage, shapes, values | sizes, sizes)
 
 
