@@ -9,6 +9,8 @@ from torch_mlir import ir
 
 from pipelines import stages
 from pipelines.debugging import step
+from pipelines.ir_modules import entry_function
+from pipelines.iree.updates import keep_inputs
 from pipelines.pipeline import Pipeline, Rewrite
 from pipelines.reference import lowering
 from pipelines.reference.order import lower_to_llvm
@@ -18,15 +20,18 @@ from pipelines.reference.steps.bf16 import compute_in_f32, keep_in_integers
 from pipelines.reference.steps.checks import insert_checks
 from pipelines.reference.steps.collapsing import collapse_loops
 from pipelines.reference.steps.entry_points import take_operands_by_address
+from pipelines.reference.steps.float8 import expand_float8_casts
 from pipelines.reference.steps.fusion import fuse
 from pipelines.reference.steps.kernels import vectorize
 from pipelines.reference.steps.lifetimes import free_after_last_use
+from pipelines.reference.steps.llvm_attributes import annotate
+from pipelines.reference.steps.narrowing import convert_by_way_of_f32
 from pipelines.reference.steps.outlining import outline
 from pipelines.reference.steps.pointers import pass_pointers
 from pipelines.reference.steps.reassociation import reassociate
 from pipelines.reference.steps.rows import join_rows
 from pipelines.reference.steps.splitting import split
-from pipelines.reference.steps.tasks import outline_tasks
+from pipelines.reference.steps.tasks import dispatch, outline_tasks
 from pipelines.upstream.lowering import UPSTREAM
 
 PIPELINES: dict[str, Pipeline] = {
@@ -55,6 +60,17 @@ def _public(module: ir.Module) -> list[str]:
     ]
 
 
+@step("iree-keep-inputs")
+def _keep_inputs(module: ir.Module) -> None:
+    """Of the functions that may be called from outside. Barriers are in generic form."""
+    module.context.allow_unregistered_dialects = True
+    with module.context, ir.Location.unknown():
+        for name in _public(module):
+            function = entry_function(module, name)
+            is_state = ["unmess.state" in attributes for attributes in function.arg_attrs]
+            keep_inputs(function, is_state)
+
+
 _REWRITES = (
     stages.NAN_ORDER,
     stages.NARROW_F64,
@@ -67,6 +83,7 @@ _REWRITES = (
 FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     **{rewrite.name: step(rewrite.name)(rewrite.function) for rewrite in _REWRITES},
     "reference-unaliased": lowering.mark_unaliased,
+    "reference-read-where-used": lowering.read_where_used,
     "reference-protect": lowering.protect_arguments,
     "reference-fuse": lambda module: fuse(module, "module"),
     "reference-join-rows": join_rows,
@@ -77,6 +94,8 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     "reference-lifetimes": free_after_last_use,
     "reference-outline-tasks": outline_tasks,
     "reference-reassociate": reassociate,
+    "reference-narrow": convert_by_way_of_f32,
+    "reference-expand-float8": expand_float8_casts,
     **{
         f"reference-vectorize-{name}": partial(vectorize, machine=machine, deserves=lambda _: True)
         for name, machine in MACHINES.items()
@@ -85,5 +104,8 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     "reference-bf16-bits": keep_in_integers,
     "reference-pointers": pass_pointers,
     "reference-entries": lambda module: take_operands_by_address(module, _public(module)),
+    "reference-dispatch": dispatch,
+    "reference-annotate": annotate,
+    "iree-keep-inputs": _keep_inputs,
     "reference": lambda module: lower_to_llvm(module, "module", Assertions(), _public(module)),
 }

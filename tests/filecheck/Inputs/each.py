@@ -1,0 +1,40 @@
+"""`unmess-each FILE STAGE`: the IR of each model of a Python file, in one process.
+
+A model is a public function of the file without parameters, as `unmess import FILE:NAME` takes it;
+it may return dynamic shapes after the keyword arguments. STAGE is a stage, or `iree` for what IREE
+compiles. The program's notes come first.
+"""
+
+import inspect
+import runpy
+import sys
+
+import unmess
+from pipelines.iree.parameters import with_parameters
+
+# What the file's own functions say their module is.
+_OWN = "models"
+_IREE = "iree"
+
+
+def main(file: str, stage: str) -> None:
+    for name, factory in runpy.run_path(file, run_name=_OWN).items():
+        is_own = inspect.isfunction(factory) and factory.__module__ == _OWN
+        if not is_own or name.startswith("_"):
+            continue
+        model, args, kwargs, dynamic_shapes, *_ = (*factory(), None, None)
+        print(f"{name}:")
+        try:
+            program = unmess.capture(model, args, kwargs, dynamic_shapes=dynamic_shapes)
+            for note in program.notes:
+                print(f"note: {note}")
+            if stage == _IREE:
+                print(with_parameters(unmess.lower(program)))
+            else:
+                print(unmess.lower(program, to=stage))
+        except unmess.Error as error:
+            print(error)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

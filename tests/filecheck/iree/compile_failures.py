@@ -1,0 +1,45 @@
+# RUN: %python %s | filecheck %s
+
+# What IREE's compiler refuses, each with its cause: names of hardware, options, text, libraries.
+
+from pipelines.iree.compiler import compile_text
+from pipelines.iree.targets import target
+from unmess import Error, TargetOptions
+
+SUM = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = arith.addf %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+FMOD = SUM.replace("arith.addf", "arith.remf")
+
+
+def show(text, options):
+    try:
+        compile_text(text, options, "broken")
+    except Error as error:
+        print(error)
+
+
+# CHECK:      usage: IREE's compiler does not know 'znver33', which it is to compile for
+# CHECK-NEXT:   hint: a CPU is host, generic or a name that LLVM knows
+show(SUM, target("iree-cpu", TargetOptions(cpu="znver33")).options)
+
+# CHECK-NEXT: usage: IREE's compiler does not know 'sm_999'
+# CHECK-NEXT:   hint:
+show(SUM, target("iree-cuda", TargetOptions(cuda="sm_999")).options)
+
+# CHECK-NEXT: usage: IREE's compiler refuses its options: {{.*}}--iree-nowhere
+# CHECK-NEXT:   hint: `iree-compile --help` lists the options
+show(SUM, ["--iree-nowhere"])
+
+# CHECK-NEXT: compile: IREE does not compile the module: {{.*}}undeclared SSA value
+# CHECK-NEXT:   hint:
+# CHECK-NEXT:   repro: {{.*}}broken-iree{{.*}}.mlir
+show(SUM.replace("%x, %x", "%x, %y"), target("iree-cpu").options)
+
+# IREE links no C library.
+# CHECK-NEXT: compile: {{.*}}its runtime has no fmodf, which the code calls
+# CHECK-NEXT:   hint:
+show(FMOD, target("iree-cpu").options)

@@ -1,0 +1,43 @@
+# RUN: %python %s | filecheck %s
+
+# The preset goes by what is in a program; sizes that are not known rule all of them out.
+
+from types import SimpleNamespace
+
+from pipelines.iree.presets import check_preset, preset_for
+from unmess.core.error import Error
+from unmess.core.parsing import parse
+
+CONVOLUTION = (
+    "linalg.conv_1d ins(%a, %b : tensor<{0}xf32>, tensor<2xf32>) outs(%b : tensor<2xf32>)"
+    " -> tensor<2xf32>"
+)
+PRODUCT = (
+    "linalg.matmul ins(%c, %c : tensor<2x2xf32>, tensor<2x2xf32>) outs(%c : tensor<2x2xf32>)"
+    " -> tensor<2x2xf32>"
+)
+SUM = "arith.addf %a, %a : tensor<{0}xf32>"
+
+# CHECK:      convolution and product: channels-last-data-tiling
+# CHECK-NEXT: product: data-tiling
+# CHECK-NEXT: sum: plain
+# CHECK-NEXT: dynamic sum and product: plain
+for name, operations, size in (
+    ("convolution and product", (CONVOLUTION, PRODUCT), "3"),
+    ("product", (PRODUCT, SUM), "3"),
+    ("sum", (SUM,), "3"),
+    ("dynamic sum and product", (SUM, PRODUCT), "?"),
+):
+    lines = "\n".join(f"%{i} = {text.format(size)}" for i, text in enumerate(operations))
+    text = (
+        f"func.func @main(%a: tensor<{size}xf32>, %b: tensor<2xf32>, %c: tensor<2x2xf32>) {{\n"
+        f"{lines}\nreturn\n}}"
+    )
+    print(f"{name}: {preset_for(SimpleNamespace(ir=parse(text, name)))}")
+
+# CHECK-NEXT: usage: unknown preset 'chanels-last'
+# CHECK-NEXT:   hint: one of plain, channels-last, data-tiling, channels-last-data-tiling
+try:
+    check_preset("chanels-last")
+except Error as error:
+    print(error)

@@ -1,0 +1,70 @@
+# RUN: %python %s | filecheck %s
+
+# What each target is compiled for: with a name, with the device that is here, and without one.
+
+from pipelines.iree import targets
+from pipelines.iree.devices import Device, Devices
+from unmess.core.error import Error
+from unmess.core.target_options import TargetOptions
+
+
+def show(name, device=None, **options):
+    found = Devices((Device("a card", device),)) if device else Devices(problem="no driver")
+    targets.devices = lambda driver: found
+    try:
+        target = targets.target(name, TargetOptions(**options))
+    except Error as error:
+        print(error)
+        return
+    own = [o for o in target.options if not o.startswith("--iree-input-")]
+    print(name, *own, *target.attributes, *target.notes, sep="\n  ")
+
+
+# Types are never narrowed behind the user's back.
+# CHECK:      ('--iree-input-demote-f64-to-f32=false', '--iree-input-demote-i64-to-i32=false', '--iree-input-promote-bf16-to-f32=false', '--iree-hal-target-device=local'
+print(targets.target("iree-cpu").options)
+
+# CHECK-NEXT: iree-cpu
+# CHECK-NEXT:   --iree-hal-target-device=local
+# CHECK-NEXT:   --iree-hal-local-target-device-backends=llvm-cpu
+# CHECK-NEXT:   --iree-llvmcpu-target-cpu=znver3
+show("iree-cpu", cpu="znver3")
+
+# CHECK-NEXT: iree-cuda
+# CHECK-NEXT:   --iree-hal-target-device=cuda
+# CHECK-NEXT:   --iree-cuda-target=sm_80
+show("iree-cuda", cuda="sm_80")
+
+# The compiler has no table of sm_90: its code for the last one before runs there.
+# CHECK-NEXT: iree-cuda
+# CHECK-NEXT:   --iree-hal-target-device=cuda
+# CHECK-NEXT:   --iree-cuda-target=sm_89
+# CHECK-NEXT:   target: compiled for sm_89: IREE's compiler does not know sm_90, the one of a card
+show("iree-cuda", "gpu-compute-capability: 9.0")
+
+# CHECK-NEXT: compile: the CUDA device is of sm_50, and IREE's compiler begins at sm_60
+# CHECK-NEXT:   hint:
+show("iree-cuda", "gpu-compute-capability: 5.0")
+
+# CHECK-NEXT: iree-hip
+# CHECK-NEXT:   --iree-hal-target-device=hip
+# CHECK-NEXT:   --iree-rocm-target=gfx942
+# CHECK-NEXT:   target: compiled for gfx942, since no HIP device is here to compile for
+show("iree-hip")
+
+# CHECK-NEXT: iree-hip
+# CHECK-NEXT:   --iree-hal-target-device=hip
+# CHECK-NEXT:   --iree-rocm-target=gfx1100
+# CHECK-NOT:    target:
+show("iree-hip", "gpu-arch-name: gfx1100")
+
+# CHECK:      iree-vulkan
+# CHECK-NEXT:   --iree-hal-target-device=vulkan
+# CHECK-NEXT:   --iree-vulkan-target=rdna3
+show("iree-vulkan", vulkan="rdna3")
+
+# A module that describes its device is not given another one.
+# CHECK-NEXT: iree-vulkan
+# CHECK-NEXT:   hal.device.targets
+# CHECK-NEXT:   target: compiled for what Vulkan 1.3 devices of desktops have in common
+show("iree-vulkan")

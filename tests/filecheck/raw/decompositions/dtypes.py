@@ -1,0 +1,64 @@
+# RUN: unmess-each %s raw | filecheck %s
+
+# The dtype that eager computes in.
+
+import torch
+
+# Long sums of 16-bit floats come to a halt in their own type.
+# CHECK-LABEL: narrow_sum:
+# CHECK:       note: decomposition: sum of narrow floats (aten::sum.default)
+# CHECK:         torch.aten.sum{{.*}} -> !torch.vtensor<[],f32>
+# CHECK:         torch.prims.convert_element_type {{.*}} -> !torch.vtensor<[],bf16>
+
+# CHECK-LABEL: narrow_sum_in_f64:
+# CHECK-NOT:   sum of narrow floats
+# CHECK-LABEL: wide_sum:
+# CHECK-NOT:   note:
+
+# Integers become floating point where a limit is, and not where it is not.
+# CHECK-LABEL: float_limit:
+# CHECK:       note: decomposition: limits as choices (aten::clamp.default)
+# CHECK:         -> !torch.vtensor<[3],f32>
+# CHECK:         torch.aten.lt.Scalar {{.*}}!torch.vtensor<[3],f32>
+# CHECK-LABEL: integer_limit:
+# CHECK:         -> !torch.vtensor<[3],si64>
+# CHECK-NOT:     f32
+
+# Integers are divided as such: f32 holds not all of them.
+# CHECK-LABEL: floor_of_integers:
+# CHECK:       note: decomposition: division in whole numbers (aten::div.Tensor_mode)
+# CHECK:         torch.constant.str "trunc"
+# CHECK-NOT:     f32
+# CHECK-LABEL: trunc_of_integers:
+# CHECK-NOT:   note:
+
+
+def narrow_sum():
+    return (lambda x: x.sum()), (torch.ones(300, dtype=torch.bfloat16),)
+
+
+def narrow_sum_in_f64():
+    return (lambda x: x.sum(dtype=torch.float64)), (torch.ones(300, dtype=torch.bfloat16),)
+
+
+def wide_sum():
+    return (lambda x: x.sum()), (torch.ones(300),)
+
+
+def float_limit():
+    return (lambda x: x.clamp(0.5, 1.5)), (torch.arange(3),)
+
+
+def integer_limit():
+    return (lambda x: x.clamp(1, 2)), (torch.arange(3),)
+
+
+def floor_of_integers():
+    return (lambda x, y: x // y), (torch.arange(3), torch.ones(3, dtype=torch.int64))
+
+
+def trunc_of_integers():
+    def function(x, y):
+        return torch.div(x, y, rounding_mode="trunc")
+
+    return function, (torch.arange(3), torch.ones(3, dtype=torch.int64))

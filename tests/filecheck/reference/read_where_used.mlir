@@ -1,0 +1,19 @@
+// RUN: unmess-opt --pipeline reference-read-where-used %s | filecheck %s
+
+// Each reader looks at the tensor's memory right before it reads: what is written in between is not
+// to end up in that memory.
+
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     bufferization.to_buffer
+// CHECK:         tensor.empty
+// CHECK:         %[[FIRST:.*]] = bufferization.to_buffer %arg0
+// CHECK-NEXT:    memref.load %[[FIRST]]
+// CHECK-NEXT:    %[[SECOND:.*]] = bufferization.to_buffer %arg0
+// CHECK-NEXT:    memref.load %[[SECOND]]
+func.func @main(%x: tensor<4xf32>, %i: index) -> (f32, f32, tensor<4xf32>) {
+  %view = bufferization.to_buffer %x : tensor<4xf32> to memref<4xf32>
+  %other = tensor.empty() : tensor<4xf32>
+  %0 = memref.load %view[%i] : memref<4xf32>
+  %1 = memref.load %view[%i] : memref<4xf32>
+  return %0, %1, %other : f32, f32, tensor<4xf32>
+}

@@ -1,0 +1,21 @@
+// RUN: unmess-opt --pipeline reference-annotate %s | filecheck %s
+
+// Outlined functions are optimized, and stay apart; those that call them are not. Arguments that
+// nothing else is in are said to be so where that is known.
+
+// CHECK:       llvm.func @unmess_fail(i64, i64) attributes {passthrough = ["cold", "noreturn"]}
+// CHECK:       llvm.func @unmess_allocate(i64, i64) -> (!llvm.ptr {llvm.noalias})
+// CHECK:       llvm.func @main(%arg0: !llvm.ptr) attributes {no_inline, optimize_none}
+// CHECK:       llvm.func @alone(%arg0: !llvm.ptr {llvm.noalias}, %arg1: i64) attributes {no_inline}
+// CHECK:       llvm.func @aliased(%arg0: !llvm.ptr) attributes {no_inline}
+llvm.func @unmess_fail(i64, i64)
+llvm.func @unmess_allocate(i64, i64) -> !llvm.ptr
+llvm.func @main(%x: !llvm.ptr) {
+  llvm.return
+}
+llvm.func @alone(%x: !llvm.ptr, %n: i64) attributes {unmess.outlined, unmess.no_alias} {
+  llvm.return
+}
+llvm.func @aliased(%x: !llvm.ptr) attributes {unmess.outlined} {
+  llvm.return
+}
