@@ -30,6 +30,11 @@ _LOCATION = re.compile(r"loc\((?:[^()]|\([^()]*\))*\): ")
 _UNKNOWN = re.compile(
     r"'([^']+)' is not a recognized processor|Unknown (?:CUDA|ROCM|Vulkan) target '([^']+)'"
 )
+# What the compiler says of an NVIDIA GPU that it does not know.
+_NO_GPU = "missing GPU target in"
+_GPU = re.compile(r"--iree-(?:cuda|rocm|vulkan)-target=(.+)")
+# Before what is wrong with an option.
+_FLAGS = "Error parsing flags:"
 # Functions of C's library that the code calls; IREE links none.
 _UNDEFINED = re.compile(r"undefined symbol: (\w+)")
 _KIND = re.compile(r"(error|warning|note|remark): ")
@@ -145,17 +150,18 @@ def _failed(
     name: str,
 ) -> Error:
     if done.returncode == REFUSED:
+        refused = diagnostics[0].text.removeprefix(_FLAGS).strip()
         return Error(
             "usage",
-            f"IREE's compiler refuses its options: {brief(diagnostics[0].text)}",
+            f"IREE's compiler refuses its options: {brief(refused)}",
             hint="`iree-compile --help` lists the options",
         )
     errors = [d.text for d in diagnostics if d.severity >= ERROR]
     printed = done.stderr.decode(errors="replace").splitlines()
-    if match := _UNKNOWN.search("\n".join([*errors, *printed])):
+    if unknown := _unknown_hardware("\n".join([*errors, *printed]), options):
         return Error(
             "usage",
-            f"IREE's compiler does not know {match[1] or match[2]!r}, which it is to compile for",
+            f"IREE's compiler does not know {unknown!r}, which it is to compile for",
             hint="a CPU is host, generic or a name that LLVM knows, such as znver3; a GPU has a "
             "name such as sm_89, gfx942 or rdna3",
         )
@@ -180,6 +186,14 @@ def _failed(
     lines = [line for d in diagnostics if (line := _users_line(d.text))]
     repro = write_reproducer(f"// {command_for(options)}\n{text}", f"{name}-iree")
     return Error("compile", cause, where=lines[0] if lines else None, hint=hint, repro=repro)
+
+
+def _unknown_hardware(text: str, options: Sequence[str]) -> str | None:
+    """The name that was asked for and that the compiler says it does not know."""
+    if match := _UNKNOWN.search(text):
+        return match[1] or match[2]
+    named = (_GPU.fullmatch(option) for option in options)
+    return next((match[1] for match in named if match), None) if _NO_GPU in text else None
 
 
 def _fatal(line: str) -> bool:
