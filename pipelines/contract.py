@@ -160,9 +160,14 @@ def violations(
 def refuse(module: ir.Module, stage: str) -> None:
     """Raises an Error under `stage` where no lowering can take a module, with the first cause.
 
-    A composite operator that was not taken apart is for the lowering to tell: it takes some.
+    Composite operators and types that backends do not take are for the lowering to tell: it takes
+    some operators whole, and folds what is known of the others.
     """
-    found = violations(module, composites=False)
+    found = [
+        violation
+        for violation in violations(module, composites=False)
+        if violation.kind != OTHER_TYPE
+    ]
     if found:
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         raise Error(

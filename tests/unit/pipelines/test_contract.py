@@ -108,6 +108,12 @@ def test_lowering_to_an_exit_names_the_first_and_counts_the_others(to):
     )
 
 
+def test_what_a_lowering_folds_does_not_stop_it():
+    module = Module("model", "torch", parse(OPERATORS["unsupported type"]), None, {})
+    assert check(module) != []
+    assert lower(module, "linalg").stage == "linalg"
+
+
 def test_operators_that_stay_whole():
     class Model(torch.nn.Module):
         def forward(self, x):
