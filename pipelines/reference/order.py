@@ -35,6 +35,7 @@ from pipelines.reference.steps.reassociation import reassociate
 from pipelines.reference.steps.rows import join_rows
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import dispatch, outline_tasks
+from pipelines.upstream.lowering import rewrite_tm_tensor
 
 
 @dataclass
@@ -65,6 +66,12 @@ class Part:
     name: str
     why: str
     function: Callable[[ir.Module, Job], object]
+
+
+@step("reference-sorts")
+def merge_rows(module: ir.Module) -> None:
+    """Rewrites `tm_tensor.sort`, in place."""
+    rewrite_tm_tensor(module, ("tm_tensor.sort",))
 
 
 def _measure(module: ir.Module, job: Job) -> None:
@@ -100,6 +107,11 @@ def _replace_allocations(module: ir.Module, job: Job) -> None:
 
 ORDER: tuple[Pipeline | Rewrite | Part, ...] = (
     *FUSION,
+    Rewrite(
+        "reference-sorts",
+        "rows are merged, n log n: the loops that tm_tensor.sort has compare neighbours, n² times",
+        merge_rows,
+    ),
     PREPARE,
     Part("reference-effort", "how far it is worth to optimize is counted", _measure),
     Rewrite("reference-unaliased", "results of tm_tensor alias nothing", mark_unaliased),
