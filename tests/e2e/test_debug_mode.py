@@ -51,7 +51,7 @@ def test_every_step_of_the_way_is_shown(tmp_path, monkeypatch):
     steps = [text.splitlines()[0].removeprefix("// After ") for text in shown]
     wanted = [
         "canonicalize, torch",
-        "torch-verify-linalg-on-tensors-backend-contract, linalg",
+        "linalg-nan-order, linalg",
         "reference-set-apart",
         "cse, reference-fuse",
         "one-shot-bufferize",
