@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,11 +10,6 @@ from pathlib import Path
 import yaml
 
 FILE = Path(__file__).with_name("limits.yaml")
-_HEADER = """\
-# Where models are known to stop. `./pixiw run sweep SOURCE --record` writes this file from what it
-# finds; a sweep without `--record`, and the tests, fail when an entry no longer holds.
-# `link` is the upstream issue, where there is one; it is added by hand and stays.
-"""
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ def known_limits(path: Path = FILE) -> dict[str, tuple[Limit, ...]]:
 
 
 def record_limits(found: Mapping[str, Iterable[Limit]], path: Path = FILE) -> None:
-    """Replaces the limits of the models in `found`; the others', and links, stay.
+    """Replaces the limits of the models in `found`; the others', links, and the first lines stay.
 
     Args:
         found: limits by model string, empty for a model that has none any more.
@@ -70,4 +66,6 @@ def record_limits(found: Mapping[str, Iterable[Limit]], path: Path = FILE) -> No
         for model, limits in sorted(known.items())
     }
     text = yaml.safe_dump(entries, sort_keys=False, width=100, allow_unicode=True)
-    path.write_text(_HEADER + (text if entries else ""))
+    lines = path.read_text().splitlines(keepends=True)
+    header = "".join(itertools.takewhile(lambda line: line.startswith("#"), lines))
+    path.write_text(header + (text if entries else ""))

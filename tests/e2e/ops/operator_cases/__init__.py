@@ -1,0 +1,47 @@
+"""The table of operators: calls of operators of PyTorch that are compared with eager.
+
+One file per category; `case.py` and `tensors.py` say how a case is written.
+"""
+
+from __future__ import annotations
+
+import itertools
+from importlib import import_module
+
+from operator_cases.case import Case
+
+# In the order of the documentation.
+_FILES = (
+    "unary",
+    "binary",
+    "comparison",
+    "layers",
+    "reductions",
+    "search",
+    "manipulation",
+    "creation",
+    "linear_algebra",
+    "indexing",
+    "casts",
+    "control_flow",
+    "random_numbers",
+)
+
+# Cases that are compiled together.
+_TOGETHER = 48
+
+CASES: tuple[Case, ...] = tuple(
+    case for file in _FILES for case in import_module(f"operator_cases.{file}").TABLE
+)
+
+
+def groups() -> list[tuple[Case, ...]]:
+    """The cases that are compiled together; one that ends the process is alone."""
+    found = []
+    for _category, cases in itertools.groupby(CASES, lambda case: case.category):
+        cases = list(cases)
+        alone = [case for case in cases if any(limit.stage == "crash" for limit in case.limits)]
+        rest = [case for case in cases if case not in alone]
+        found += [(case,) for case in alone]
+        found += [tuple(rest[i : i + _TOGETHER]) for i in range(0, len(rest), _TOGETHER)]
+    return found

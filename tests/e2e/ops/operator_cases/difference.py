@@ -1,0 +1,157 @@
+"""Where a result differs from eager's, more strictly than `unmess check`: element by element."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from operator_cases.case import Accuracy
+
+# Times eager's own distance to the float64 result.
+_AGAINST_EAGER = 4
+
+
+# Of IREE, whose approximations of elementary functions have a small error relative to 1 rather
+# than to the result. It takes subnormal numbers for 0, too.
+_IREE_UNITS_OF_ONE = 4
+
+
+def difference(
+    function: Callable[..., Any], args: tuple, actual: Any, accuracy: Accuracy, runner: str
+) -> str | None:
+    """How `actual` differs from what `function` gives in eager, one line; None where it does not.
+
+    Types, shapes, integers and booleans are the same, NaN, infinities and zeros of either sign in
+    the same places. For floats, see `Accuracy`.
+    """
+    with torch.no_grad():
+        expected = function(*_copied(args))
+    leaves, spec = pytree.tree_flatten(expected)
+    others, other_spec = pytree.tree_flatten(actual)
+    if spec != other_spec:
+        return f"the result is {other_spec}, eager's is {spec}"
+    exact = _in_float64(function, args) if accuracy.against_float64 else None
+    for number, (theirs, ours) in enumerate(zip(leaves, others, strict=True)):
+        truth = exact[number] if exact is not None else None
+        if problem := _leaf(theirs, ours, truth, accuracy, runner.startswith("iree")):
+            return problem if len(leaves) == 1 else f"result {number}: {problem}"
+    return None
+
+
+def sample_difference(function: Callable[..., Any], args: tuple, actual: Any) -> str | None:
+    """How the distribution of `actual` differs from that of eager's sample, one line.
+
+    By the largest distance of their distributions (Kolmogorov and Smirnov), which is exceeded by
+    one pair of samples in a thousand; the samples compared here are always the same ones.
+    """
+    torch.manual_seed(0)
+    theirs = function(*_copied(args))
+    for attribute in ("dtype", "shape"):
+        expected, found = getattr(theirs, attribute), getattr(actual, attribute, None)
+        if expected != found:
+            return f"{attribute} {found}, eager gives {expected}"
+    theirs, ours = (x.double().flatten().sort().values for x in (theirs, actual))
+    if not bool(torch.isfinite(ours).all()):
+        return "NaN or infinity"
+    places = torch.cat([theirs, ours])
+    below = [torch.searchsorted(x, places, right=True).double() / len(x) for x in (theirs, ours)]
+    distance = float((below[0] - below[1]).abs().max())
+    allowed = 1.95 * math.sqrt(2 / len(ours))
+    return (
+        None if distance < allowed else f"distributions are {distance:.3f} apart, not {allowed:.3f}"
+    )
+
+
+def _copied(args: tuple) -> tuple:
+    return pytree.tree_map_only(torch.Tensor, torch.clone, args)
+
+
+def _in_float64(function: Callable[..., Any], args: tuple) -> list[Any]:
+    wide = pytree.tree_map_only(
+        torch.Tensor, lambda x: x.double() if x.is_floating_point() else x, _copied(args)
+    )
+    if isinstance(function, torch.nn.Module):
+        function = copy.deepcopy(function).double()
+    with torch.no_grad():
+        return pytree.tree_leaves(function(*wide))
+
+
+def _leaf(theirs: Any, ours: Any, truth: Any, accuracy: Accuracy, iree: bool) -> str | None:
+    if not isinstance(theirs, torch.Tensor):
+        same = type(theirs) is type(ours) and (
+            theirs == ours or (theirs != theirs and ours != ours)
+        )
+        return None if same else f"{ours!r}, eager gives {theirs!r}"
+    for attribute in ("dtype", "shape"):
+        expected, actual = getattr(theirs, attribute), getattr(ours, attribute, None)
+        if expected != actual:
+            return f"{attribute} {actual}, eager gives {expected}"
+    if theirs.is_complex():
+        # The parts, whose errors are small relative to the whole number.
+        scale = theirs.abs().unsqueeze(-1).expand(*theirs.shape, 2)
+        theirs, ours = (torch.view_as_real(x.resolve_conj()) for x in (theirs, ours))
+        return _parts(theirs, ours, scale, accuracy)
+    if not theirs.is_floating_point():
+        return _first(theirs != ours, theirs, ours)
+    if truth is not None and (truth.shape != theirs.shape or not truth.is_floating_point()):
+        truth = None
+    return _floating(theirs, ours, truth, accuracy, iree)
+
+
+def _parts(
+    theirs: torch.Tensor, ours: torch.Tensor, scale: torch.Tensor, accuracy: Accuracy
+) -> str | None:
+    wrong = theirs.isnan() != ours.isnan()
+    allowed = accuracy.units * torch.finfo(theirs.dtype).eps * scale
+    wrong |= (theirs != ours) & ~((theirs - ours).abs() <= allowed) & ~theirs.isnan()
+    return _first(wrong, theirs, ours)
+
+
+def _floating(
+    theirs: torch.Tensor,
+    ours: torch.Tensor,
+    truth: torch.Tensor | None,
+    accuracy: Accuracy,
+    iree: bool,
+) -> str | None:
+    limits = torch.finfo(theirs.dtype)
+    expected, actual = theirs.double(), ours.double()
+    special = ~torch.isfinite(expected)
+    wrong = expected.isnan() != actual.isnan()
+    wrong |= (special | actual.isinf()) & ~expected.isnan() & (expected != actual)
+    if accuracy.signed_zeros:
+        wrong |= (expected == 0) & (actual == 0) & (expected.signbit() != actual.signbit())
+    if bool(wrong.any()):
+        return _first(wrong, theirs, ours)
+    exact = expected if truth is None else truth.double()
+    # Where eager overflows and float64 does not, only eager says what is right.
+    exact = torch.where(special | ~torch.isfinite(exact), expected, exact)
+    allowed = accuracy.units * (limits.eps * exact.abs() + limits.smallest_normal * limits.eps)
+    if iree:
+        allowed = allowed + limits.smallest_normal
+    if iree and accuracy.against_float64 and exact.numel():
+        largest = torch.where(special, 0, exact.abs()).max().clamp(max=1)
+        allowed = allowed + _IREE_UNITS_OF_ONE * limits.eps * largest
+    if truth is not None:
+        own = torch.where(special, 0, (expected - exact).abs())
+        if accuracy.against_float64 == "worst" and own.numel():
+            own = own.max()
+            if theirs.dtype == torch.float64:
+                # Eager is the truth itself; what it may be off by is a few units of the largest.
+                own = 4 * limits.eps * torch.where(special, 0, exact.abs()).max()
+        allowed = allowed + _AGAINST_EAGER * own
+    return _first(~special & ((actual - exact).abs() > allowed), theirs, ours)
+
+
+def _first(wrong: torch.Tensor, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
+    if not bool(wrong.any()):
+        return None
+    place = tuple(wrong.nonzero()[0].tolist())
+    count = f"{int(wrong.sum())} of {wrong.numel()} elements differ"
+    expected, actual = theirs[place].item(), ours[place].item()
+    return f"{count}; at {list(place)}: {actual!r}, eager gives {expected!r}"

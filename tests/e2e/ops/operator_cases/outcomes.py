@@ -1,0 +1,172 @@
+"""Runs the cases of a group on the runners, beside eager.
+
+Capturing a small program is cheap, compiling is not: the programs of a group become the entry
+points of one module for each runner. Where that does not compile, halves of it are tried, down to
+single programs; so are halves of the group where the process crashes or hangs. What is wrong with
+one case costs one case.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+import unmess
+from importers.recipes.limits import Limit
+from operator_cases.case import RUNNERS, Case
+from operator_cases.difference import difference, sample_difference
+from unmess.core.error import first_line
+from unmess.core.program import Program
+from unmess.further_sizes import further_calls
+from unmess.probe.children import Died, each_in_children
+
+# Seconds for a group, on a machine that does something else as well.
+_TIMEOUT = 400.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where a case stopped: a stage of `unmess.Error`, `compare` or `crash`, and the cause."""
+
+    stage: str
+    cause: str
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.cause}"
+
+
+Outcome = Mapping[str, Failure | None]
+
+
+def outcomes(cases: Sequence[Case]) -> list[Outcome]:
+    """What became of each case, by runner; None where it is as in eager."""
+    _warm_up()
+    (found,) = each_in_children([cases], _outcomes, _TIMEOUT)
+    if not isinstance(found, Died):
+        return found
+    if len(cases) == 1:
+        return [dict.fromkeys(RUNNERS, Failure("crash", found.cause))]
+    middle = len(cases) // 2
+    return outcomes(cases[:middle]) + outcomes(cases[middle:])
+
+
+@functools.cache
+def _warm_up() -> None:
+    """What children would each import again."""
+    import pipelines.iree.executable
+    import pipelines.reference.executable  # noqa: F401
+
+    unmess.capture(torch.nn.ReLU(), (torch.ones(2),))
+
+
+def _outcomes(cases: Sequence[Case]) -> list[Outcome]:
+    programs = {f"case_{number}": _captured(case) for number, case in enumerate(cases)}
+    names = dict(zip(programs, cases, strict=True))
+    results: dict[str, dict[str, Failure | None]] = {name: {} for name in names}
+    for runner in RUNNERS:
+        sound = {name: p for name, p in programs.items() if isinstance(p, Program)}
+        # One that is known not to compile, or did not for another runner, does so alone.
+        alone = [
+            name
+            for name in sound
+            if _stops_before_it_runs(names[name].limit_on(runner))
+            or any(map(_stops_before_it_runs, results[name].values()))
+        ]
+        loaded = _all_loaded(sound, alone, runner)
+        is_random = any(case.accuracy.samples for case in cases)
+        twins = _all_loaded(sound, alone, runner) if is_random else loaded
+        for name, executable in loaded.items():
+            results[name][runner] = (
+                executable
+                if isinstance(executable, Failure)
+                else _compared(names[name], programs[name], executable, twins[name])
+            )
+        for name in programs.keys() - sound.keys():
+            results[name][runner] = programs[name]
+    return list(results.values())
+
+
+def _all_loaded(
+    programs: Mapping[str, Program], alone: Sequence[str], runner: str
+) -> dict[str, Any]:
+    """What is called like each program, or its Failure, by name; those of `alone` on their own."""
+    together = {name: program for name, program in programs.items() if name not in alone}
+    each = ({name: programs[name]} for name in alone)
+    return {
+        name: executable for some in (together, *each) for name, executable in _loaded(some, runner)
+    }
+
+
+def _captured(case: Case) -> Program | Failure:
+    try:
+        return unmess.capture(case.module(), case.tensors(), dynamic_shapes=case.dynamic_shapes())
+    except Exception as problem:
+        return _failure(problem)
+
+
+def _stops_before_it_runs(stopped: Limit | Failure | None) -> bool:
+    return stopped is not None and stopped.stage not in ("run", "compare")
+
+
+def _loaded(programs: Mapping[str, Program], runner: str) -> Iterator[tuple]:
+    """Each name with what is called like the program, or with the Failure."""
+    if not programs:
+        return
+    try:
+        together = unmess.load(unmess.combine(programs), on=runner)
+    except Exception as problem:
+        if len(programs) == 1:
+            yield next(iter(programs)), _failure(problem)
+            return
+        names = list(programs)
+        for half in (names[: len(names) // 2], names[len(names) // 2 :]):
+            yield from _loaded({name: programs[name] for name in half}, runner)
+        return
+    for name in programs:
+        yield name, together[name]
+
+
+def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failure | None:
+    """`twin` is of another Executable, which has been called as this one has."""
+    if case.accuracy.samples:
+        return _sampled(case, program, executable, twin)
+    calls = [(program.args, "")]
+    calls += [(case.tensors(args), " with other values") for args in case.calls]
+    try:
+        for call in further_calls(program):
+            sizes = ", ".join(f"{name}={size}" for name, size in call.sizes.items())
+            calls.append((call.args, f" at {sizes}"))
+        for args, place in calls:
+            problem = difference(
+                case.module(), args, executable(*args), case.accuracy, executable.runner
+            )
+            if problem:
+                return Failure("compare", problem + place)
+    except Exception as problem:
+        return _failure(problem)
+    return None
+
+
+def _sampled(case: Case, program: Program, executable: Any, twin: Any) -> Failure | None:
+    """Two calls give other numbers, of eager's distribution; the twin's are the same."""
+    try:
+        first, second = (executable(*program.args) for _ in range(2))
+        again = [twin(*program.args) for _ in range(2)]
+        problem = sample_difference(case.module(), program.args, first)
+    except Exception as problem:
+        return _failure(problem)
+    if problem is None and torch.equal(first, second):
+        problem = "two calls give the same numbers"
+    if problem is None and not all(map(torch.equal, again, (first, second))):
+        problem = "another Executable gives other numbers"
+    return Failure("compare", problem) if problem else None
+
+
+def _failure(problem: Exception) -> Failure:
+    if isinstance(problem, unmess.Error):
+        return Failure(problem.stage, problem.cause)
+    return Failure("crash", f"no Error, but {first_line(problem)}")

@@ -1,0 +1,46 @@
+"""The page of the table of operators."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from importers.recipes.limits import Limit
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location(
+        "operator_table", ROOT / "tools/operator_table.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_up_to_date(tool):
+    """`./pixiw run operator-table` writes it."""
+    assert tool.PAGE.read_text() == tool.page(tool.CASES, tool.known_limits(tool.LIMITS_FILE))
+
+
+def test_a_limit_counts_where_it_holds(tool):
+    cases = [case for case in tool.CASES if case.operator == "torch.abs"]
+    limits = {str(cases[0]): (Limit("compare", "a | b", "iree-cpu"),)}
+    text = tool.page(cases, limits)
+    assert f"| Unary | {len(cases)} | {len(cases)} | {len(cases) - 1} |" in text
+    assert "compare on iree-cpu: a \\| b" in text
+
+
+def test_failures_that_runners_share_are_one_limit(tool):
+    from operator_cases.outcomes import Failure
+
+    stops = Failure("torch", "no lowering")
+    assert tool.limits_of({"reference": stops, "iree-cpu": stops}) == [
+        Limit("torch", "no lowering")
+    ]
+    assert tool.limits_of({"reference": None, "iree-cpu": stops}) == [
+        Limit("torch", "no lowering", "iree-cpu")
+    ]
+    assert tool.limits_of({"reference": None, "iree-cpu": None}) == []
