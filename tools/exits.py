@@ -176,12 +176,15 @@ def lowers(results: Results, model: str, exit_: str) -> bool | None:
 def summary(results: Results) -> list[str]:
     """How many models get how far, as a table for each exit."""
     lines = [
-        "| exit | lower | " + " | ".join(f"right on {name}" for name in DEFAULT_RUNNERS) + " | "
+        "| exit | models tried | lower | "
+        + " | ".join(f"right on {name}" for name in DEFAULT_RUNNERS)
+        + " | "
         "torch-mlir's own pipelines lower |",
-        "| --- |" + " --- |" * (2 + len(DEFAULT_RUNNERS)),
+        "| --- |" + " --- |" * (3 + len(DEFAULT_RUNNERS)),
     ]
     for exit_ in EXITS:
-        counts = [sum(bool(lowers(results, model, exit_)) for model in MODELS)]
+        known = [lowers(results, model, exit_) for model in MODELS]
+        counts = [len(known) - known.count(None), known.count(True)]
         counts += [
             sum(_is_ok(results, model, exit_, runner) for model in MODELS)
             for runner in (*DEFAULT_RUNNERS, PLAIN)

@@ -58,4 +58,5 @@ def test_each_hole_has_its_cause(exits):
     )
     assert r"1. `hf:bert`, tosa: tosa: no lowering for a\|b" in page
     assert "2. `hf:bert`, stablehlo on iree-cpu: compile: refused" in page
-    assert "| linalg | 1 | 1 | 1 | 0 |" in page and "| stablehlo | 1 | 1 | 0 | 0 |" in page
+    assert "| linalg | 1 | 1 | 1 | 1 | 0 |" in page
+    assert "| tosa | 1 | 0 | 0 | 0 | 0 |" in page and "| stablehlo | 1 | 1 | 1 | 0 | 0 |" in page
