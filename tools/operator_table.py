@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e" / "ops"))
 
 from operator_cases import CASES, groups  # noqa: E402
 from operator_cases.case import LIMITS_FILE, RUNNERS, Case  # noqa: E402
-from operator_cases.outcomes import Outcome, outcomes  # noqa: E402
+from operator_cases.outcomes import Failure, Outcome, outcomes  # noqa: E402
 from operator_cases.tensors import DTYPES  # noqa: E402
 
 from importers.recipes.limits import Limit, known_limits, record_limits  # noqa: E402
@@ -64,12 +64,13 @@ def limits_of(outcome: Outcome) -> list[Limit]:
     """One for all runners where it is the same on each."""
     failures = [failure for failure in outcome.values() if failure]
     if len(failures) == len(RUNNERS) and len(set(map(str, failures))) == 1:
-        return [Limit(failures[0].stage, failures[0].cause)]
-    return [
-        Limit(failure.stage, failure.cause, runner)
-        for runner, failure in outcome.items()
-        if failure
-    ]
+        return [_limit(failures[0])]
+    return [_limit(failure, runner) for runner, failure in outcome.items() if failure]
+
+
+def _limit(failure: Failure, runner: str | None = None) -> Limit:
+    # Which pass it is, the pipelines decide, and may change.
+    return Limit(failure.stage, failure.cause.partition(" (pass ")[0], runner)
 
 
 def page(cases: Sequence[Case], limits: Mapping[str, Sequence[Limit]]) -> str:

@@ -36,7 +36,7 @@ def test_a_limit_counts_where_it_holds(tool):
 def test_failures_that_runners_share_are_one_limit(tool):
     from operator_cases.outcomes import Failure
 
-    stops = Failure("torch", "no lowering")
+    stops = Failure("torch", "no lowering (pass canonicalize)")
     assert tool.limits_of({"reference": stops, "iree-cpu": stops}) == [
         Limit("torch", "no lowering")
     ]
