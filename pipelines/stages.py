@@ -256,9 +256,12 @@ STABLEHLO_TO_LINALG = Pipeline(
     hint="the StableHLO form is fine, it cannot be taken further here; try --to linalg",
     steps=(
         LAYOUT,
-        Step("stablehlo-convert-to-signless", "arith has no unsigned types"),
         Step("func.func(canonicalize)", "constants fold, for the patterns that look at them"),
         Step("func.func(stablehlo-legalize-to-linalg)", "nearly all operations"),
+        Step(
+            "stablehlo-convert-to-signless",
+            "arith has no unsigned types; operations on them have been lowered as such",
+        ),
         Step("func.func(remove-shape-constraints)", "broadcasts were checked when captured"),
         Step("func.func(canonicalize)", "assumptions that nothing checks go"),
         Step("func.func(shape-to-shape-lowering)", "products of sizes to reductions"),
