@@ -1,0 +1,43 @@
+"""How tensors lie in memory, which values do not say."""
+
+from __future__ import annotations
+
+from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.memory import (
+    checked_at_capture,
+    copy_in_order,
+    empty_in_order,
+    scalar_tensor,
+)
+
+MEMORY = (
+    Decomposition(
+        "empty tensor with strides",
+        "aten::empty_strided.default",
+        "linalg",
+        "there is no lowering, and values have no strides",
+        empty_in_order,
+    ),
+    Decomposition(
+        "copy with strides",
+        "prims::copy_strided.default",
+        "torch",
+        "the torch dialect has no strides; PyTorch's decompositions end with it where a result of "
+        "theirs lies in memory in another way than the operator's",
+        copy_in_order,
+    ),
+    Decomposition(
+        "number as a tensor",
+        "prims::scalar_tensor.default",
+        "torch",
+        "the torch dialect has no operators of prims; PyTorch's xlogy has it",
+        scalar_tensor,
+    ),
+    Decomposition(
+        "assertion about a type",
+        "aten::_assert_tensor_metadata.default",
+        "linalg",
+        "the capture has checked it; the lowering does again, on types as they are after repairs",
+        checked_at_capture,
+    ),
+)

@@ -1,0 +1,49 @@
+"""Random numbers."""
+
+from __future__ import annotations
+
+from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.sampling import (
+    cauchy,
+    geometric,
+    integers,
+    integers_below,
+    integers_between,
+    log_normal,
+    multinomial,
+    normal,
+    normal_of_numbers,
+    permutation,
+)
+
+RANDOM = (
+    *(
+        Decomposition(
+            "samples from uniform ones",
+            f"aten::{operator}",
+            "linalg",
+            "torch-mlir has no lowering (ViLT draws the patches that it looks at)",
+            function,
+        )
+        for operator, function in (
+            ("multinomial.default", multinomial),
+            ("randperm.default", permutation),
+            ("cauchy.default", cauchy),
+            ("geometric.default", geometric),
+            ("log_normal.default", log_normal),
+            ("randint_like.default", integers_below),
+            ("randint_like.low_dtype", integers_between),
+            ("normal.Tensor_Tensor", normal),
+            ("normal.Tensor_float", normal),
+            ("normal.float_Tensor", normal),
+            ("normal.float_float", normal_of_numbers),
+        )
+    ),
+    Decomposition(
+        "integers from a lower end",
+        "aten::randint.low",
+        "run",
+        "torch-mlir rounds towards zero, which comes up twice as often where the end is negative",
+        integers,
+    ),
+)
