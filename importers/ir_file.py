@@ -12,8 +12,9 @@ from torch_mlir import ir
 
 from unmess.core.error import Error
 from unmess.core.module import Module
+from unmess.core.note import Note
 from unmess.core.parsing import parse_file
-from unmess.core.program import Note, Program
+from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.recorded import Recorded
 from unmess.core.signature import Signature

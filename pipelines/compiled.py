@@ -15,7 +15,7 @@ from pipelines.lower import lower
 from unmess.core import artifacts
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.program import Note
+from unmess.core.note import Note
 
 _ROOT = Path(__file__).resolve().parents[1]
 

@@ -15,7 +15,7 @@ import torch
 
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.program import Note
+from unmess.core.note import Note
 from unmess.core.progress import enter_stage
 from unmess.core.signature import Argument, Result, Signature, memory_misfit, tensor_misfit
 

@@ -61,7 +61,7 @@ def lower(
         module.stage = reached
     if upstream_only and module.stage == to and lower_to_upstream(module.ir, module.name):
         # It imports PyTorch.
-        from unmess.core.program import Note
+        from unmess.core.note import Note
 
         text = "tensors of booleans that go in or come out are tensors of i8: 0 and 1"
         module.notes = (*module.notes, Note("upstream", text))

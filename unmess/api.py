@@ -33,7 +33,8 @@ from unmess.core.names import (
     check_stage,
     check_upstream_only,
 )
-from unmess.core.program import Note, Program
+from unmess.core.note import Note
+from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.progress import enter_stage
 from unmess.core.signature import Signature, TensorSpec

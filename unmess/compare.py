@@ -16,7 +16,8 @@ from torch.utils import _pytree as pytree
 from pipelines.executable import EntryPoint, Executable
 from unmess.core.eager import Exact, copied, eager_of, guarded
 from unmess.core.error import Error
-from unmess.core.program import Note, Program
+from unmess.core.note import Note
+from unmess.core.program import Program
 from unmess.core.progress import enter_stage
 from unmess.core.recorded import Recorded
 from unmess.further_sizes import Call, further_calls

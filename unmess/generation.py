@@ -13,7 +13,7 @@ from importers.sources.source import Source
 from unmess.api import as_source, capture_generation, load
 from unmess.core.error import Error
 from unmess.core.names import check_runner
-from unmess.core.program import Note
+from unmess.core.note import Note
 from unmess.core.target_options import TargetOptions
 from unmess.sampling import Sampling
 

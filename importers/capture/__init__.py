@@ -23,7 +23,8 @@ from importers.ir_file import IrEntry, ir_program
 from importers.quantized import IN_INTEGERS, in_integers
 from importers.repairs import apply_repairs
 from unmess.core.error import Error
-from unmess.core.program import Attempt, Note, Program
+from unmess.core.note import Note
+from unmess.core.program import Attempt, Program
 
 
 def capture(

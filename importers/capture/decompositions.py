@@ -10,7 +10,7 @@ import torch
 from importers.capture.local_decompositions import NotLocal, decompose_locally
 from importers.decompositions import decomposition_table
 from unmess.core.error import Error, first_line
-from unmess.core.program import Note
+from unmess.core.note import Note
 from unmess.core.user_source import user_line
 
 

@@ -25,7 +25,7 @@ from torch.utils._sympy.numbers import int_oo
 
 from unmess.core.dynamic_axis import DynamicAxis, parse_dynamic
 from unmess.core.error import Error, first_line
-from unmess.core.program import Note
+from unmess.core.note import Note
 from unmess.core.resize import resized
 from unmess.core.signature import Dim, Signature, TensorSpec
 from unmess.core.size_expression import SizeExpression

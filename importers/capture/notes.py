@@ -9,7 +9,8 @@ import torch
 from importers.capture.make_fx import MakeFx
 from importers.capture.strategies import Draft
 from unmess.core.error import first_line
-from unmess.core.program import Note, Program
+from unmess.core.note import Note
+from unmess.core.program import Program
 from unmess.core.signature import Constant
 
 

@@ -20,7 +20,8 @@ from importers.capture.stack_traces import whole_stacks
 from importers.capture.torchscript import TorchScript
 from importers.capture.transformers_patches import exportable
 from unmess.core.error import Error, first_line
-from unmess.core.program import Attempt, Note
+from unmess.core.note import Note
+from unmess.core.program import Attempt
 from unmess.core.user_source import is_users, user_line
 
 # How often ranges and relations that the model needs are taken over into what is declared.

@@ -11,7 +11,7 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from importers.decompositions.catalogue import DECOMPOSITIONS
 from importers.decompositions.user import user_decompositions
-from unmess.core.program import Note
+from unmess.core.note import Note
 
 # torch-mlir leaves these whole, since it takes some forms of some of them. In the form that
 # PyTorch takes them apart into, `importers.repairs.complex_pairs` computes all of them.

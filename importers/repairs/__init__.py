@@ -23,7 +23,7 @@ from importers.repairs.reshape import take_apart_symbolic_views
 from importers.repairs.signature import with_fitting_signature
 from importers.repairs.whole_numbers import write_as_floating_point
 from unmess.core.error import Error, first_line
-from unmess.core.program import Note
+from unmess.core.note import Note
 from unmess.core.user_source import user_line
 
 

@@ -19,8 +19,8 @@ from unmess.core.exported.table import (
     weights_file,
 )
 from unmess.core.exported.tensors import read_tensors
+from unmess.core.note import Note
 from unmess.core.parsing import parse_file
-from unmess.core.program import Note
 from unmess.core.recognition import stage_of
 from unmess.core.recorded import Recorded
 from unmess.core.signature import Signature, TensorSpec

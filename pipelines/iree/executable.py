@@ -22,7 +22,7 @@ from pipelines.iree.transfer import Transfer
 from pipelines.iree.vm_module import vm_module
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.program import Note
+from unmess.core.note import Note
 from unmess.core.progress import enter_stage
 from unmess.core.signature import Argument, Result, Signature, TensorSpec
 from unmess.core.target_options import TargetOptions

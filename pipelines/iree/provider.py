@@ -10,7 +10,7 @@ import torch
 from pipelines.iree.packing import packed_weights
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.weight_files import ALIGNMENT, aligned_file, map_weights, packed_file
-from unmess.core.program import Note
+from unmess.core.note import Note
 
 
 def parameters(

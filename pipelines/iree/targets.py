@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pipelines.iree.devices import Device, devices
 from pipelines.iree.presets import check_preset
 from unmess.core.error import Error
-from unmess.core.program import Note
+from unmess.core.note import Note
 from unmess.core.target_options import TargetOptions
 
 # What holds for every target: types stay what the program says. Only f64 is changed by default;

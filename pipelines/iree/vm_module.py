@@ -15,8 +15,8 @@ from pipelines.iree.targets import Target
 from pipelines.iree.weight_files import are_large
 from unmess.core.error import Error
 from unmess.core.module import Module
+from unmess.core.note import Note
 from unmess.core.processor import processor
-from unmess.core.program import Note
 from unmess.core.progress import enter_stage
 
 _PACKAGES = ("torch-mlir", "iree-base-compiler")

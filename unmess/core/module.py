@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import torch
     from torch_mlir import ir
 
-    from unmess.core.program import Note, Program
+    from unmess.core.note import Note
+    from unmess.core.program import Program
     from unmess.core.programs import Programs
     from unmess.core.signature import Signature
 

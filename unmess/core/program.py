@@ -8,18 +8,8 @@ from typing import Any
 
 import torch
 
+from unmess.core.note import Note
 from unmess.core.signature import Signature
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something that differs from what the user handed in: a repair, a fallback, a conversion."""
-
-    kind: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.text}"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from unmess.core.program import Note, Program
+from unmess.core.note import Note
+from unmess.core.program import Program
 
 
 @dataclass
