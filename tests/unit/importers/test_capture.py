@@ -157,7 +157,8 @@ def test_unknown_stage_weights_and_runner():
         (lambda: unmess.lower(program, to="llvm"), "unknown stage 'llvm'"),
         (lambda: unmess.lower(program, weights="none"), "unknown weights 'none'"),
         (lambda: unmess.load(program, on="gpu"), "unknown runner 'gpu'"),
-        (lambda: unmess.load("model"), "cannot load a str"),
+        (lambda: unmess.load("model"), "unknown model 'model'"),
+        (lambda: unmess.load(3), "cannot load a int"),
         (lambda: unmess.load(unmess.lower(program, weights="elide")), "without its weights"),
     ):
         with pytest.raises(unmess.Error, match=message) as caught:
@@ -188,4 +189,4 @@ def test_an_operator_that_does_not_lower_is_named_with_line_and_reproducer(tmp_p
     assert error.stage in ("torch", "tosa")
     assert "aten._linalg_eigh" in error.cause
     assert error.where == f"{__file__}:{function.__code__.co_firstlineno + 1}"
-    assert Path(error.repro).read_text().startswith("// unmess-opt --pass-pipeline=")
+    assert Path(error.repro).read_text().startswith("// torch-mlir-opt --pass-pipeline=")
