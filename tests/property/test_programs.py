@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from random_programs.check import Checked
 from random_programs.families import FAMILIES, programs
 
-from pipelines.reference import lowering
+from pipelines.reference import order
 
 # Programs for each family, half of them with vectors; without it, always the same ones.
 RANDOM = int(os.environ.get("UNMESS_PROGRAMS", "0"))
@@ -41,8 +41,8 @@ def test_like_eager(family, vectors, monkeypatch):
     # Each is compiled, and not taken for one that was compiled the other way.
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
     if vectors:
-        monkeypatch.setattr(lowering, "deserves_schedule", lambda operation: True)
-        monkeypatch.setattr(lowering, "optimization_level", lambda module: 3)
+        monkeypatch.setattr(order, "deserves_schedule", lambda operation: True)
+        monkeypatch.setattr(order, "optimization_level", lambda module: 3)
     checked = Checked()
 
     number = 2 * list(FAMILIES).index(family) + vectors
