@@ -134,6 +134,7 @@ class _Rewriter:
             if copy.target is torch.ops.aten.item.default:
                 # A trace of it would make another symbol.
                 copy.target = torch.ops.aten._local_scalar_dense.default
+            if copy.target is torch.ops.aten._local_scalar_dense.default:
                 # torch-mlir's importer asks for the operand's dtype there.
                 operand = copy.args[0].meta
                 operand["tensor_meta"] = _extract_tensor_metadata(operand["val"])

@@ -122,7 +122,7 @@ def test_check_gives_each_model_and_runner_one_row(checked):
         row.keys()
         == {
             *("model", "runner", "ok", "stage", "error", "max_abs_error", "max_rel_error"),
-            *("seconds", "peak_rss_mb", "where", "hint", "repro", "notes", "sizes"),
+            *("seconds", "peak_rss_mb", "where", "hint", "repro", "notes", "sizes", "via"),
         }
         for row in rows.values()
     )
