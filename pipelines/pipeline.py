@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +13,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
 from pipelines.debugging import finished, is_debugging
+from unmess.core import trail
 from unmess.core.cache import write_reproducer
 from unmess.core.error import Error, first_line
 from unmess.core.user_source import location_line, user_line
@@ -124,7 +126,7 @@ class Pipeline:
         original = module.operation.clone()
         with module.context as context:
             context.emit_error_diagnostics = False
-            if self.verify_each or is_debugging():
+            if self.verify_each or is_debugging() or trail.is_tracing():
                 self._apply_each(module, original, name)
                 return
             try:
@@ -139,6 +141,8 @@ class Pipeline:
 
     def _apply_each(self, module: ir.Module | ir.OpView, original: ir.OpView, name: str) -> None:
         for index, step in enumerate(self.steps):
+            if trail.is_tracing():
+                self._leave_reproducer(step, module, name)
             try:
                 step.run(module)
             except Exception as problem:
@@ -148,6 +152,16 @@ class Pipeline:
                 raise failure from problem
             is_last = index + 1 == len(self.steps)
             finished(module, step.name, *([self.name] if is_last else []))
+
+    def _leave_reproducer(
+        self, step: Step | Rewrite, module: ir.Module | ir.OpView, name: str
+    ) -> None:
+        """For a trace: the IR that goes into a step, in place of the one before it."""
+        before = trail.left("repro")
+        repro = _reproducer(step.command(self.tool), module.operation, f"{name}-{self.name}")
+        trail.leave(step=step.text, repro=repro)
+        if before is not None:
+            os.remove(before)
 
     def _failed(
         self,

@@ -12,7 +12,15 @@ _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command line (default: this process's own) and returns its exit status."""
+    """Runs a command line and returns its exit status.
+
+    Args:
+        arguments: None for this process's own, which then runs in a fork of it.
+    """
+    if arguments is None:
+        from unmess.cli.supervision import supervised
+
+        return supervised(lambda: main(sys.argv[1:]))
     try:
         from unmess.cli import cli
 

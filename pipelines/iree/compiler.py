@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.iree import child
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
 from pipelines.iree.packing import PACKER_TARGET, splitting_options
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.targets import Target
 from pipelines.pipeline import brief
+from unmess.core import child
 from unmess.core.cache import write_reproducer
 from unmess.core.error import Error
 from unmess.core.module import Module
@@ -174,12 +174,7 @@ def _failed(
     if done.returncode == NOT_COMPILED:
         cause = f"IREE does not compile the module: {cause}"
     else:
-        how = (
-            signal.Signals(-done.returncode).name
-            if done.returncode < 0
-            else f"status {done.returncode}"
-        )
-        cause = f"IREE's compiler crashes with {how}: {cause}"
+        cause = f"IREE's compiler crashes with {child.ending(done.returncode)}: {cause}"
         if done.returncode == -signal.SIGKILL:
             hint = "the system may have run out of memory"
     # The error first, then the frames that called it.

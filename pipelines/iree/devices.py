@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import re
-import signal
 import subprocess
 from dataclasses import dataclass
 
-from pipelines.iree import child
+from unmess.core import child
 from unmess.core.error import first_line
 
 _SECONDS = 60
@@ -70,8 +69,7 @@ def devices(driver: str) -> Devices:
     except subprocess.TimeoutExpired:
         return Devices(problem=f"the driver did not answer within {_SECONDS} s")
     if done.returncode < 0:
-        name = signal.Signals(-done.returncode).name
-        return Devices(problem=f"the driver crashes with {name}")
+        return Devices(problem=f"the driver crashes with {child.ending(done.returncode)}")
     try:
         answer = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, json.JSONDecodeError):

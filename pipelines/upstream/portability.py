@@ -6,7 +6,6 @@ import base64
 import importlib.metadata
 import importlib.util
 import json
-import signal
 import subprocess
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -14,8 +13,8 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 
 from pipelines.ir_modules import copy_module
-from pipelines.iree import child
 from pipelines.lower import Changes, lower, plan
+from unmess.core import child
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.recognition import stage_of
@@ -160,7 +159,7 @@ def _ask(module: ir.Module, given: bytes | None) -> Portability:
 
 def _crash(done: subprocess.CompletedProcess) -> str:
     lines = done.stderr.decode(errors="replace").strip().splitlines()
-    how = signal.Signals(-done.returncode).name if done.returncode < 0 else f"{done.returncode}"
+    how = child.ending(done.returncode)
     return f"upstream MLIR ends with {how} where it reads the module: {lines[0] if lines else ''}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import functools
 import io
 import json
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from unmess.core import trail
 from unmess.core.error import Error
 from unmess.core.failure import DEBUG_HINT, as_error, full_cause
 from unmess.core.progress import listening
@@ -126,16 +128,7 @@ class Session:
         if self.debug:
             click.echo("".join(traceback.format_exception(problem)), err=True, nl=False)
         if self.json:
-            self.write_json(
-                {
-                    "ok": False,
-                    "stage": error.stage,
-                    "error": error.cause,
-                    "where": error.where,
-                    "hint": error.hint,
-                    "repro": error.repro,
-                }
-            )
+            self.write_json(error.document())
         if internal:
             click.echo(f"{error.cause} ({DEBUG_HINT})", err=True)
             return _INTERNAL
@@ -173,6 +166,9 @@ def command(function: Callable[..., int | None]) -> Callable[..., int]:
     def guarded(*, as_json: bool, quiet: bool, verbose: bool, debug: bool, **parameters) -> int:
         try:
             with _reserved_stdout() as out:
+                trail.leave(json=as_json)
+                if debug and not faulthandler.is_enabled():
+                    faulthandler.enable()
                 session = Session(out, as_json, verbose, debug, Progress(sys.stderr, quiet))
                 try:
                     return function(session, **parameters) or 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 STAGES = (
     "usage",
     "source",
@@ -58,6 +60,17 @@ class Error(Exception):
             if value
         ]
         return "\n".join(lines)
+
+    def document(self) -> dict[str, Any]:
+        """What a command with `--json` prints of it."""
+        return {
+            "ok": False,
+            "stage": self.stage,
+            "error": self.cause,
+            "where": self.where,
+            "hint": self.hint,
+            "repro": self.repro,
+        }
 
     @property
     def exit_status(self) -> int:

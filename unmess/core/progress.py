@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
+from unmess.core import trail
+
 _listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
@@ -14,6 +16,7 @@ def enter_stage(stage: str) -> None:
 
     A stage lasts until the next one begins, so that there is no moment without a name.
     """
+    trail.enter(stage)
     listener = _listener.get()
     if listener is not None:
         listener(stage)

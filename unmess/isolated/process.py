@@ -10,6 +10,8 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
+from unmess.core import child
+
 
 @dataclass
 class Process:
@@ -31,12 +33,12 @@ def start(request: dict[str, Any], events: int) -> Process:
     read, write = os.pipe()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "unmess.isolated.work", str(events), json.dumps(request)],
+            child.command("unmess.isolated.work", str(events), json.dumps(request)),
             stdin=subprocess.DEVNULL,
             stdout=write,
             stderr=write,
             pass_fds=(events,),
-            env=_environment(),
+            env=child.environment(),
             # Ctrl-C is for this side, which ends the child; and what the child has started can be
             # ended with it.
             start_new_session=True,
@@ -76,10 +78,3 @@ def fork(request: dict[str, Any], events: int) -> Process:
     finally:
         # `work` ends the process, unless it could not even begin.
         os._exit(1)
-
-
-def _environment() -> dict[str, str]:
-    """This process's environment, with its module search path."""
-    # What `python -m` would put in front instead, the current folder, may hold a `queue.py`.
-    path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
-    return {**os.environ, "PYTHONPATH": path}

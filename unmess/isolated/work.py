@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import json
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from unmess.core.child import end_with_parent
 from unmess.core.failure import as_error, full_cause
 from unmess.core.progress import listening
 from unmess.core.row import Row
@@ -39,7 +38,7 @@ def work(descriptor: int, request: dict[str, Any]) -> None:
         request: as `Child` makes it.
     """
     os.set_inheritable(descriptor, False)
-    _end_with_parent()
+    end_with_parent()
     options = Options(**request["options"])
     if options.debug:
         faulthandler.enable()
@@ -187,12 +186,6 @@ class _Work:
 
     def _send_row(self, row: Row) -> None:
         self.send({"row": asdict(row)})
-
-
-def _end_with_parent() -> None:
-    """Has the system kill this process when its parent ends, however that happens."""
-    set_parent_death_signal = 1
-    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
 
 
 def _reset_peak_rss() -> None:

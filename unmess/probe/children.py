@@ -13,6 +13,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
+from unmess.core.child import ending
+
 
 @dataclass(frozen=True)
 class Died:
@@ -93,6 +95,6 @@ def _cause_of_death(pid: int) -> str:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             code = os.waitstatus_to_exitcode(status)
-            return f"crashed with {signal.Signals(-code).name}" if code < 0 else "failed"
+            return f"crashed with {ending(code)}" if code < 0 else "failed"
         time.sleep(0.01)
     return "failed"

@@ -5,7 +5,7 @@
 
 // What a user's function raises is told with its own line.
 // RAISES:      linalg: ValueError: not today (step fail)
-// RAISES-NEXT:   at: {{.*}}own_pass.py:37
+// RAISES-NEXT:   at: {{.*}}own_pass.py:44
 // RAISES-NEXT:   hint:
 // RAISES-NEXT:   repro:
 // RAISES-NOT:  Traceback

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unmess.isolated import child, process
+from unmess.isolated import child
 from unmess.isolated import clock as clocks
 
 
@@ -48,9 +48,3 @@ def test_lines_come_whole():
     assert lines.feed(b"\n\xc3") == ["two"]
     assert lines.feed(b"\xa9\n") == ["é"]
     assert lines.feed(b"\xff\n") == ["\N{REPLACEMENT CHARACTER}"]
-
-
-def test_the_child_looks_for_modules_where_its_parent_does(monkeypatch):
-    monkeypatch.setattr(process.sys, "path", ["", "/a", "/b"])
-    monkeypatch.setattr(process.os, "getcwd", lambda: "/here")
-    assert process._environment()["PYTHONPATH"] == "/here:/a:/b"

@@ -1,5 +1,8 @@
 """Passes as users write them: functions that change a module in place."""
 
+import os
+import signal
+
 from torch_mlir import ir
 
 
@@ -31,6 +34,10 @@ def mark(module):
 def mark_again(module):
     before = ir.StringAttr(module.operation.attributes["my.mark"]).value
     module.operation.attributes["my.mark"] = ir.StringAttr.get(f"{before}, second")
+
+
+def crash(module):
+    os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def fail(module):

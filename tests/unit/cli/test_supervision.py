@@ -1,0 +1,104 @@
+"""A command runs in a fork; what ends the fork reaches the user, and what is sent here the fork."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SUPERVISED = """
+import os, signal, sys, time
+from unmess.cli.supervision import supervised
+from unmess.core import progress, trail
+
+def work():
+{body}
+
+print(f"status {{supervised(work)}}", flush=True)
+"""
+
+
+def script(body):
+    text = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    return [sys.executable, "-c", SUPERVISED.format(body=text)]
+
+
+def run(body):
+    return subprocess.run(script(body), capture_output=True, text=True, timeout=60)
+
+
+def test_status_and_streams_are_those_of_the_function():
+    done = run("print('out')\nprint('err', file=sys.stderr)\nreturn 7")
+    # The fork ends where it began, and only this side goes on.
+    assert (done.returncode, done.stdout, done.stderr) == (0, "out\nstatus 7\n", "err\n")
+
+
+def test_what_is_raised_is_shown_once():
+    done = run("raise ValueError('not today')")
+    assert done.stdout == "status 1\n"
+    assert done.stderr.count("ValueError: not today") == 1
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGFPE"])
+def test_a_crash_names_the_stage(name):
+    done = run(f"progress.enter_stage('compile')\nos.kill(os.getpid(), signal.{name})")
+    assert done.stdout == "status 3\n"
+    assert done.stderr.splitlines()[0] == f"compile: crashed with {name}"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_process_that_the_system_kills():
+    done = run("os.kill(os.getpid(), signal.SIGKILL)")
+    assert done.stderr.splitlines() == [
+        "source: crashed with SIGKILL",
+        "  hint: the system may have run out of memory",
+    ]
+
+
+def test_a_crash_with_json_is_a_document():
+    done = run("trail.leave(json=True)\nos.abort()")
+    document, _, rest = done.stdout.partition("status")
+    assert json.loads(document)["error"] == "crashed with SIGABRT" and rest == " 2\n"
+
+
+def test_a_crash_that_does_not_happen_again_has_no_reproducer(tmp_path):
+    once = tmp_path / "once"
+    body = f"""
+progress.enter_stage("linalg")
+if not os.path.exists({str(once)!r}):
+    open({str(once)!r}, "w").close()
+    os.abort()
+progress.enter_stage("compile")
+open({str(tmp_path / "twice")!r}, "w").close()
+return 0
+"""
+    done = run(body)
+    assert done.stderr.splitlines()[0] == "linalg: crashed with SIGABRT"
+    assert "repro" not in done.stderr
+    # What comes after the stage at fault is not done by the process that looks for it.
+    assert not (tmp_path / "twice").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_sent_to_this_process_alone_reaches_the_fork(number):
+    with subprocess.Popen(
+        script("print('ready', flush=True)\ntime.sleep(60)"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        process.communicate(timeout=30)
+    assert process.returncode == -number
+
+
+def test_the_fork_ends_with_this_process():
+    with subprocess.Popen(
+        script("print('ready', flush=True)\ntime.sleep(60)"), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.kill()
+        # Nobody has the other end of the pipe once the fork has gone, too.
+        assert process.communicate(timeout=30) == ("", None)

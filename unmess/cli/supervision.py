@@ -1,0 +1,107 @@
+"""A command as a child of a process that does nothing else, which tells how it crashed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+from unmess.cli.session import show_error
+from unmess.core import child, trail
+from unmess.core.error import Error
+
+# What a process dies of that has gone wrong itself, and the system's way to end a large one.
+_CRASHES = (
+    signal.SIGABRT,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGKILL,
+    signal.SIGSEGV,
+)
+_FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+# Stages of nothing but pipelines, whose steps can be gone through once more.
+_LOWERING = ("torch", "linalg", "tosa", "stablehlo")
+_STACK = "run again with --debug for Python's stack at the crash"
+
+
+def supervised(function: Callable[[], int]) -> int:
+    """Calls `function` in a fork of this process, and returns its exit status.
+
+    Where native code ends the fork, an Error says so on stderr, with the stage and, where that is
+    one of lowering, the pass and a reproducer; with `--json`, on stdout, too. Signals that are sent
+    to this process reach the fork.
+
+    Args:
+        function: returns an exit status. Nothing may run in parallel yet.
+    """
+    path = trail.Trail()
+    status = _run(function, path)
+    if -status not in _CRASHES:
+        if status < 0:
+            _end_with(-status)
+        return status
+    left = path.read()
+    stage = left.get("stage", "source")
+    cause, hint, repro = f"crashed with {child.ending(status)}", _STACK, None
+    if -status == signal.SIGKILL:
+        hint = "the system may have run out of memory"
+    elif stage in _LOWERING:
+        again = trail.Trail(tracing=stage)
+        if -_run(lambda: _silently(function), again) in _CRASHES:
+            found = again.read()
+            cause += f" (pass {found['step']})" if "step" in found else ""
+            hint, repro = "report the reproducer to torch-mlir", found.get("repro")
+    error = Error(stage, cause, hint=hint, repro=repro)
+    if left.get("json"):
+        print(json.dumps(error.document(), indent=2))
+    show_error(error)
+    return error.exit_status
+
+
+def _run(function: Callable[[], int], path: trail.Trail) -> int:
+    """The exit status of a fork, as `os.waitstatus_to_exitcode` has it."""
+    # Blocked, so that none comes between the fork and the wait. The fork has them as they were.
+    waited = (*_FORWARDED, signal.SIGCHLD)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if not pid:
+        _work(function, path, before)
+    try:
+        while True:
+            received = signal.sigwaitinfo(waited)
+            if received.si_signo == signal.SIGCHLD:
+                ended, status = os.waitpid(pid, os.WNOHANG)
+                if ended:
+                    return os.waitstatus_to_exitcode(status)
+            # What a terminal sends, its whole group of processes gets.
+            elif received.si_code <= 0:
+                os.kill(pid, received.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _work(function: Callable[[], int], path: trail.Trail, mask: set[int]) -> NoReturn:
+    child.end_with_parent()
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    trail.follow(path)
+    sys.exit(function())
+
+
+def _silently(function: Callable[[], int]) -> int:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (1, 2):
+        os.dup2(nowhere, standard)
+    return function()
+
+
+def _end_with(number: int) -> NoReturn:
+    """Ends this process as the fork was ended, so that whoever waits for it sees the same."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    raise AssertionError(f"signal {number} does not end a process")
