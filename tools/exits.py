@@ -4,7 +4,8 @@
     ./pixiw run exits hf:bert torchvision:resnet18 --again failed
 
 Beside it stands what torch-mlir's own pipelines take of the same models, by
-`torch_mlir.fx.export_and_import` alone. Each model and exit is worked on in a process of its own.
+`torch_mlir.fx.export_and_import` alone, and whether upstream MLIR reads the IR. Each model and
+exit is worked on in a process of its own.
 Every row is appended to a results file when it is finished; run it again and it goes on with what
 is missing there. The page `docs/exits/table.md` is written from what is there.
 """
@@ -12,13 +13,12 @@ is missing there. The page `docs/exits/table.md` is written from what is there.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
+from tools.row_log import read_rows, write_row
 from unmess.core.cache import cache_folder
 from unmess.core.error import Error, first_line
 from unmess.core.names import DEFAULT_RUNNERS, EXITS
@@ -41,8 +41,11 @@ MODELS = (
     *(f"hf:{name}" for name in HF.split()),
     *(f"torchvision:{name}" for name in TORCHVISION.split()),
 )
-# Stands in a row for a runner.
+# Stand in a row for a runner.
 PLAIN = "torch-mlir"
+UPSTREAM = "upstream MLIR"
+# Those with dialects that upstream has.
+UPSTREAM_EXITS = ("linalg", "tosa")
 _OUTPUT_TYPES = {"linalg": "linalg-on-tensors", "tosa": "tosa", "stablehlo": "stablehlo"}
 _VERSIONS = ("torch", "torchvision", "transformers", "torch-mlir", "iree-base-compiler")
 
@@ -63,8 +66,7 @@ def main() -> int:
         with file.open("a") as log:
             for row in _work(options.models or MODELS, results, options):
                 results[row.model, row.via, row.runner] = row
-                log.write(json.dumps(asdict(row)) + "\n")
-                log.flush()
+                write_row(log, row)
                 print(f"{row.model} on {row.place}: {row.error or row.stage}", file=sys.stderr)
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(page(results))
@@ -87,16 +89,8 @@ def _options() -> argparse.Namespace:
 
 
 def read(file: Path) -> Results:
-    """The latest row of everything. A line cut off by an interruption is dropped."""
-    results: Results = {}
-    if file.exists():
-        for text in file.read_text().splitlines():
-            try:
-                row = Row(**json.loads(text))
-            except json.JSONDecodeError:
-                continue
-            results[row.model, row.via, row.runner] = row
-    return results
+    """The latest row of everything."""
+    return {(row.model, row.via, row.runner): row for row in read_rows(file)}
 
 
 def _work(models: Sequence[str], results: Results, options: argparse.Namespace) -> Iterable[Row]:
@@ -107,7 +101,7 @@ def _work(models: Sequence[str], results: Results, options: argparse.Namespace) 
         return (
             row is None
             or options.again == "all"
-            or (options.again == "failed" and not row.ok and runner != PLAIN)
+            or (options.again == "failed" and not row.ok and runner in DEFAULT_RUNNERS)
         )
 
     for model in models:
@@ -117,6 +111,14 @@ def _work(models: Sequence[str], results: Results, options: argparse.Namespace) 
             cause = answer.cause if isinstance(answer, Died) else answer
             stage = "done" if cause is None else exit_
             yield Row(model, PLAIN, cause is None, stage, cause, via=exit_)
+        exits = [exit_ for exit_ in UPSTREAM_EXITS if wanted(model, exit_, UPSTREAM)]
+        answers = each_in_children(exits, lambda to, model=model: _upstream(model, to), 300.0)
+        for exit_, answer in zip(exits, answers, strict=True):
+            if isinstance(answer, Died):
+                answer = (answer.cause, [])
+            cause, notes = answer
+            stage = "done" if cause is None else exit_
+            yield Row(model, UPSTREAM, cause is None, stage, cause, notes=notes, via=exit_)
         for exit_ in EXITS:
             runners = [runner for runner in DEFAULT_RUNNERS if wanted(model, exit_, runner)]
             if runners:
@@ -165,6 +167,25 @@ def _plain(model: str, exit_: str) -> str | None:
     return None
 
 
+def _upstream(model: str, exit_: str) -> tuple[str | None, list[str]]:
+    """Why upstream MLIR has no form of a model's IR, else None; and what it needed to be read."""
+    import unmess
+    from pipelines.upstream.portability import examine
+    from unmess.quiet import quiet_libraries
+
+    quiet_libraries()
+    try:
+        found = examine(unmess.lower(unmess.capture(model), to=exit_).ir)
+    except Error as error:
+        return error.cause, []
+    if found.ok:
+        return None, []
+    if found.removable:
+        names = dict.fromkeys(each.name for each in found.unknown if not each.harmless)
+        return None, [f"without {', '.join(names)}"]
+    return found.problem or found.remedy, []
+
+
 def lowers(results: Results, model: str, exit_: str) -> bool | None:
     """Whether a model gets to an exit, however it runs then; None where it was not tried."""
     rows = [results.get((model, exit_, runner)) for runner in DEFAULT_RUNNERS]
@@ -179,15 +200,15 @@ def summary(results: Results) -> list[str]:
         "| exit | models tried | lower | "
         + " | ".join(f"right on {name}" for name in DEFAULT_RUNNERS)
         + " | "
-        "torch-mlir's own pipelines lower |",
-        "| --- |" + " --- |" * (3 + len(DEFAULT_RUNNERS)),
+        "torch-mlir's own pipelines lower | upstream MLIR takes |",
+        "| --- |" + " --- |" * (4 + len(DEFAULT_RUNNERS)),
     ]
     for exit_ in EXITS:
         known = [lowers(results, model, exit_) for model in MODELS]
         counts = [len(known) - known.count(None), known.count(True)]
         counts += [
             sum(_is_ok(results, model, exit_, runner) for model in MODELS)
-            for runner in (*DEFAULT_RUNNERS, PLAIN)
+            for runner in (*DEFAULT_RUNNERS, PLAIN, UPSTREAM)
         ]
         lines.append(f"| {exit_} | " + " | ".join(map(str, counts)) + " |")
     return lines
@@ -204,14 +225,20 @@ def page(results: Results) -> str:
         (model, exit_, runner) not in results
         for model in MODELS
         for exit_ in EXITS
-        for runner in (*DEFAULT_RUNNERS, PLAIN)
+        for runner in (*DEFAULT_RUNNERS, PLAIN, *([UPSTREAM] if exit_ in UPSTREAM_EXITS else []))
+    )
+    columns = (
+        *EXITS,
+        *(f"upstream, {exit_}" for exit_ in UPSTREAM_EXITS),
+        *(f"own {exit_}" for exit_ in EXITS),
     )
     holes: list[str] = []
     rows = []
     for model in MODELS:
         cells = [_cell(results, model, exit_, holes) for exit_ in EXITS]
         plain = [_plain_cell(results.get((model, exit_, PLAIN))) for exit_ in EXITS]
-        rows.append(f"| `{model}` | " + " | ".join((*cells, *plain)) + " |")
+        upstream = [_upstream_cell(results, model, exit_, holes) for exit_ in UPSTREAM_EXITS]
+        rows.append(f"| `{model}` | " + " | ".join((*cells, *upstream, *plain)) + " |")
     return "\n".join(
         (
             "# The exits, model by model",
@@ -232,10 +259,14 @@ def page(results: Results) -> str:
             "are those of",
             "`torch_mlir.fx.export_and_import`, with all buffers persistent, which its importer "
             "needs; whether",
-            "what they give is right was not tried.",
+            "what they give is right was not tried. *Upstream*: whether the upstream MLIR of the "
+            "environment",
+            "parses and verifies the IR (StableHLO is no dialect of it), as it is or rewritten by "
+            "`--upstream-only`",
+            "(see [portability](../portability.md)).",
             "",
-            "| model | " + " | ".join(EXITS) + " | " + " | ".join(f"own {e}" for e in EXITS) + " |",
-            "| --- |" + " --- |" * (2 * len(EXITS)),
+            "| model | " + " | ".join(columns) + " |",
+            "| --- |" + " --- |" * len(columns),
             *rows,
             "",
             "## Holes",
@@ -271,6 +302,15 @@ def _numbered(holes: list[str], hole: str) -> str:
 def _told(row: Row) -> str:
     escaped = row.error.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
     return f"{row.stage}: {escaped}"
+
+
+def _upstream_cell(results: Results, model: str, exit_: str, holes: list[str]) -> str:
+    row = results.get((model, exit_, UPSTREAM))
+    if row is None:
+        return "not run"
+    if row.ok:
+        return "rewritten" if row.notes else "reads"
+    return f"no {_numbered(holes, f'`{model}`, {exit_} in upstream MLIR: {_told(row)}')}"
 
 
 def _plain_cell(row: Row | None) -> str:

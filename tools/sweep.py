@@ -13,11 +13,9 @@ that stops elsewhere, or no longer stops, makes exit status 1. `--record` writes
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from importers.recipes import Recipe, list_recipes
 from importers.recipes.limits import Limit, record_limits
+from tools.row_log import read_rows, write_row
 from unmess.core.cache import cache_folder
 from unmess.core.names import DEFAULT_RUNNERS
 from unmess.core.row import Row
@@ -104,16 +103,8 @@ def _options() -> argparse.Namespace:
 
 
 def read(file: Path) -> Results:
-    """The latest row of every model and runner. A line cut off by an interruption is dropped."""
-    results: Results = {}
-    if file.exists():
-        for text in file.read_text().splitlines():
-            try:
-                row = Row(**json.loads(text))
-            except json.JSONDecodeError:
-                continue
-            results[row.model, row.runner] = row
-    return results
+    """The latest row of every model and runner."""
+    return {(row.model, row.runner): row for row in read_rows(file)}
 
 
 def sweep(
@@ -150,8 +141,7 @@ def sweep(
                 on_output=lambda _line: None,
             ):
                 results[row.model, row.runner] = row
-                log.write(json.dumps(asdict(row)) + "\n")
-                log.flush()
+                write_row(log, row)
                 progress.print(
                     f"{row.model} on {row.runner}: {_state(row)}", markup=False, soft_wrap=True
                 )

@@ -51,12 +51,19 @@ def test_each_hole_has_its_cause(exits):
         row("reference", "stablehlo"),
         row("iree-cpu", "stablehlo", "compile", "refused"),
         row("torch-mlir", "tosa", "tosa", "no"),
+        row("upstream MLIR", "linalg", "linalg", "unknown there"),
+        row("upstream MLIR", "tosa"),
     )
     page = exits.page(found)
     assert (
-        "| `hf:bert` | right | no (1) | lowers; iree-cpu no (2) | not run | no | not run |" in page
+        "| `hf:bert` | right | no (1) | lowers; iree-cpu no (2) | no (3) | reads "
+        "| not run | no | not run |" in page
     )
     assert r"1. `hf:bert`, tosa: tosa: no lowering for a\|b" in page
     assert "2. `hf:bert`, stablehlo on iree-cpu: compile: refused" in page
-    assert "| linalg | 1 | 1 | 1 | 1 | 0 |" in page
-    assert "| tosa | 1 | 0 | 0 | 0 | 0 |" in page and "| stablehlo | 1 | 1 | 1 | 0 | 0 |" in page
+    assert "3. `hf:bert`, linalg in upstream MLIR: linalg: unknown there" in page
+    assert "| linalg | 1 | 1 | 1 | 1 | 0 | 0 |" in page
+    assert (
+        "| tosa | 1 | 0 | 0 | 0 | 0 | 1 |" in page
+        and "| stablehlo | 1 | 1 | 1 | 0 | 0 | 0 |" in page
+    )
