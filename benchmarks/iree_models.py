@@ -73,7 +73,7 @@ def measured(name: str, sides: tuple[str, ...] = SIDES) -> dict[str, Any] | str:
 
 def _measure(name: str, sides: list[str]) -> dict[str, Any]:
     torch.manual_seed(0)
-    model, args, kwargs = _model(name)
+    model, args, kwargs = model_of(name)
     with torch.no_grad():
         expected = model(*args, **kwargs)
         calls = {"eager": model}
@@ -122,7 +122,7 @@ def _tensors(tree: Any) -> list[torch.Tensor]:
     return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
-def _model(name: str) -> tuple[torch.nn.Module, tuple, dict]:
+def model_of(name: str) -> tuple[torch.nn.Module, tuple, dict]:
     import transformers
 
     from importers.sources import find_source

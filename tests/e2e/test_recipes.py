@@ -5,21 +5,11 @@ import pytest
 import unmess
 from importers.recipes.limits import known_limits
 
-# Stages that are reached quickly. The sweeps check all of them.
-_EARLY = ("capture", "import", "torch", "linalg")
+# One for each stage of lowering, that is reached in seconds. The sweeps check all of them.
+MODELS = ("hf:idefics2", "hf:jetmoe")
 
 
-def sample(count: int) -> list[str]:
-    """Models with a limit at an early stage, spread over the list."""
-    models = [
-        model
-        for model, limits in known_limits().items()
-        if model.startswith("hf:") and limits[0].stage in _EARLY
-    ]
-    return models[:: max(len(models) // count, 1)][:count]
-
-
-@pytest.mark.parametrize("model", sample(4))
+@pytest.mark.parametrize("model", MODELS)
 def test_a_known_limit_holds(model):
     (limit, *_) = known_limits()[model]
     with pytest.raises(unmess.Error) as raised:
