@@ -10,6 +10,7 @@ from torch_mlir import ir
 from pipelines import stages
 from pipelines.debugging import step
 from pipelines.ir_modules import entry_function
+from pipelines.iree.channels_last import to_channels_last
 from pipelines.iree.updates import keep_inputs
 from pipelines.pipeline import Pipeline, Rewrite
 from pipelines.reference import lowering
@@ -107,5 +108,6 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     "reference-dispatch": dispatch,
     "reference-annotate": annotate,
     "iree-keep-inputs": _keep_inputs,
+    "iree-channels-last": step("iree-channels-last")(to_channels_last),
     "reference": lambda module: lower_to_llvm(module, "module", Assertions(), _public(module)),
 }

@@ -15,6 +15,7 @@ from pathlib import Path
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
 from pipelines.iree.packing import PACKER_TARGET, splitting_options
 from pipelines.iree.parameters import with_parameters
+from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.targets import Target
 from pipelines.pipeline import brief
 from unmess.core import child
@@ -46,19 +47,21 @@ class _Diagnostic:
     text: str
 
 
-def compile_for(module: Module, target: Target, options: Sequence[str] = ()) -> bytes:
+def compile_for(
+    module: Module, target: Target, preset: Preset = PRESETS[PLAIN], more: Sequence[str] = ()
+) -> bytes:
     """Compiles a module at an exit, which is left as it is, to a VM module.
 
     Its weights are not in the result: they are parameters, named as in `module.weights`.
 
     Args:
-        options: of `iree-compile`, besides those of the target.
+        more: options of `iree-compile`, besides those of the target and the preset.
 
     Raises:
         Error: stage `compile`.
     """
-    options = options_for(module, target, options)
-    return compile_text(text_for(module, target), options, module.name)
+    options = (*options_for(module, target, preset), *more)
+    return compile_text(text_for(module, target, preset), options, module.name)
 
 
 def taken_as_it_is(module: Module) -> bool:
@@ -66,14 +69,14 @@ def taken_as_it_is(module: Module) -> bool:
     return module.stage in ("tosa", "stablehlo")
 
 
-def options_for(module: Module, target: Target, options: Sequence[str] = ()) -> tuple[str, ...]:
-    """The options of `iree-compile`: the target's, those given, and the module's input type."""
+def options_for(module: Module, target: Target, preset: Preset) -> tuple[str, ...]:
+    """The options of `iree-compile`: the target's, the preset's, and the module's input type."""
     kind = (f"--iree-input-type={module.stage}",) if taken_as_it_is(module) else ()
-    return (*target.options, *kind, *options)
+    return (*target.options, *kind, *preset.options)
 
 
 def compile_with_packer(
-    module: Module, target: Target, options: Sequence[str]
+    module: Module, target: Target, preset: Preset
 ) -> tuple[bytes, bytes | None]:
     """Compiles a module as `compile_for` does, to a program that reads its weights packed.
 
@@ -86,15 +89,17 @@ def compile_with_packer(
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "packer.mlir"
-        code = compile_for(module, target, (*options, *splitting_options(file)))
+        code = compile_for(module, target, preset, splitting_options(file))
         if not file.exists():
             return code, None
         return code, compile_text(file.read_text(), PACKER_TARGET, f"{module.name}-packer")
 
 
-def text_for(module: Module, target: Target) -> str:
+def text_for(module: Module, target: Target, preset: Preset) -> str:
     """The IR that `iree-compile` makes the VM module of."""
     ir = with_parameters(module, target.attributes)
+    if preset.rewrite is not None and not taken_as_it_is(module):
+        preset.rewrite(ir)
     # TOSA and StableHLO are spelled as torch-mlir's version of them does, which is not IREE's.
     # Their generic forms agree.
     return ir.operation.get_asm(

@@ -1,4 +1,4 @@
-"""Named sets of the compiler's options that make programs faster on the CPU, and which one to take.
+"""Named ways to compile that make programs faster on the CPU, and which one to take.
 
 Each has the measurement that justifies it: `./pixiw run bench presets` repeats it. `unmess tune`
 measures them on one program, and what it finds is taken from then on.
@@ -7,41 +7,45 @@ measures them on one program, and what it finds is taken from then on.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch_mlir import ir
 
 from pipelines.ir_modules import find_operations
+from pipelines.iree.channels_last import to_channels_last
 from unmess.core import artifacts
 from unmess.core.error import Error
 from unmess.core.module import Module
 
-_CHANNELS_LAST = (
-    "--iree-preprocessing-pass-pipeline="
-    "builtin.module(util.func(iree-preprocessing-convert-conv-to-channels-last))",
-)
 _DATA_TILING = ("--iree-opt-data-tiling",)
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A set of options.
+    """A way to compile a program.
 
     Attributes:
+        about: what it does.
         options: of `iree-compile`.
-        about: what they do.
+        rewrite: changes IR at `linalg` in place, before the compiler gets it.
+        otherwise: the preset to try where the compiler fails with this one.
     """
 
-    options: tuple[str, ...]
     about: str
+    options: tuple[str, ...] = ()
+    rewrite: Callable[[ir.Module], None] | None = None
+    otherwise: str | None = None
 
 
 PLAIN = "plain"
 PRESETS = {
-    PLAIN: Preset((), "IREE's own defaults"),
-    "channels-last": Preset(_CHANNELS_LAST, "convolutions in the layout of NHWC"),
-    "data-tiling": Preset(_DATA_TILING, "matrices packed into tiles"),
-    "channels-last-data-tiling": Preset((*_CHANNELS_LAST, *_DATA_TILING), "both"),
+    PLAIN: Preset("IREE's own defaults"),
+    "channels-last": Preset(
+        "images in the layout of NHWC", rewrite=to_channels_last, otherwise=PLAIN
+    ),
+    "data-tiling": Preset("matrices packed into tiles", _DATA_TILING, otherwise=PLAIN),
+    "channels-last-data-tiling": Preset("both", _DATA_TILING, to_channels_last, "channels-last"),
 }
 
 

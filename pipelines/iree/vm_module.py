@@ -48,24 +48,25 @@ def vm_module(module: Module, runner: str, target: Target, seconds: dict[str, fl
 
 
 def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled:
-    """With a preset that the user did not ask for, or without it where the compiler fails."""
+    """With a preset that the user did not ask for, or a simpler one where the compiler fails."""
     try:
         return _with_preset(module, target, preset)
     except Error as problem:
-        if preset == PLAIN:
+        otherwise = PRESETS[preset].otherwise
+        if otherwise is None:
             raise
         note = Note("preset", f"{preset} does not work for this program: {problem.cause}")
-        return replace(_with_preset(module, target, PLAIN), notes=(note,))
+        compiled = _with_chosen_preset(module, target, otherwise)
+        return replace(compiled, notes=(note, *compiled.notes))
 
 
 def _with_preset(module: Module, target: Target, preset: str) -> Compiled:
-    options = PRESETS[preset].options
     weights = _weights(module)
     # The compiler gives what is packed a name that a weight may have, too.
     if preset == PLAIN or not are_large(weights) or PACKED in weights:
-        code, packer = compile_for(module, target, options), None
+        code, packer = compile_for(module, target, PRESETS[preset]), None
     else:
-        code, packer = compile_with_packer(module, target, options)
+        code, packer = compile_with_packer(module, target, PRESETS[preset])
     return Compiled(code, has_globals(module), preset=preset, packer=packer)
 
 

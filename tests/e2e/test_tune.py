@@ -51,18 +51,18 @@ def test_the_default_goes_by_what_is_in_the_program(model, args, expected):
 
 
 def test_a_preset_that_is_asked_for(monkeypatch):
-    options = []
+    taken = []
     compile_for = vm_module.compile_for
     monkeypatch.setattr(
         vm_module,
         "compile_for",
-        lambda module, target, more: options.append(more) or compile_for(module, target, more),
+        lambda module, target, preset: taken.append(preset) or compile_for(module, target, preset),
     )
     program = unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
     run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="plain"))
     assert not [note for note in run.notes if note.kind == "preset"]
     unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="channels-last"))
-    assert options == [(), PRESETS["channels-last"].options]
+    assert taken == [PRESETS["plain"], PRESETS["channels-last"]]
 
 
 def test_an_unknown_preset():
@@ -132,10 +132,10 @@ def test_a_preset_that_gives_another_result_is_not_taken(monkeypatch):
 def test_a_preset_that_fails_costs_the_preset(monkeypatch):
     compile_for = vm_module.compile_for
 
-    def failing(module, target, options):
-        if options:
+    def failing(module, target, preset):
+        if preset.options:
             raise unmess.Error("compile", "no tiles today")
-        return compile_for(module, target, options)
+        return compile_for(module, target, preset)
 
     monkeypatch.setattr(vm_module, "compile_for", failing)
     model, x = torch.nn.Linear(8, 4), torch.randn(2, 8)

@@ -131,8 +131,8 @@ class _Work:
                 runner, TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
             )
             preset = PRESETS[chosen.preset or preset_for(module)]
-            command = command_for(options_for(module, chosen, preset.options))
-            text = text_for(module, chosen)
+            command = command_for(options_for(module, chosen, preset))
+            text = text_for(module, chosen, preset)
         elif INPUT[stage] == "linalg":
             to_linalg = f"--pipeline {via}-to-linalg " if via != "linalg" else ""
             command = f"unmess-opt {to_linalg}--pipeline {runner} THIS_FILE"

@@ -1,0 +1,308 @@
+"""Networks of images in the layout that IREE has fast code for: channels are the last axis.
+
+PyTorch's convolutions are NCHW. IREE has vector code for those of NHWC, and for depthwise ones only
+for those that it knows by name. Its own pass (`iree-preprocessing-convert-conv-to-channels-last`)
+leaves out depthwise convolutions and what is between convolutions but is not elementwise, so there
+remain transpositions of whole images, which end up inside of loops.
+
+Here, each value of four axes that a convolution or a pooling gives is made in NHWC, and so is what
+is computed from it, as far as possible. Where something else takes it, it is transposed back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch_mlir import ir
+
+# From NCHW to NHWC and back: the axis of the one that each axis of the other is.
+_TO, _BACK = (0, 2, 3, 1), (0, 3, 1, 2)
+# Operations on images: the same on NHWC, and where each axis of its second operand comes from.
+_NAMED = {
+    "linalg.conv_2d_nchw_fchw": ("linalg.conv_2d_nhwc_hwcf", (2, 3, 1, 0)),
+    "linalg.depthwise_conv_2d_nchw_chw": ("linalg.depthwise_conv_2d_nhwc_hwc", (1, 2, 0)),
+    "linalg.pooling_nchw_max": ("linalg.pooling_nhwc_max", (0, 1)),
+    "linalg.pooling_nchw_sum": ("linalg.pooling_nhwc_sum", (0, 1)),
+}
+_CONVOLUTION = "linalg.conv_2d_nchw_fchw"
+
+
+def to_channels_last(module: ir.Module) -> None:
+    """Rewrites the functions of a module at `linalg` in place. Sizes that are not known stay NCHW.
+
+    A 1×1 convolution with strides becomes one without, of a slice: IREE makes scalar code of it.
+    """
+    with module.context:
+        for function in module.body.operations:
+            if function.operation.name == "func.func" and not function.is_external:
+                _Function().rewrite(function.entry_block)
+
+
+class _Function:
+    """A function on its way to NHWC."""
+
+    def __init__(self) -> None:
+        # The NHWC of a value, and the operations that nothing but each other need any more.
+        self._last: dict[ir.Value, ir.Value] = {}
+        self._replaced: list[ir.Operation] = []
+
+    def rewrite(self, block: ir.Block) -> None:
+        for view in list(block.operations):
+            operation = view.operation
+            rewriting = self._rewriting(operation)
+            if rewriting is None or not _is_static(operation):
+                continue
+            with ir.InsertionPoint(operation), operation.location:
+                rewriting(operation)
+        self._give_back()
+
+    def _rewriting(self, operation: ir.Operation) -> Callable[[ir.Operation], None] | None:
+        """How to rewrite an operation; None where it stays, or none of its operands is NHWC."""
+        name = operation.name
+        if name in _NAMED:
+            return self._named
+        if name == "linalg.transpose":
+            return self._transpose
+        if not any(operand in self._last for operand in operation.operands):
+            return None
+        if name == "linalg.generic":
+            return self._generic if _can_be_permuted(operation) else None
+        if name == "tensor.pad":
+            return self._pad if _pads_with_constant(operation) else None
+        if name in ("tensor.extract_slice", "tensor.insert_slice"):
+            return self._slice
+        return self._concat if name == "tensor.concat" else None
+
+    def _give_back(self) -> None:
+        """Transposes what is still used as NCHW, and erases what is not."""
+        # By their results: an operation has not one object that stands for it.
+        gone = {result for operation in self._replaced for result in operation.results}
+        for value, last in self._last.items():
+            users = [use.owner.operation for use in value.uses]
+            if all(user.results and user.results[0] in gone for user in users):
+                continue
+            with ir.InsertionPoint(value.owner), value.owner.location:
+                value.replace_all_uses_with(_transposed(last, _BACK))
+        for operation in reversed(self._replaced):
+            operation.erase()
+
+    def _put(self, operation: ir.Operation, *values: ir.Value) -> None:
+        self._last.update(zip(operation.results, values, strict=True))
+        self._replaced.append(operation)
+
+    def _of(self, value: ir.Value) -> ir.Value:
+        """A value of four axes as NHWC; the insertion point is where it is needed."""
+        if value in self._last:
+            return self._last[value]
+        kind = _permuted(value.type, _TO)
+        owner = value.owner
+        made = None if isinstance(owner, ir.Block) else owner.operation
+        if made is not None and made.name == "tensor.empty":
+            return _empty(kind)
+        if made is not None and made.name == "linalg.fill":
+            return _copied("linalg.fill", kind, made.operands[0])
+        if made is not None and made.name == "linalg.broadcast":
+            added = list(ir.DenseI64ArrayAttr(made.attributes["dimensions"]))
+            if len(added) == 3:
+                axes = [axis for axis in range(4) if _TO[axis] in added]
+                dimensions = {"dimensions": ir.DenseI64ArrayAttr.get(axes)}
+                return _copied("linalg.broadcast", kind, made.operands[0], dimensions)
+        return _transposed(value, _TO)
+
+    def _named(self, operation: ir.Operation) -> None:
+        name, order = _NAMED[operation.name]
+        image, second, init = operation.operands
+        attributes = {"strides": operation.attributes["strides"]}
+        attributes["dilations"] = operation.attributes["dilations"]
+        image, init = self._of(image), self._of(init)
+        if operation.name == _CONVOLUTION and list(ir.ShapedType(second.type).shape[2:]) == [1, 1]:
+            image = _strided(image, attributes["strides"], init)
+            ones = ir.DenseIntElementsAttr(attributes["strides"])
+            attributes["strides"] = ir.DenseElementsAttr.get_splat(
+                ones.type, ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+            )
+        own = ir.Operation.create(
+            name,
+            [init.type],
+            [image, _transposed(second, order), init],
+            {**attributes, "operandSegmentSizes": operation.attributes["operandSegmentSizes"]},
+            regions=1,
+        )
+        operation.regions[0].blocks[0].append_to(own.regions[0])
+        self._put(operation, own.results[0])
+
+    def _transpose(self, operation: ir.Operation) -> None:
+        """The model's own: from NHWC, or to it."""
+        order = tuple(ir.DenseI64ArrayAttr(operation.attributes["permutation"]))
+        source, _ = operation.operands
+        if order == _BACK:
+            self._put(operation, source)
+        elif order == _TO and source in self._last:
+            operation.results[0].replace_all_uses_with(self._last[source])
+            self._replaced.append(operation)
+
+    def _generic(self, operation: ir.Operation) -> None:
+        maps = [each.value for each in _array(operation.attributes["indexing_maps"])]
+        # The loops of NHWC, by those of NCHW.
+        loops = ir.AffineMap.get(4, 0, [ir.AffineDimExpr.get(axis) for axis in _BACK])
+        operands, own_maps = [], []
+        inputs = len(operation.operands) - len(operation.results)
+        for index, (operand, own_map) in enumerate(zip(operation.operands, maps, strict=True)):
+            if index >= inputs or operand in self._last:
+                operand = self._of(operand)
+                own_map = ir.AffineMap.get(4, 0, [own_map.results[axis] for axis in _TO])
+            operands.append(operand)
+            results = [each.compose(loops) for each in own_map.results]
+            own_maps.append(ir.AffineMapAttr.get(ir.AffineMap.get(4, 0, results)))
+        kinds = _array(operation.attributes["iterator_types"])
+        own = ir.Operation.create(
+            "linalg.generic",
+            [operand.type for operand in operands[inputs:]],
+            operands,
+            {
+                "indexing_maps": ir.ArrayAttr.get(own_maps),
+                "iterator_types": ir.ArrayAttr.get([kinds[axis] for axis in _TO]),
+                "operandSegmentSizes": operation.attributes["operandSegmentSizes"],
+            },
+            regions=1,
+        )
+        operation.regions[0].blocks[0].append_to(own.regions[0])
+        self._put(operation, *own.results)
+
+    def _pad(self, operation: ir.Operation) -> None:
+        attributes = _with_permuted(operation, "static_low", "static_high")
+        own = ir.Operation.create(
+            "tensor.pad",
+            [_permuted(operation.results[0].type, _TO)],
+            [self._of(operation.operands[0])],
+            attributes,
+            regions=1,
+        )
+        operation.regions[0].blocks[0].append_to(own.regions[0])
+        self._put(operation, own.results[0])
+
+    def _concat(self, operation: ir.Operation) -> None:
+        axis = ir.IntegerAttr(operation.attributes["dim"])
+        attributes = {"dim": ir.IntegerAttr.get(axis.type, _TO.index(axis.value))}
+        kind = _permuted(operation.results[0].type, _TO)
+        operands = [self._of(operand) for operand in operation.operands]
+        own = ir.Operation.create("tensor.concat", [kind], operands, attributes)
+        self._put(operation, own.results[0])
+
+    def _slice(self, operation: ir.Operation) -> None:
+        """Takes a slice out, or puts one in: `static_offsets` and so on are by axis."""
+        names = ("static_offsets", "static_sizes", "static_strides")
+        attributes = _with_permuted(operation, *names)
+        kind = _permuted(operation.results[0].type, _TO)
+        operands = [self._of(operand) for operand in operation.operands]
+        own = ir.Operation.create(operation.name, [kind], operands, attributes)
+        self._put(operation, own.results[0])
+
+
+def _is_static(operation: ir.Operation) -> bool:
+    """Whether all that an operation gives are images of known size."""
+    return (
+        all(
+            isinstance(result.type, ir.RankedTensorType)
+            and result.type.rank == 4
+            and result.type.has_static_shape
+            for result in operation.results
+        )
+        and all(
+            not isinstance(operand.type, ir.RankedTensorType) or operand.type.has_static_shape
+            for operand in operation.operands
+        )
+        and _has_static_parameters(operation)
+    )
+
+
+def _has_static_parameters(operation: ir.Operation) -> bool:
+    """Whether offsets and the like are attributes, and slices have four axes."""
+    count = {"tensor.pad": 1, "tensor.extract_slice": 1, "tensor.insert_slice": 2}
+    if operation.name not in count:
+        return True
+    return len(operation.operands) == count[operation.name] and all(
+        ir.RankedTensorType(operand.type).rank == 4 for operand in operation.operands
+    )
+
+
+def _can_be_permuted(operation: ir.Operation) -> bool:
+    """Whether the loops of a `linalg.generic` are four, in which nothing asks for their index."""
+    maps = [each.value for each in _array(operation.attributes["indexing_maps"])]
+    body = operation.regions[0].blocks[0]
+    return maps[0].n_dims == 4 and all(each.operation.name != "linalg.index" for each in body)
+
+
+def _pads_with_constant(operation: ir.Operation) -> bool:
+    """Whether what `tensor.pad` pads with does not depend on where."""
+    block = operation.regions[0].blocks[0]
+    return len(list(block.operations)) == 1 and block.operations[0].operands[0] not in list(
+        block.arguments
+    )
+
+
+def _strided(image: ir.Value, strides: ir.Attribute, result: ir.Value) -> ir.Value:
+    """What a 1×1 convolution with strides reads of an NHWC image."""
+    steps = [1, *ir.DenseIntElementsAttr(strides), 1]
+    if steps == [1, 1, 1, 1]:
+        return image
+    kind = ir.RankedTensorType(image.type)
+    sizes = [kind.shape[0], *ir.RankedTensorType(result.type).shape[1:3], kind.shape[3]]
+    array = ir.DenseI64ArrayAttr.get
+    return ir.Operation.create(
+        "tensor.extract_slice",
+        [ir.RankedTensorType.get(sizes, kind.element_type)],
+        [image],
+        {
+            "static_offsets": array([0, 0, 0, 0]),
+            "static_sizes": array(sizes),
+            "static_strides": array(steps),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+        },
+    ).result
+
+
+def _with_permuted(operation: ir.Operation, *names: str) -> dict[str, ir.Attribute]:
+    """The attributes of an operation, those of `names` by the axes of NHWC."""
+    attributes = dict(operation.attributes.items())
+    for name in names:
+        values = list(ir.DenseI64ArrayAttr(attributes[name]))
+        attributes[name] = ir.DenseI64ArrayAttr.get([values[axis] for axis in _TO])
+    return attributes
+
+
+def _transposed(value: ir.Value, order: Sequence[int]) -> ir.Value:
+    if list(order) == list(range(len(order))):
+        return value
+    permutation = {"permutation": ir.DenseI64ArrayAttr.get(list(order))}
+    return _copied("linalg.transpose", _permuted(value.type, order), value, permutation)
+
+
+def _copied(
+    name: str,
+    kind: ir.RankedTensorType,
+    source: ir.Value,
+    attributes: dict[str, ir.Attribute] | None = None,
+) -> ir.Value:
+    """An operation that copies its operand's elements to where they belong in its result."""
+    own = ir.Operation.create(name, [kind], [source, _empty(kind)], attributes, regions=1)
+    if name == "linalg.fill":
+        own.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1])
+    element = kind.element_type
+    block = own.regions[0].blocks.append(element, element)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("linalg.yield", [], [block.arguments[0]])
+    return own.result
+
+
+def _empty(kind: ir.Type) -> ir.Value:
+    return ir.Operation.create("tensor.empty", [kind], []).result
+
+
+def _permuted(kind: ir.Type, order: Sequence[int]) -> ir.Type:
+    tensor = ir.RankedTensorType(kind)
+    return ir.RankedTensorType.get([tensor.shape[axis] for axis in order], tensor.element_type)
+
+
+def _array(attribute: ir.Attribute) -> list[ir.Attribute]:
+    return list(ir.ArrayAttr(attribute))

@@ -1,0 +1,94 @@
+"""Networks of images on iree-cpu, whose convolutions it gets in NHWC, give what eager gives."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import interpolate
+
+import unmess
+
+
+class InvertedResidual(nn.Module):
+    """Depthwise convolutions, batch norms, and gates by channel."""
+
+    def __init__(self):
+        super().__init__()
+        self.expand = nn.Sequential(nn.Conv2d(6, 16, 1, bias=False), nn.BatchNorm2d(16), nn.SiLU())
+        self.depthwise = nn.Conv2d(16, 16, 5, 1, 2, groups=16)
+        self.gate = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1), nn.Conv2d(16, 4, 1), nn.ReLU(), nn.Conv2d(4, 16, 1)
+        )
+        self.project = nn.Conv2d(16, 6, 1)
+
+    def forward(self, x):
+        y = self.depthwise(self.expand(x))
+        return x + self.project(y * torch.sigmoid(self.gate(y)))
+
+
+class Bottleneck(nn.Module):
+    """A shortcut with strides, beside poolings of several kinds."""
+
+    def __init__(self):
+        super().__init__()
+        self.shortcut = nn.Conv2d(6, 8, 1, (2, 3))
+        self.branch = nn.Conv2d(6, 8, 3, (2, 3), 1)
+
+    def forward(self, x):
+        y = torch.relu(self.shortcut(x) + self.branch(x))
+        maximum = nn.functional.max_pool2d(y, 3, 1, 1)
+        mean = nn.functional.avg_pool2d(y, 3, 1, 1, count_include_pad=False)
+        return y, maximum, mean
+
+
+class Branches(nn.Module):
+    """Parts of an image apart and together again, and channels in another order."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(6, 5, (1, 3))
+        self.grouped = nn.Conv2d(8, 8, 3, groups=4)
+
+    def forward(self, x):
+        left, right = x.chunk(2, 1)
+        joined = torch.cat([self.first(left), self.first(right)], 1)
+        n, c, h, w = joined.shape
+        shuffled = joined.view(n, 2, c // 2, h, w).transpose(1, 2).reshape(n, c, h, w)
+        return self.grouped(shuffled), self.second(x)[:, 1:, ::2, 1:], joined.argmax(1)
+
+
+class Permuted(nn.Module):
+    """A model that is channels-last between its convolutions, by itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.depthwise, self.norm = nn.Conv2d(6, 6, 3, padding=1, groups=6), nn.LayerNorm(6)
+        self.up, self.tokens = nn.Linear(6, 12), nn.Conv2d(12, 4, 2, 2)
+
+    def forward(self, x):
+        y = self.up(self.norm(self.depthwise(x).permute(0, 2, 3, 1))).permute(0, 3, 1, 2)
+        tokens = self.tokens(y).flatten(2).transpose(1, 2)
+        return y, tokens, interpolate(y, scale_factor=2, mode="nearest"), y.flatten(1)
+
+
+@pytest.mark.parametrize("preset", ["channels-last", "channels-last-data-tiling"])
+@pytest.mark.parametrize("make", [InvertedResidual, Bottleneck, Branches, Permuted])
+def test_network(make, preset):
+    torch.manual_seed(0)
+    model, x = make().eval(), torch.randn(2, 6, 8, 10)
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.normal_()
+            module.running_var.uniform_(0.5, 2)
+    program = unmess.capture(model, (x,))
+    run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset=preset))
+    torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-5)
+
+
+def test_batch_statistics():
+    """In training mode they are sums over the image, and the running ones are written."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Conv2d(4, 2, 1, 2)).train()
+    x = torch.randn(2, 3, 6, 6)
+    run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
+    for _ in range(2):
+        torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-5)

@@ -1,0 +1,129 @@
+// RUN: unmess-opt --pipeline iree-channels-last %s | filecheck %s
+
+// Between two convolutions nothing is transposed: what is there is made in NHWC, too. A value by
+// channel is read by the axis where channels are.
+// CHECK-LABEL: func.func @between(
+// CHECK:         linalg.transpose ins(%arg0 : tensor<1x2x5x6xf32>){{.*}}permutation = [0, 2, 3, 1]
+// CHECK:         linalg.conv_2d_nhwc_hwcf
+// CHECK-NOT:     linalg.transpose {{.*}}tensor<1x
+// CHECK:         linalg.generic {{.*}}ins(%{{.*}}, %arg2 : tensor<1x3x4x4xf32>, tensor<4xf32>)
+// CHECK-NOT:     linalg.transpose {{.*}}tensor<1x
+// CHECK:         tensor.pad %{{.*}} low[0, 1, 2, 0] high[0, 3, 4, 0]
+// CHECK-NOT:     linalg.transpose {{.*}}tensor<1x
+// CHECK:         linalg.depthwise_conv_2d_nhwc_hwc
+// CHECK:         %[[BACK:.*]] = linalg.transpose {{.*}}permutation = [0, 3, 1, 2]
+// CHECK:         return %[[BACK]]
+#image = affine_map<(n, c, h, w) -> (n, c, h, w)>
+#channel = affine_map<(n, c, h, w) -> (c)>
+func.func @between(%x: tensor<1x2x5x6xf32>, %w: tensor<4x2x3x3xf32>, %bias: tensor<4xf32>, %d: tensor<4x3x3xf32>) -> tensor<1x4x5x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4x3x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x3x4xf32>) -> tensor<1x4x3x4xf32>
+  %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x2x5x6xf32>, tensor<4x2x3x3xf32>) outs(%f : tensor<1x4x3x4xf32>) -> tensor<1x4x3x4xf32>
+  %1 = linalg.generic {indexing_maps = [#image, #channel, #image], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%0, %bias : tensor<1x4x3x4xf32>, tensor<4xf32>) outs(%e : tensor<1x4x3x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4x3x4xf32>
+  %2 = tensor.pad %1 low[0, 0, 1, 2] high[0, 0, 3, 4] {
+  ^bb0(%n: index, %c: index, %h: index, %v: index):
+    tensor.yield %zero : f32
+  } : tensor<1x4x3x4xf32> to tensor<1x4x7x10xf32>
+  %e1 = tensor.empty() : tensor<1x4x5x8xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<1x4x5x8xf32>) -> tensor<1x4x5x8xf32>
+  %3 = linalg.depthwise_conv_2d_nchw_chw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%2, %d : tensor<1x4x7x10xf32>, tensor<4x3x3xf32>) outs(%f1 : tensor<1x4x5x8xf32>) -> tensor<1x4x5x8xf32>
+  return %3 : tensor<1x4x5x8xf32>
+}
+
+// A 1x1 convolution with strides reads a slice, and has none.
+// CHECK-LABEL: func.func @strided(
+// CHECK:         %[[SLICE:.*]] = tensor.extract_slice %{{.*}}[0, 0, 0, 0] [1, 3, 3, 2] [1, 2, 2, 1]
+// CHECK:         linalg.conv_2d_nhwc_hwcf {{{.*}}strides = dense<1> : {{.*}}} ins(%[[SLICE]],
+func.func @strided(%x: tensor<1x2x5x6xf32>, %w: tensor<4x2x1x1xf32>, %init: tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32> {
+  %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>} ins(%x, %w : tensor<1x2x5x6xf32>, tensor<4x2x1x1xf32>) outs(%init : tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32>
+  return %0 : tensor<1x4x3x3xf32>
+}
+
+// A sum over the image has the loops of NHWC. What is no image gets NCHW back.
+// CHECK-LABEL: func.func @sums(
+// CHECK:         %[[POOLED:.*]] = linalg.pooling_nhwc_max
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "reduction", "parallel"]} ins(%[[POOLED]]
+// CHECK:         %[[BACK:.*]] = linalg.transpose {{.*}}tensor<1x1x1x2xf32>{{.*}}permutation = [0, 3, 1, 2]
+// CHECK:         tensor.collapse_shape %[[BACK]]
+#kept = affine_map<(n, c, h, w) -> (n, c, 0, 0)>
+func.func @sums(%x: tensor<1x2x4x4xf32>) -> tensor<1x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %window = tensor.empty() : tensor<2x2xf32>
+  %e = tensor.empty() : tensor<1x2x3x3xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %0 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %window : tensor<1x2x4x4xf32>, tensor<2x2xf32>) outs(%f : tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %e1 = tensor.empty() : tensor<1x2x1x1xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<1x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+  %1 = linalg.generic {indexing_maps = [#image, #kept], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%0 : tensor<1x2x3x3xf32>) outs(%f1 : tensor<1x2x1x1xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %a, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<1x2x1x1xf32>
+  %2 = tensor.collapse_shape %1 [[0], [1, 2, 3]] : tensor<1x2x1x1xf32> into tensor<1x2xf32>
+  return %2 : tensor<1x2xf32>
+}
+
+// Images are joined along the axis where channels are; a slice of channels is one of the last axis.
+// CHECK-LABEL: func.func @joined(
+// CHECK:         tensor.concat dim(3) {{.*}} -> tensor<1x3x3x4xf32>
+// CHECK:         tensor.extract_slice %{{.*}}[0, 0, 0, 1] [1, 3, 3, 2] [1, 1, 1, 1]
+func.func @joined(%x: tensor<1x2x4x4xf32>, %y: tensor<1x2x3x3xf32>, %init: tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32> {
+  %window = tensor.empty() : tensor<2x2xf32>
+  %0 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %window : tensor<1x2x4x4xf32>, tensor<2x2xf32>) outs(%init : tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %1 = tensor.concat dim(1) %0, %y : (tensor<1x2x3x3xf32>, tensor<1x2x3x3xf32>) -> tensor<1x4x3x3xf32>
+  %2 = tensor.extract_slice %1[0, 1, 0, 0] [1, 2, 3, 3] [1, 1, 1, 1] : tensor<1x4x3x3xf32> to tensor<1x2x3x3xf32>
+  return %2 : tensor<1x2x3x3xf32>
+}
+
+// The model's own transposition to NHWC is that value; its way back needs none.
+// CHECK-LABEL: func.func @own(
+// CHECK:         %[[POOLED:.*]] = linalg.pooling_nhwc_max
+// CHECK:         %[[TWICE:.*]] = linalg.generic {{.*}} ins(%[[POOLED]] :
+// CHECK-NOT:     linalg.transpose ins(%[[TWICE]]
+// CHECK:         linalg.pooling_nhwc_max {{.*}} ins(%[[TWICE]],
+func.func @own(%x: tensor<1x2x4x4xf32>, %init: tensor<1x2x3x3xf32>, %init2: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
+  %window = tensor.empty() : tensor<2x2xf32>
+  %0 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %window : tensor<1x2x4x4xf32>, tensor<2x2xf32>) outs(%init : tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %e = tensor.empty() : tensor<1x3x3x2xf32>
+  %1 = linalg.transpose ins(%0 : tensor<1x2x3x3xf32>) outs(%e : tensor<1x3x3x2xf32>) permutation = [0, 2, 3, 1]
+  %2 = linalg.generic {indexing_maps = [#image, #image], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%1 : tensor<1x3x3x2xf32>) outs(%e : tensor<1x3x3x2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<1x3x3x2xf32>
+  %e1 = tensor.empty() : tensor<1x2x3x3xf32>
+  %3 = linalg.transpose ins(%2 : tensor<1x3x3x2xf32>) outs(%e1 : tensor<1x2x3x3xf32>) permutation = [0, 3, 1, 2]
+  %4 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%3, %window : tensor<1x2x3x3xf32>, tensor<2x2xf32>) outs(%init2 : tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  return %4 : tensor<1x2x2x2xf32>
+}
+
+// A loop that asks where it is, and sizes that are not known, stay as they are.
+// CHECK-LABEL: func.func @index(
+// CHECK:         %[[BACK:.*]] = linalg.transpose {{.*}}permutation = [0, 3, 1, 2]
+// CHECK:         linalg.generic {{.*}} ins(%[[BACK]] :
+// CHECK:           linalg.index 1
+// CHECK-LABEL: func.func @dynamic(
+// CHECK:         linalg.pooling_nchw_max
+func.func @index(%x: tensor<1x2x4x4xi64>, %init: tensor<1x2x3x3xi64>) -> tensor<1x2x3x3xi64> {
+  %window = tensor.empty() : tensor<2x2xi64>
+  %0 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %window : tensor<1x2x4x4xi64>, tensor<2x2xi64>) outs(%init : tensor<1x2x3x3xi64>) -> tensor<1x2x3x3xi64>
+  %e = tensor.empty() : tensor<1x2x3x3xi64>
+  %1 = linalg.generic {indexing_maps = [#image, #image], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%0 : tensor<1x2x3x3xi64>) outs(%e : tensor<1x2x3x3xi64>) {
+  ^bb0(%a: i64, %o: i64):
+    %c = linalg.index 1 : index
+    %i = arith.index_cast %c : index to i64
+    %s = arith.addi %a, %i : i64
+    linalg.yield %s : i64
+  } -> tensor<1x2x3x3xi64>
+  return %1 : tensor<1x2x3x3xi64>
+}
+func.func @dynamic(%x: tensor<?x2x4x4xf32>, %init: tensor<?x2x3x3xf32>) -> tensor<?x2x3x3xf32> {
+  %window = tensor.empty() : tensor<2x2xf32>
+  %0 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %window : tensor<?x2x4x4xf32>, tensor<2x2xf32>) outs(%init : tensor<?x2x3x3xf32>) -> tensor<?x2x3x3xf32>
+  return %0 : tensor<?x2x3x3xf32>
+}
