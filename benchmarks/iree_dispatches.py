@@ -1,133 +1,116 @@
-"""Where the time of one model on iree-cpu goes: its dispatches, each called alone.
+"""Where the time of one model on iree-cpu goes, by dispatch, as IREE's own profiler sees it.
 
-    python -m benchmarks iree_dispatches torchvision:resnet18 [PRESET]
-
-IREE's compiler cuts each dispatch out of the program; `iree-benchmark-module` calls it, on as many
-threads as the model gets. What is between dispatches is not in the sum.
+python -m benchmarks.iree_dispatches torchvision:resnet18 [PRESET]
 """
 
 import json
-import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy
 import torch
 from rich.console import Console
 from rich.table import Table
+from safetensors.torch import save_file
 
 import unmess
 from benchmarks.iree_models import model_of
-from pipelines.iree.compiler import options_for, text_for
+from pipelines.iree.compiler import compile_for
+from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PRESETS, preset_for
 from pipelines.iree.targets import target
 
-SHOWN = 15
-_CALL = re.compile(r"flow\.dispatch @(\w+)::")
-_KIND = re.compile(r"_dispatch_\d+_(.*?)_benchmark")
+SHOWN = 12
 
 
 @dataclass
 class Dispatch:
-    """A dispatch of a program.
+    """A dispatch of a program, in one call of it.
 
     Attributes:
         name: with the operation at its root, and the sizes of its loops.
         calls: in one call of the program.
-        seconds: of one call, median.
+        wall, cpu: ms of all of them, from the first thread's start to the last one's end, and of
+            all threads.
     """
 
     name: str
     calls: int
-    seconds: float
+    wall: float
+    cpu: float
 
 
 def main() -> None:
-    if not sys.argv[2:]:
+    if not sys.argv[1:]:
         raise SystemExit(__doc__)
-    name, *preset = sys.argv[2:]
+    name, *preset = sys.argv[1:]
     model, args, kwargs = model_of(name)
     with torch.no_grad():
-        module = unmess.lower(unmess.capture(model, args, kwargs))
+        program = unmess.capture(model, args, kwargs)
+    module = unmess.lower(program)
     chosen = preset[0] if preset else preset_for(module)
-    options = options_for(module, target("iree-cpu"), PRESETS[chosen].options)
-    dispatches = measured(text_for(module, target("iree-cpu")), options)
-    dispatches.sort(key=lambda each: -each.calls * each.seconds)
-    total = sum(each.calls * each.seconds for each in dispatches)
-    table = Table("dispatch", "calls", "one, ms", "all, ms", "of the sum")
+    inputs = torch.utils._pytree.tree_leaves((args, kwargs))
+    dispatches = sorted(measured(module, chosen, inputs), key=lambda each: -each.cpu)
+    cpu = sum(each.cpu for each in dispatches)
+    wall = sum(each.wall for each in dispatches)
+    calls = sum(each.calls for each in dispatches)
+    table = Table("dispatch", "calls", "wall, ms", "CPU, ms", "of all")
     for each in dispatches[:SHOWN]:
-        everything = each.calls * each.seconds
         table.add_row(
             each.name,
             str(each.calls),
-            f"{each.seconds * 1e3:.2f}",
-            f"{everything * 1e3:.1f}",
-            f"{everything / total:.0%}",
+            f"{each.wall:.2f}",
+            f"{each.cpu:.2f}",
+            f"{each.cpu / cpu:.0%}",
         )
-    calls = sum(each.calls for each in dispatches)
-    heading = f"{name}, {chosen}: {calls} dispatches, {total * 1e3:.1f} ms"
-    Console(width=140).print(heading, table)
+    Console(width=140).print(
+        f"{name}, {chosen}: {calls} dispatches, {wall:.1f} ms, CPU {cpu:.1f} ms", table
+    )
 
 
-def measured(text: str, options: tuple[str, ...]) -> list[Dispatch]:
-    """Every dispatch of a program, measured alone.
+def measured(module: unmess.Module, preset: str, inputs: list[torch.Tensor]) -> Iterator[Dispatch]:
+    """The dispatches of a program, without those that run once when it is loaded.
 
     Args:
-        text: the program, as `iree-compile` takes it.
-        options: of `iree-compile`.
+        inputs: what the program is called with, in order; buffers are not among them.
     """
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        program, cut = folder / "program.mlir", folder / "dispatches"
-        program.write_text(text)
-        flow = _run("iree-compile", *options, program, "--compile-to=flow", "-o", "-")
-        calls = Counter(_CALL.findall(flow))
-        _run(
-            *("iree-compile", *options, program, "-o", "/dev/null"),
-            f"--iree-hal-dump-executable-benchmarks-to={cut}",
+    with tempfile.TemporaryDirectory() as folder:
+        program, weights, profile = (
+            Path(folder) / name for name in ("p.vmfb", "w.safetensors", "p")
         )
-        files = sorted(cut.glob("*_benchmark.mlir"))
-        with ThreadPoolExecutor(2) as pool:
-            compiled = list(pool.map(lambda file: _compiled(file, options), files))
-        found = []
-        for file in compiled:
-            executable = next((each for each in calls if f"_{each}_" in file.name), None)
-            for entry, seconds in _seconds(file):
-                found.append(Dispatch(entry, calls[executable] or 1, seconds))
-        return found
-
-
-def _compiled(file: Path, options: tuple[str, ...]) -> Path:
-    result = file.with_suffix(".vmfb")
-    # What is cut out has gone through the first half of the compiler.
-    target_options = [option for option in options if "preprocessing" not in option]
-    _run("iree-compile", *target_options, file, "-o", result)
-    return result
-
-
-def _seconds(file: Path) -> list[tuple[str, float]]:
-    text = _run(
-        "iree-benchmark-module",
-        f"--module={file}",
-        "--device=local-task",
-        f"--task_topology_max_group_count={torch.get_num_threads()}",
-        "--benchmark_repetitions=5",
-        "--benchmark_min_time=0.02s",
-        "--benchmark_format=json",
-    )
-    found = json.loads(text[text.index("{") :])["benchmarks"]
-    return [
-        (each["run_name"], each["real_time"] / 1e3 / 1e3 / 1e3 * _UNITS[each["time_unit"]])
-        for each in found
-        if each.get("aggregate_name") == "median"
-    ]
-
-
-_UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+        program.write_bytes(compile_for(module, target("iree-cpu"), PRESETS[preset]))
+        save_file({name: tensor.clone() for name, tensor in module.weights.items()}, weights)
+        given = []
+        for index, tensor in enumerate(inputs):
+            numpy.save(Path(folder) / f"{index}.npy", tensor.numpy())
+            given.append(f"--input=@{folder}/{index}.npy")
+        _run(
+            "iree-benchmark-module",
+            f"--module={program}",
+            f"--parameters={SCOPE}={weights}",
+            "--device=local-task",
+            f"--task_topology_max_group_count={torch.get_num_threads()}",
+            "--function=main",
+            *given,
+            "--device_profiling_mode=host-execution",
+            f"--device_profiling_output={profile}",
+        )
+        lines = _run("iree-profile", "dispatch", "--format=jsonl", profile).splitlines()
+    groups = [each for each in map(json.loads, lines) if each["type"] == "host_dispatch_group"]
+    # One that belongs to the program runs in each call of it, others once.
+    runs = min(each["count"] for each in groups if each["count"] > 1)
+    for each in groups:
+        if each["count"] >= runs:
+            yield Dispatch(
+                each["key"],
+                each["count"] // runs,
+                each["total_ns"] / runs / 1e6,
+                each["total_tile_duration_sum_ns"] / runs / 1e6,
+            )
 
 
 def _run(*command) -> str:
@@ -135,3 +118,7 @@ def _run(*command) -> str:
     if done.returncode:
         raise SystemExit(f"{command[0]}: {(done.stderr.strip() or done.stdout).splitlines()[0]}")
     return done.stdout
+
+
+if __name__ == "__main__":
+    main()

@@ -11,9 +11,12 @@ is computed from it, as far as possible. Where something else takes it, it is tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from torch_mlir import ir
+
+from pipelines.iree.grouped_convolution import grouped_convolution
+from pipelines.iree.tensor_ops import copied, empty, permuted, transposed
 
 # From NCHW to NHWC and back: the axis of the one that each axis of the other is.
 _TO, _BACK = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -25,6 +28,9 @@ _NAMED = {
     "linalg.pooling_nchw_sum": ("linalg.pooling_nhwc_sum", (0, 1)),
 }
 _CONVOLUTION = "linalg.conv_2d_nchw_fchw"
+_GROUPED = "linalg.conv_2d_ngchw_gfchw"
+# How the channels of an image are two axes in a grouped convolution.
+_GROUPS = [[0], [1, 2], [3], [4]]
 
 
 def to_channels_last(module: ir.Module) -> None:
@@ -50,7 +56,7 @@ class _Function:
         for view in list(block.operations):
             operation = view.operation
             rewriting = self._rewriting(operation)
-            if rewriting is None or not _is_static(operation):
+            if rewriting is None:
                 continue
             with ir.InsertionPoint(operation), operation.location:
                 rewriting(operation)
@@ -59,6 +65,10 @@ class _Function:
     def _rewriting(self, operation: ir.Operation) -> Callable[[ir.Operation], None] | None:
         """How to rewrite an operation; None where it stays, or none of its operands is NHWC."""
         name = operation.name
+        if name == _GROUPED:
+            return self._grouped if _joins_groups(operation) else None
+        if not _is_static(operation):
+            return None
         if name in _NAMED:
             return self._named
         if name == "linalg.transpose":
@@ -68,7 +78,7 @@ class _Function:
         if name == "linalg.generic":
             return self._generic if _can_be_permuted(operation) else None
         if name == "tensor.pad":
-            return self._pad if _pads_with_constant(operation) else None
+            return self._pad if _padding(operation) else None
         if name in ("tensor.extract_slice", "tensor.insert_slice"):
             return self._slice
         return self._concat if name == "tensor.concat" else None
@@ -82,7 +92,7 @@ class _Function:
             if all(user.results and user.results[0] in gone for user in users):
                 continue
             with ir.InsertionPoint(value.owner), value.owner.location:
-                value.replace_all_uses_with(_transposed(last, _BACK))
+                value.replace_all_uses_with(transposed(last, _BACK))
         for operation in reversed(self._replaced):
             operation.erase()
 
@@ -94,20 +104,23 @@ class _Function:
         """A value of four axes as NHWC; the insertion point is where it is needed."""
         if value in self._last:
             return self._last[value]
-        kind = _permuted(value.type, _TO)
+        kind = permuted(value.type, _TO)
         owner = value.owner
         made = None if isinstance(owner, ir.Block) else owner.operation
         if made is not None and made.name == "tensor.empty":
-            return _empty(kind)
+            return empty(kind)
         if made is not None and made.name == "linalg.fill":
-            return _copied("linalg.fill", kind, made.operands[0])
+            return copied("linalg.fill", kind, made.operands[0])
+        if made is not None and made.name == "tensor.pad" and _padding(made) and _is_static(made):
+            # Otherwise, the transposition would be in the loops of the convolution.
+            return self._padded(made)
         if made is not None and made.name == "linalg.broadcast":
             added = list(ir.DenseI64ArrayAttr(made.attributes["dimensions"]))
             if len(added) == 3:
                 axes = [axis for axis in range(4) if _TO[axis] in added]
                 dimensions = {"dimensions": ir.DenseI64ArrayAttr.get(axes)}
-                return _copied("linalg.broadcast", kind, made.operands[0], dimensions)
-        return _transposed(value, _TO)
+                return copied("linalg.broadcast", kind, made.operands[0], dimensions)
+        return transposed(value, _TO)
 
     def _named(self, operation: ir.Operation) -> None:
         name, order = _NAMED[operation.name]
@@ -124,12 +137,29 @@ class _Function:
         own = ir.Operation.create(
             name,
             [init.type],
-            [image, _transposed(second, order), init],
+            [image, transposed(second, order), init],
             {**attributes, "operandSegmentSizes": operation.attributes["operandSegmentSizes"]},
             regions=1,
         )
         operation.regions[0].blocks[0].append_to(own.regions[0])
         self._put(operation, own.results[0])
+
+    def _grouped(self, operation: ir.Operation) -> None:
+        """With what makes an image of its result, whose channels are one axis again."""
+        image, weight, _ = operation.operands
+        (use,) = operation.results[0].uses
+        joined = use.owner.operation
+        last = grouped_convolution(
+            self._of(image.owner.operation.operands[0]),
+            weight,
+            list(ir.DenseIntElementsAttr(operation.attributes["strides"])),
+            list(ir.DenseIntElementsAttr(operation.attributes["dilations"])),
+            permuted(joined.results[0].type, _TO),
+        )
+        if len(list(image.uses)) == 1:
+            self._replaced.append(image.owner.operation)
+        self._replaced.append(operation)
+        self._put(joined, last)
 
     def _transpose(self, operation: ir.Operation) -> None:
         """The model's own: from NHWC, or to it."""
@@ -170,21 +200,25 @@ class _Function:
         self._put(operation, *own.results)
 
     def _pad(self, operation: ir.Operation) -> None:
-        attributes = _with_permuted(operation, "static_low", "static_high")
+        self._put(operation, self._padded(operation))
+
+    def _padded(self, operation: ir.Operation) -> ir.Value:
         own = ir.Operation.create(
             "tensor.pad",
-            [_permuted(operation.results[0].type, _TO)],
+            [permuted(operation.results[0].type, _TO)],
             [self._of(operation.operands[0])],
-            attributes,
+            _with_permuted(operation, "static_low", "static_high"),
             regions=1,
         )
-        operation.regions[0].blocks[0].append_to(own.regions[0])
-        self._put(operation, own.results[0])
+        block = own.regions[0].blocks.append(*[ir.IndexType.get()] * 4)
+        with ir.InsertionPoint(block):
+            ir.Operation.create("tensor.yield", [], [_padding(operation)])
+        return own.result
 
     def _concat(self, operation: ir.Operation) -> None:
         axis = ir.IntegerAttr(operation.attributes["dim"])
         attributes = {"dim": ir.IntegerAttr.get(axis.type, _TO.index(axis.value))}
-        kind = _permuted(operation.results[0].type, _TO)
+        kind = permuted(operation.results[0].type, _TO)
         operands = [self._of(operand) for operand in operation.operands]
         own = ir.Operation.create("tensor.concat", [kind], operands, attributes)
         self._put(operation, own.results[0])
@@ -193,7 +227,7 @@ class _Function:
         """Takes a slice out, or puts one in: `static_offsets` and so on are by axis."""
         names = ("static_offsets", "static_sizes", "static_strides")
         attributes = _with_permuted(operation, *names)
-        kind = _permuted(operation.results[0].type, _TO)
+        kind = permuted(operation.results[0].type, _TO)
         operands = [self._of(operand) for operand in operation.operands]
         own = ir.Operation.create(operation.name, [kind], operands, attributes)
         self._put(operation, own.results[0])
@@ -226,6 +260,40 @@ def _has_static_parameters(operation: ir.Operation) -> bool:
     )
 
 
+def _joins_groups(operation: ir.Operation) -> bool:
+    """Whether a grouped convolution of floats is of an image, and gives one that begins with 0."""
+    image, weight, init = operation.operands
+    kinds = [ir.RankedTensorType(value.type) for value in (image, weight, init)]
+    users = [use.owner.operation for use in operation.results[0].uses]
+    return (
+        all(kind.has_static_shape and kind.element_type == kinds[0].element_type for kind in kinds)
+        and isinstance(kinds[0].element_type, ir.F32Type | ir.F64Type)
+        and _has_groups(image.owner, "tensor.expand_shape")
+        and len(users) == 1
+        and _has_groups(users[0], "tensor.collapse_shape")
+        and _is_zero(init)
+    )
+
+
+def _has_groups(owner: ir.Operation | ir.OpView | ir.Block, name: str) -> bool:
+    if isinstance(owner, ir.Block) or owner.operation.name != name:
+        return False
+    groups = _array(owner.operation.attributes["reassociation"])
+    return [[axis.value for axis in _array(group)] for group in groups] == _GROUPS
+
+
+def _is_zero(value: ir.Value) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.fill":
+        return False
+    scalar = owner.operation.operands[0].owner
+    return (
+        not isinstance(scalar, ir.Block)
+        and scalar.operation.name == "arith.constant"
+        and ir.FloatAttr(scalar.operation.attributes["value"]).value == 0
+    )
+
+
 def _can_be_permuted(operation: ir.Operation) -> bool:
     """Whether the loops of a `linalg.generic` are four, in which nothing asks for their index."""
     maps = [each.value for each in _array(operation.attributes["indexing_maps"])]
@@ -233,12 +301,12 @@ def _can_be_permuted(operation: ir.Operation) -> bool:
     return maps[0].n_dims == 4 and all(each.operation.name != "linalg.index" for each in body)
 
 
-def _pads_with_constant(operation: ir.Operation) -> bool:
-    """Whether what `tensor.pad` pads with does not depend on where."""
-    block = operation.regions[0].blocks[0]
-    return len(list(block.operations)) == 1 and block.operations[0].operands[0] not in list(
-        block.arguments
-    )
+def _padding(operation: ir.Operation) -> ir.Value | None:
+    """What `tensor.pad` pads with, where that does not depend on the place."""
+    first = operation.regions[0].blocks[0].operations[0].operation
+    if first.name != "tensor.yield" or isinstance(first.operands[0].owner, ir.Block):
+        return None
+    return first.operands[0]
 
 
 def _strided(image: ir.Value, strides: ir.Attribute, result: ir.Value) -> ir.Value:
@@ -269,39 +337,6 @@ def _with_permuted(operation: ir.Operation, *names: str) -> dict[str, ir.Attribu
         values = list(ir.DenseI64ArrayAttr(attributes[name]))
         attributes[name] = ir.DenseI64ArrayAttr.get([values[axis] for axis in _TO])
     return attributes
-
-
-def _transposed(value: ir.Value, order: Sequence[int]) -> ir.Value:
-    if list(order) == list(range(len(order))):
-        return value
-    permutation = {"permutation": ir.DenseI64ArrayAttr.get(list(order))}
-    return _copied("linalg.transpose", _permuted(value.type, order), value, permutation)
-
-
-def _copied(
-    name: str,
-    kind: ir.RankedTensorType,
-    source: ir.Value,
-    attributes: dict[str, ir.Attribute] | None = None,
-) -> ir.Value:
-    """An operation that copies its operand's elements to where they belong in its result."""
-    own = ir.Operation.create(name, [kind], [source, _empty(kind)], attributes, regions=1)
-    if name == "linalg.fill":
-        own.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1])
-    element = kind.element_type
-    block = own.regions[0].blocks.append(element, element)
-    with ir.InsertionPoint(block):
-        ir.Operation.create("linalg.yield", [], [block.arguments[0]])
-    return own.result
-
-
-def _empty(kind: ir.Type) -> ir.Value:
-    return ir.Operation.create("tensor.empty", [kind], []).result
-
-
-def _permuted(kind: ir.Type, order: Sequence[int]) -> ir.Type:
-    tensor = ir.RankedTensorType(kind)
-    return ir.RankedTensorType.get([tensor.shape[axis] for axis in order], tensor.element_type)
 
 
 def _array(attribute: ir.Attribute) -> list[ir.Attribute]:

@@ -47,13 +47,18 @@ class Branches(nn.Module):
         super().__init__()
         self.first, self.second = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(6, 5, (1, 3))
         self.grouped = nn.Conv2d(8, 8, 3, groups=4)
+        self.bare = nn.Conv2d(8, 12, (3, 2), (2, 1), (1, 2), (1, 2), groups=4, bias=False)
 
     def forward(self, x):
         left, right = x.chunk(2, 1)
         joined = torch.cat([self.first(left), self.first(right)], 1)
         n, c, h, w = joined.shape
         shuffled = joined.view(n, 2, c // 2, h, w).transpose(1, 2).reshape(n, c, h, w)
-        return self.grouped(shuffled), self.second(x)[:, 1:, ::2, 1:], joined.argmax(1)
+        return (
+            self.grouped(self.bare(shuffled)[:, 2:10]),
+            self.second(x)[:, 1:, ::2, 1:],
+            joined.argmax(1),
+        )
 
 
 class Permuted(nn.Module):

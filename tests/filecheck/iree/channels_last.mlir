@@ -127,3 +127,21 @@ func.func @dynamic(%x: tensor<?x2x4x4xf32>, %init: tensor<?x2x3x3xf32>) -> tenso
   %0 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %window : tensor<?x2x4x4xf32>, tensor<2x2xf32>) outs(%init : tensor<?x2x3x3xf32>) -> tensor<?x2x3x3xf32>
   return %0 : tensor<?x2x3x3xf32>
 }
+
+// A grouped convolution is a product of matrices for each group: windows of the image times weights.
+// CHECK-LABEL: func.func @grouped(
+// CHECK:         %[[GROUPS:.*]] = tensor.expand_shape %{{.*}} {{\[\[}}0], [1], [2], [3, 4]] {{.*}} into tensor<1x5x6x2x3xf32>
+// CHECK:         %[[WINDOWS:.*]] = linalg.generic {{.*}} ins(%[[GROUPS]] : {{.*}}) outs(%{{.*}} : tensor<2x1x2x4x3x3x3xf32>)
+// CHECK:         %[[LEFT:.*]] = tensor.collapse_shape %[[WINDOWS]] {{.*}} into tensor<2x8x27xf32>
+// CHECK:         linalg.batch_matmul ins(%[[LEFT]], %{{.*}} : tensor<2x8x27xf32>, tensor<2x27x4xf32>)
+// CHECK:         %[[LAST:.*]] = tensor.collapse_shape %{{.*}} : tensor<1x2x4x2x4xf32> into tensor<1x2x4x8xf32>
+// CHECK:         linalg.transpose ins(%[[LAST]]
+func.func @grouped(%x: tensor<1x6x5x6xf32>, %w: tensor<2x4x3x3x3xf32>) -> tensor<1x8x2x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %image = tensor.expand_shape %x [[0], [1, 2], [3], [4]] output_shape [1, 2, 3, 5, 6] : tensor<1x6x5x6xf32> into tensor<1x2x3x5x6xf32>
+  %e = tensor.empty() : tensor<1x2x4x2x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x2x4x2x4xf32>) -> tensor<1x2x4x2x4xf32>
+  %0 = linalg.conv_2d_ngchw_gfchw {dilations = dense<1> : vector<2xi64>, strides = dense<[2, 1]> : vector<2xi64>} ins(%image, %w : tensor<1x2x3x5x6xf32>, tensor<2x4x3x3x3xf32>) outs(%f : tensor<1x2x4x2x4xf32>) -> tensor<1x2x4x2x4xf32>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2], [3], [4]] : tensor<1x2x4x2x4xf32> into tensor<1x8x2x4xf32>
+  return %1 : tensor<1x8x2x4xf32>
+}
