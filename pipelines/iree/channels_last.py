@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from pipelines.iree.grouped_convolution import grouped_convolution
-from pipelines.iree.tensor_ops import copied, empty, permuted, transposed
+from pipelines.iree.convolution_product import convolution_as_product, is_better_as_product
+from pipelines.iree.tensor_ops import copied, empty, permuted, sliced, transposed
 
 # From NCHW to NHWC and back: the axis of the one that each axis of the other is.
 _TO, _BACK = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -125,6 +125,17 @@ class _Function:
     def _named(self, operation: ir.Operation) -> None:
         name, order = _NAMED[operation.name]
         image, second, init = operation.operands
+        kind = permuted(init.type, _TO)
+        if (
+            operation.name == _CONVOLUTION
+            and _is_of_floats(operation)
+            and is_better_as_product(second, kind)
+        ):
+            own_init = None if _is_zero(init) else self._of(init)
+            windows = _windows(operation)
+            last = convolution_as_product(self._of(image), second, *windows, kind, own_init)
+            self._put(operation, last)
+            return
         attributes = {"strides": operation.attributes["strides"]}
         attributes["dilations"] = operation.attributes["dilations"]
         image, init = self._of(image), self._of(init)
@@ -146,16 +157,13 @@ class _Function:
 
     def _grouped(self, operation: ir.Operation) -> None:
         """With what makes an image of its result, whose channels are one axis again."""
-        image, weight, _ = operation.operands
+        image, weight, init = operation.operands
         (use,) = operation.results[0].uses
         joined = use.owner.operation
-        last = grouped_convolution(
-            self._of(image.owner.operation.operands[0]),
-            weight,
-            list(ir.DenseIntElementsAttr(operation.attributes["strides"])),
-            list(ir.DenseIntElementsAttr(operation.attributes["dilations"])),
-            permuted(joined.results[0].type, _TO),
-        )
+        kind = permuted(joined.results[0].type, _TO)
+        own_init = None if _is_zero(init) else self._of(init.owner.operation.operands[0])
+        own_image = self._of(image.owner.operation.operands[0])
+        last = convolution_as_product(own_image, weight, *_windows(operation), kind, own_init)
         if len(list(image.uses)) == 1:
             self._replaced.append(image.owner.operation)
         self._replaced.append(operation)
@@ -261,18 +269,31 @@ def _has_static_parameters(operation: ir.Operation) -> bool:
 
 
 def _joins_groups(operation: ir.Operation) -> bool:
-    """Whether a grouped convolution of floats is of an image, and gives one that begins with 0."""
-    image, weight, init = operation.operands
-    kinds = [ir.RankedTensorType(value.type) for value in (image, weight, init)]
+    """Whether a grouped convolution of floats is of an image, and gives one."""
+    image, _, init = operation.operands
     users = [use.owner.operation for use in operation.results[0].uses]
     return (
-        all(kind.has_static_shape and kind.element_type == kinds[0].element_type for kind in kinds)
-        and isinstance(kinds[0].element_type, ir.F32Type | ir.F64Type)
+        _is_of_floats(operation)
         and _has_groups(image.owner, "tensor.expand_shape")
         and len(users) == 1
         and _has_groups(users[0], "tensor.collapse_shape")
-        and _is_zero(init)
+        and (_is_zero(init) or _has_groups(init.owner, "tensor.expand_shape"))
     )
+
+
+def _is_of_floats(operation: ir.Operation) -> bool:
+    """Whether a convolution is of f32 or f64 throughout, and of sizes that are known."""
+    kinds = [ir.RankedTensorType(operand.type) for operand in operation.operands]
+    element = kinds[0].element_type
+    return isinstance(element, ir.F32Type | ir.F64Type) and all(
+        kind.has_static_shape and kind.element_type == element for kind in kinds
+    )
+
+
+def _windows(operation: ir.Operation) -> tuple[list[int], list[int]]:
+    """The strides and the dilations of a convolution."""
+    strides, dilations = (operation.attributes[name] for name in ("strides", "dilations"))
+    return list(ir.DenseIntElementsAttr(strides)), list(ir.DenseIntElementsAttr(dilations))
 
 
 def _has_groups(owner: ir.Operation | ir.OpView | ir.Block, name: str) -> bool:
@@ -314,20 +335,9 @@ def _strided(image: ir.Value, strides: ir.Attribute, result: ir.Value) -> ir.Val
     steps = [1, *ir.DenseIntElementsAttr(strides), 1]
     if steps == [1, 1, 1, 1]:
         return image
-    kind = ir.RankedTensorType(image.type)
-    sizes = [kind.shape[0], *ir.RankedTensorType(result.type).shape[1:3], kind.shape[3]]
-    array = ir.DenseI64ArrayAttr.get
-    return ir.Operation.create(
-        "tensor.extract_slice",
-        [ir.RankedTensorType.get(sizes, kind.element_type)],
-        [image],
-        {
-            "static_offsets": array([0, 0, 0, 0]),
-            "static_sizes": array(sizes),
-            "static_strides": array(steps),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
-        },
-    ).result
+    count, *_, channels = ir.RankedTensorType(image.type).shape
+    _, height, width, _ = ir.RankedTensorType(result.type).shape
+    return sliced(image, [count, height, width, channels], steps)
 
 
 def _with_permuted(operation: ir.Operation, *names: str) -> dict[str, ir.Attribute]:

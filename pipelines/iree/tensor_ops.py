@@ -74,6 +74,25 @@ def reshaped(
     return ir.Operation.create(name, [kind], [value], attributes).result
 
 
+def sliced(value: ir.Value, sizes: Sequence[int], strides: Sequence[int]) -> ir.Value:
+    """`tensor.extract_slice` from the first element on; `value` itself where that is all of it."""
+    tensor = ir.RankedTensorType(value.type)
+    if list(sizes) == list(tensor.shape):
+        return value
+    array = ir.DenseI64ArrayAttr.get
+    return ir.Operation.create(
+        "tensor.extract_slice",
+        [ir.RankedTensorType.get(list(sizes), tensor.element_type)],
+        [value],
+        {
+            "static_offsets": array([0] * tensor.rank),
+            "static_sizes": array(list(sizes)),
+            "static_strides": array(list(strides)),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+        },
+    ).result
+
+
 def elementwise(
     kind: ir.RankedTensorType,
     inputs: Sequence[tuple[ir.Value, Sequence[ir.AffineExpr]]],

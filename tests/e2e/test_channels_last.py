@@ -61,6 +61,19 @@ class Branches(nn.Module):
         )
 
 
+class Windows(nn.Module):
+    """Windows in one direction, widths that are prime, and a result of one place."""
+
+    def __init__(self):
+        super().__init__()
+        self.tall, self.flat = nn.Conv2d(6, 4, (7, 1), padding=(3, 0)), nn.Conv2d(4, 5, (1, 3))
+        self.prime = nn.Conv2d(6, 7, 3, padding=(1, 2), dilation=(1, 1), bias=False)
+        self.last = nn.Conv2d(6, 3, 3, 2)
+
+    def forward(self, x):
+        return self.flat(self.tall(x)), self.prime(x[..., :9]), self.last(x[..., :4, :4])
+
+
 class Permuted(nn.Module):
     """A model that is channels-last between its convolutions, by itself."""
 
@@ -76,7 +89,7 @@ class Permuted(nn.Module):
 
 
 @pytest.mark.parametrize("preset", ["channels-last", "channels-last-data-tiling"])
-@pytest.mark.parametrize("make", [InvertedResidual, Bottleneck, Branches, Permuted])
+@pytest.mark.parametrize("make", [InvertedResidual, Bottleneck, Branches, Windows, Permuted])
 def test_network(make, preset):
     torch.manual_seed(0)
     model, x = make().eval(), torch.randn(2, 6, 8, 10)

@@ -1,0 +1,126 @@
+"""Convolutions as products of matrices, where IREE's code for convolutions is slow.
+
+Figures are CPU times of `iree-cpu` on Zen 4, NHWC convolution by product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from pipelines.iree.tensor_ops import elementwise, reshaped, sliced, transposed, zeros
+
+# Widths up to this, with no divisor from 2 to 8 that a tile could have, are slow. Of a 3×3
+# convolution: 11 takes 2.5 times as long, 13 2.8, 19 1.8, 31 1.6; others, and 149, less time.
+_WIDEST = 64
+_DIVISORS = range(2, 9)
+
+
+def is_better_as_product(weight: ir.Value, kind: ir.RankedTensorType) -> bool:
+    """Whether a convolution without groups is one that IREE's own code is slow for.
+
+    Windows in one direction, such as 7×1, take 4 to 12 times as long. With strides, those of a
+    result of height or width 1 do not compile.
+
+    Args:
+        weight: of shape (f, c, p, q).
+        kind: of the result, of shape (n, h, w, f).
+    """
+    window = ir.RankedTensorType(weight.type).shape[2:]
+    if list(window) == [1, 1]:
+        return False
+    _, height, width, _ = kind.shape
+    has_no_tile = width <= _WIDEST and all(width % divisor for divisor in _DIVISORS)
+    return has_no_tile or 1 in (*window, height)
+
+
+def convolution_as_product(
+    image: ir.Value,
+    weight: ir.Value,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    kind: ir.RankedTensorType,
+    init: ir.Value | None,
+) -> ir.Value:
+    """For each group, a matrix of the windows of the image times one of the weights.
+
+    Args:
+        image: padded, of shape (n, h, w, g·c), of floats.
+        weight: of shape (g, f, c, p, q), as the operation on NCHW has it; or (f, c, p, q).
+        kind: of the result, of shape (n, h, w, g·f).
+        init: of that type, which is added; None for 0.
+    """
+    shape = list(ir.RankedTensorType(weight.type).shape)
+    if len(shape) == 4:
+        axes = [[0, 1], [2], [3], [4]]
+        weight = reshaped("tensor.expand_shape", weight, [1, *shape], axes)
+    groups, filters, channels, *window = ir.RankedTensorType(weight.type).shape
+    count, height, width, _ = kind.shape
+    # What no window reaches: IREE drops axes of size 1 and then takes all of the image for one.
+    read = [
+        (size - 1) * stride + (extent - 1) * dilation + 1
+        for size, stride, extent, dilation in zip(
+            (height, width), strides, window, dilations, strict=True
+        )
+    ]
+    if 1 in (height, width):
+        image = sliced(image, [count, *read, groups * channels], [1, 1, 1, 1])
+    apart = [*ir.RankedTensorType(image.type).shape[:3], groups, channels]
+    image = reshaped("tensor.expand_shape", image, apart, [[0], [1], [2], [3, 4]])
+    g, n, h, w, p, q, c = (ir.AffineDimExpr.get(axis) for axis in range(7))
+    at = [
+        loop * stride + offset * dilation
+        for loop, stride, offset, dilation in zip((h, w), strides, (p, q), dilations, strict=True)
+    ]
+    element = kind.element_type
+    shape = [groups, count, height, width, *window, channels]
+    windows = elementwise(
+        ir.RankedTensorType.get(shape, element), [(image, [n, *at, g, c])], lambda value: value
+    )
+    rows, depth = count * height * width, window[0] * window[1] * channels
+    left = reshaped(
+        "tensor.collapse_shape", windows, [groups, rows, depth], [[0], [1, 2, 3], [4, 5, 6]]
+    )
+    right = reshaped(
+        "tensor.collapse_shape",
+        transposed(weight, (0, 3, 4, 2, 1)),
+        [groups, depth, filters],
+        [[0], [1, 2, 3], [4]],
+    )
+    product = _batch_matmul(
+        left, right, zeros(ir.RankedTensorType.get([groups, rows, filters], element))
+    )
+    product = reshaped(
+        "tensor.expand_shape",
+        product,
+        [groups, count, height, width, filters],
+        [[0], [1, 2, 3], [4]],
+    )
+    apart = transposed(product, (1, 2, 3, 0, 4))
+    result = reshaped("tensor.collapse_shape", apart, kind.shape, [[0], [1], [2], [3, 4]])
+    if init is None:
+        return result
+    loops = [ir.AffineDimExpr.get(axis) for axis in range(4)]
+    return elementwise(kind, [(result, loops), (init, loops)], _sum)
+
+
+def _sum(*values: ir.Value) -> ir.Value:
+    return ir.Operation.create("arith.addf", [values[0].type], values).result
+
+
+def _batch_matmul(left: ir.Value, right: ir.Value, init: ir.Value) -> ir.Value:
+    own = ir.Operation.create(
+        "linalg.batch_matmul",
+        [init.type],
+        [left, right, init],
+        {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 1])},
+        regions=1,
+    )
+    element = ir.RankedTensorType(init.type).element_type
+    block = own.regions[0].blocks.append(element, element, element)
+    with ir.InsertionPoint(block):
+        a, b, total = block.arguments
+        product = ir.Operation.create("arith.mulf", [element], [a, b]).result
+        ir.Operation.create("linalg.yield", [], [_sum(total, product)])
+    return own.result
