@@ -1,9 +1,12 @@
 """The default preset of iree-cpu beside IREE's own defaults, on all classifiers of torchvision.
 
 A line for each model as it is measured, with how many times as fast as IREE's own defaults it is.
+
+    python -m benchmarks.iree_classification [NAME ...]
 """
 
 import statistics
+import sys
 
 import torch
 import torchvision
@@ -11,12 +14,12 @@ import torchvision
 from benchmarks.iree_models import measured
 
 
-def main() -> None:
+def main(models: list[str] | None = None) -> None:
     print(f"{torch.get_num_threads()} threads")
     print("| model | preset | plain, ms | default, ms | times as fast |")
     print("| --- | --- | --- | --- | --- |", flush=True)
     ratios = {}
-    for name in torchvision.models.list_models(module=torchvision.models):
+    for name in models or torchvision.models.list_models(module=torchvision.models):
         row = measured(f"torchvision:{name}", ("plain", "default"))
         if isinstance(row, str):
             print(f"| {name} | | | | {row} |", flush=True)
@@ -31,3 +34,7 @@ def main() -> None:
     slower = [f"{name} {ratio:.2f}" for name, ratio in ratios.items() if ratio < 0.95]
     print(f"{len(ratios)} models, median {statistics.median(ratios.values()):.2f}")
     print(f"slower by more than 5 %: {', '.join(slower) or 'none'}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
