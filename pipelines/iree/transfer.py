@@ -24,6 +24,13 @@ _ELEMENT_TYPES = {
     torch.complex64: rt.HalElementType.COMPLEX_64,
     torch.complex128: rt.HalElementType.COMPLEX_128,
 }
+# Those that IREE's DLPack knows nothing of.
+_FLOAT8 = {
+    torch.float8_e4m3fn: rt.HalElementType.FLOAT_8_E4M3_FN,
+    torch.float8_e4m3fnuz: rt.HalElementType.FLOAT_8_E4M3_FNUZ,
+    torch.float8_e5m2: rt.HalElementType.FLOAT_8_E5M2,
+    torch.float8_e5m2fnuz: rt.HalElementType.FLOAT_8_E5M2_FNUZ,
+}
 _BYTE = np.dtype(np.uint8)
 _CPU_IN_DLPACK = 1
 _DEVICE = int(rt.MemoryType.DEVICE_LOCAL)
@@ -52,7 +59,12 @@ class Transfer:
         Args:
             tensor: on the CPU, contiguous.
         """
-        if self.shares_memory and tensor.numel() and tensor.data_ptr() % ALIGNMENT == 0:
+        if (
+            self.shares_memory
+            and tensor.numel()
+            and tensor.data_ptr() % ALIGNMENT == 0
+            and tensor.dtype not in _FLOAT8
+        ):
             # It keeps the tensor's memory as long as it lives.
             return self._device.from_dlpack_capsule(torch.utils.dlpack.to_dlpack(tensor))
         buffer = self._allocator.allocate_buffer_copy(
@@ -61,14 +73,16 @@ class Transfer:
             device=self._device,
             buffer=_bytes(tensor),
         )
-        return rt.HalBufferView(buffer, tuple(tensor.shape), _ELEMENT_TYPES[tensor.dtype])
+        return rt.HalBufferView(
+            buffer, tuple(tensor.shape), (_ELEMENT_TYPES | _FLOAT8)[tensor.dtype]
+        )
 
     def to_torch(self, view: rt.HalBufferView, dtype: torch.dtype) -> torch.Tensor:
         """A tensor on the CPU. Where memory is shared, it is the view's, and keeps it alive."""
         shape = tuple(view.shape)
         if 0 in shape:
             return torch.empty(shape, dtype=dtype)
-        if self.shares_memory:
+        if self.shares_memory and dtype not in _FLOAT8:
             capsule = self._device.create_dlpack_capsule(view, _CPU_IN_DLPACK, 0)
             tensor = torch.utils.dlpack.from_dlpack(capsule)
             # The IR's integers have no sign.

@@ -270,3 +270,12 @@ def test_a_call_may_be_awaited(runner):
     results, ticks = asyncio.run(main())
     assert all(torch.equal(result, expected) for result in results)
     assert len(ticks) > 2, "the event loop stood still"
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_eight_bit_floats_go_in_and_come_out(dtype):
+    x, y = torch.randn(40), torch.randn(70).to(dtype)
+    ours = loaded(lambda x, y: (x.to(dtype), y.float() * 2), x, y)(x, y)
+    assert ours[0].dtype == dtype
+    assert torch.equal(ours[0].float(), x.to(dtype).float())
+    assert torch.equal(ours[1], y.float() * 2)
