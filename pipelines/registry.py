@@ -77,6 +77,8 @@ _REWRITES = (
     stages.NARROW_F64,
     stages.PROFILE,
     stages.LAYOUT,
+    stages.TRUTHS,
+    stages.OPERATORS,
     *(step for step in UPSTREAM.steps if isinstance(step, Rewrite)),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from pipelines.exit_operators import for_stablehlo, or_of_truths
 from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.stablehlo_convolution import to_canonical_layout
@@ -131,13 +132,25 @@ LINALG = Pipeline(
 
 _OTHER_EXIT = "the operator, or this form of it, has no lowering to {} today; try --to linalg"
 
-# As torch-mlir has it but for the last two, step by step.
+TRUTHS = Rewrite(
+    "or-of-truths",
+    "the sum of truth values, which torch-mlir makes something else of",
+    or_of_truths,
+)
+OPERATORS = Rewrite(
+    "stablehlo-operators",
+    "what torch-mlir makes something else of becomes operators that it has right",
+    for_stablehlo,
+)
+
+# As torch-mlir has it but for the first and the last two, step by step.
 TOSA = Pipeline(
     name="tosa",
     stage="tosa",
     tool="torch-mlir-opt",
     hint=_OTHER_EXIT.format("TOSA"),
     steps=(
+        TRUTHS,
         Step(
             "func.func(torch-fuse-quantized-ops)",
             "dequantized operands and requantized results become integer arithmetic",
@@ -170,8 +183,9 @@ TOSA = Pipeline(
     ),
 )
 
-# As torch-mlir has it but for first and last, step by step. torch-mlir-opt knows two of the passes
-# only as part of that.
+
+# As torch-mlir has it but for the first three and the last, step by step. torch-mlir-opt knows two
+# of the passes only as part of that.
 STABLEHLO = Pipeline(
     name="stablehlo",
     stage="stablehlo",
@@ -183,6 +197,8 @@ STABLEHLO = Pipeline(
             "that no dynamic size is stretched is known of captured programs, and lost below",
             note_strict_sizes,
         ),
+        TRUTHS,
+        OPERATORS,
         Step("func.func(convert-torch-to-stablehlo)", "nearly all operators, some of them to CHLO"),
         Step(
             "func.func(chlo-legalize-to-stablehlo)",

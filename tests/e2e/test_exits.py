@@ -75,6 +75,29 @@ def test_grouped_convolutions_and_pooling(exit_, runner):
     assert report.ok, report.error
 
 
+class Arithmetic(torch.nn.Module):
+    """What torch-mlir's lowerings to the exits make something else of."""
+
+    def forward(self, x, y, i, j, a, b):
+        pool = torch.nn.functional.max_pool2d
+        return (
+            *(pool(x, 3, 2, 0, 1, True), pool(x, (3, 2), (2, 3), 1, 1, True)),
+            pool(i, 2, 2, 0, 1, True),
+            *(x % y, i % j, x % -1.5, i % 3, i % -4),
+            *(a + b, x**0.5),
+        )
+
+
+def test_operators_that_torch_mlir_makes_something_else_of(exit_, runner):
+    torch.manual_seed(0)
+    x, y = torch.randn(1, 2, 8, 9), torch.randn(2, 1, 9)
+    i, j = torch.randint(-9, 9, (1, 2, 7, 7)), torch.tensor([3, -4, 5, -6, 7, -8, 2])
+    truths = torch.tensor([[True, False, True, False], [True, True, False, False]])
+    program = unmess.capture(Arithmetic(), (x, y, i, j, *truths))
+    report = unmess.check(program, on=runner, via=exit_, calls=1)
+    assert report.ok, report.error
+
+
 def test_transformer_layer(exit_, runner):
     program = unmess.capture(Text().eval(), (torch.randint(0, 20, (2, 7)),))
     report = unmess.check(program, on=runner, via=exit_, calls=1)

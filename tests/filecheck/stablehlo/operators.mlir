@@ -1,0 +1,72 @@
+// RUN: unmess-opt --pipeline or-of-truths --pipeline stablehlo-operators %s | filecheck %s
+
+// The last window begins at 6 of 8: one element is missing, behind the last one and not before the first.
+// CHECK-LABEL: func.func @ceil(
+// CHECK:         %[[LOW:.*]] = torch.constant.float 0xFFF0000000000000
+// CHECK:         %[[PADDED:.*]] = torch.aten.constant_pad_nd %{{.*}}, %{{.*}}, %[[LOW]] {{.*}} -> !torch.vtensor<[1,2,9,9],f32>
+// CHECK:         %[[NO:.*]] = torch.constant.bool false
+// CHECK:         torch.aten.max_pool2d %[[PADDED]], {{.*}}, %[[NO]] :
+func.func @ceil(%x: !torch.vtensor<[1,2,8,8],f32>) -> !torch.vtensor<[1,2,4,4],f32> {
+  %true = torch.constant.bool true
+  %0 = torch.constant.int 0
+  %1 = torch.constant.int 1
+  %2 = torch.constant.int 2
+  %3 = torch.constant.int 3
+  %kernel = torch.prim.ListConstruct %3, %3 : (!torch.int, !torch.int) -> !torch.list<int>
+  %stride = torch.prim.ListConstruct %2, %2 : (!torch.int, !torch.int) -> !torch.list<int>
+  %padding = torch.prim.ListConstruct %0, %0 : (!torch.int, !torch.int) -> !torch.list<int>
+  %dilation = torch.prim.ListConstruct %1, %1 : (!torch.int, !torch.int) -> !torch.list<int>
+  %r = torch.aten.max_pool2d %x, %kernel, %stride, %padding, %dilation, %true : !torch.vtensor<[1,2,8,8],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool -> !torch.vtensor<[1,2,4,4],f32>
+  return %r : !torch.vtensor<[1,2,4,4],f32>
+}
+
+// The divisor once more where the sign of what is left is not the divisor's.
+// CHECK-LABEL: func.func @remainder(
+// CHECK:         %[[LEFT:.*]] = torch.aten.remainder.Tensor
+// CHECK:         %[[MORE:.*]] = torch.aten.add.Tensor %[[LEFT]],
+// CHECK:         torch.aten.where.self %{{.*}}, %[[MORE]], %[[LEFT]]
+func.func @remainder(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
+  %r = torch.aten.remainder.Tensor %x, %y : !torch.vtensor<[3],f32>, !torch.vtensor<[3],f32> -> !torch.vtensor<[3],f32>
+  return %r : !torch.vtensor<[3],f32>
+}
+
+// Of a number, its sign is known: here what is left must not be above 0.
+// CHECK-LABEL: func.func @by_number(
+// CHECK:         torch.aten.gt.Scalar
+// CHECK-NOT:     torch.aten.lt
+// CHECK:         return
+func.func @by_number(%x: !torch.vtensor<[3],si64>) -> !torch.vtensor<[3],si64> {
+  %y = torch.constant.int -3
+  %r = torch.aten.remainder.Scalar %x, %y : !torch.vtensor<[3],si64>, !torch.int -> !torch.vtensor<[3],si64>
+  return %r : !torch.vtensor<[3],si64>
+}
+
+// CHECK-LABEL: func.func @truths(
+// CHECK:         torch.aten.logical_or
+// CHECK-LABEL: func.func @numbers(
+// CHECK:         torch.aten.add.Tensor
+func.func @truths(%x: !torch.vtensor<[3],i1>, %y: !torch.vtensor<[3],i1>) -> !torch.vtensor<[3],i1> {
+  %1 = torch.constant.int 1
+  %r = torch.aten.add.Tensor %x, %y, %1 : !torch.vtensor<[3],i1>, !torch.vtensor<[3],i1>, !torch.int -> !torch.vtensor<[3],i1>
+  return %r : !torch.vtensor<[3],i1>
+}
+func.func @numbers(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
+  %1 = torch.constant.int 1
+  %r = torch.aten.add.Tensor %x, %y, %1 : !torch.vtensor<[3],f32>, !torch.vtensor<[3],f32>, !torch.int -> !torch.vtensor<[3],f32>
+  return %r : !torch.vtensor<[3],f32>
+}
+
+// CHECK-LABEL: func.func @root(
+// CHECK:         torch.aten.sqrt
+// CHECK-LABEL: func.func @square(
+// CHECK:         torch.aten.pow.Tensor_Scalar
+func.func @root(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
+  %y = torch.constant.float 5.0e-01
+  %r = torch.aten.pow.Tensor_Scalar %x, %y : !torch.vtensor<[3],f32>, !torch.float -> !torch.vtensor<[3],f32>
+  return %r : !torch.vtensor<[3],f32>
+}
+func.func @square(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
+  %y = torch.constant.float 2.0
+  %r = torch.aten.pow.Tensor_Scalar %x, %y : !torch.vtensor<[3],f32>, !torch.float -> !torch.vtensor<[3],f32>
+  return %r : !torch.vtensor<[3],f32>
+}
