@@ -78,6 +78,7 @@ _REWRITES = (
     stages.PROFILE,
     stages.LAYOUT,
     stages.TRUTHS,
+    stages.INTEGERS,
     stages.OPERATORS,
     *(step for step in UPSTREAM.steps if isinstance(step, Rewrite)),
 )

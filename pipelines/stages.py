@@ -10,6 +10,7 @@ from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.stablehlo_convolution import to_canonical_layout
 from pipelines.stablehlo_sizes import note_strict_sizes, say_what_keeps_its_size
+from pipelines.tosa_integers import give_bytes_their_values
 from pipelines.tosa_precision import narrow_f64
 from pipelines.tosa_profile import keep_to_profile
 
@@ -137,13 +138,18 @@ TRUTHS = Rewrite(
     "the sum of truth values, which torch-mlir makes something else of",
     or_of_truths,
 )
+INTEGERS = Rewrite(
+    "tosa-integers",
+    "conversions of bytes keep their values; what computes with them has no form in TOSA",
+    give_bytes_their_values,
+)
 OPERATORS = Rewrite(
     "stablehlo-operators",
     "what torch-mlir makes something else of becomes operators that it has right",
     for_stablehlo,
 )
 
-# As torch-mlir has it but for the first and the last two, step by step.
+# As torch-mlir has it but for the first two and the last two, step by step.
 TOSA = Pipeline(
     name="tosa",
     stage="tosa",
@@ -151,6 +157,7 @@ TOSA = Pipeline(
     hint=_OTHER_EXIT.format("TOSA"),
     steps=(
         TRUTHS,
+        INTEGERS,
         Step(
             "func.func(torch-fuse-quantized-ops)",
             "dequantized operands and requantized results become integer arithmetic",

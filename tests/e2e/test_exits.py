@@ -98,6 +98,17 @@ def test_operators_that_torch_mlir_makes_something_else_of(exit_, runner):
     assert report.ok, report.error
 
 
+def test_bytes_keep_their_values(exit_, runner):
+    """As of an image, which is cropped and becomes numbers."""
+    image = torch.tensor([[0, 7, 127], [128, 200, 255]], dtype=torch.uint8)
+
+    def function(image):
+        return image[:1].float() / 255, image.to(torch.int64), image[:, 1:]
+
+    report = unmess.check(unmess.capture(function, (image,)), on=runner, via=exit_, calls=1)
+    assert report.ok, report.error
+
+
 def test_transformer_layer(exit_, runner):
     program = unmess.capture(Text().eval(), (torch.randint(0, 20, (2, 7)),))
     report = unmess.check(program, on=runner, via=exit_, calls=1)

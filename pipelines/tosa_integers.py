@@ -1,0 +1,83 @@
+"""Integers without a sign, and truth values in order: TOSA has neither.
+
+Its i8 is signed, so that torch-mlir's lowering makes numbers from -128 to 127 of bytes (`uint8`),
+and -1 of True. Bytes that are converted are given their values; what computes with them is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from torch_mlir import ir
+
+from pipelines.ir_modules import find_operations
+from unmess.core.error import Error
+from unmess.core.user_source import location_line
+
+_CONVERSION = "torch.aten.to.dtype"
+# PyTorch's numbers of the types.
+_INT32 = 3
+_BYTES = re.compile(r"!torch\.vtensor<\[[^]]*\],ui(8|16)>")
+_TRUTHS = re.compile(r"!torch\.vtensor<\[[^]]*\],i1>")
+# They move elements, or ask whether they are the same, whatever they stand for.
+_MOVES = re.compile(
+    r"torch\.(aten\.(view|reshape|permute|transpose|t|expand|expand_as|slice|select|cat|stack|flip"
+    r"|clone|contiguous|squeeze|unsqueeze|flatten|unflatten|broadcast_to|repeat|tile|index_select"
+    r"|gather|detach|alias|numpy_T|as_strided|copy|eq|ne|size|numel|dim|constant_pad_nd)\b.*"
+    r"|prim\..*|vtensor\.literal|overwrite.*|copy\..*|derefine|runtime\..*)"
+)
+_ORDERS = re.compile(
+    r"torch\.aten\.(maximum|minimum|max|min|amax|amin|lt|le|gt|ge|sort|topk|argmax|argmin|clamp"
+    r"|cummax|cummin|argsort|aminmax)\b.*"
+)
+
+
+def give_bytes_their_values(module: ir.Module) -> None:
+    """Rewrites conversions of bytes in a module at `torch`.
+
+    Raises:
+        Error: stage `tosa`, where something computes with bytes, or puts truth values in order.
+    """
+    with module.context:
+        for operation in find_operations(module, lambda each: each.name.startswith("torch.")):
+            _check(operation)
+        for conversion in find_operations(module, lambda each: each.name == _CONVERSION):
+            if match := _BYTES.fullmatch(str(conversion.operands[0].type)):
+                with ir.InsertionPoint(conversion), conversion.location:
+                    conversion.operands[0] = _value(conversion, int(match[1]))
+
+
+def _check(operation: ir.Operation) -> None:
+    operands = [str(operand.type) for operand in operation.operands]
+    results = [str(result.type) for result in operation.results]
+    if _ORDERS.fullmatch(operation.name) and any(map(_TRUTHS.fullmatch, operands)):
+        problem = "of truth values, which TOSA has in no order"
+    elif _MOVES.fullmatch(operation.name):
+        return
+    elif any(map(_BYTES.fullmatch, results)) or (
+        operation.name != _CONVERSION and any(map(_BYTES.fullmatch, operands))
+    ):
+        problem = "of integers without a sign, which TOSA does not have"
+    else:
+        return
+    raise Error(
+        "tosa",
+        f"{operation.name.removeprefix('torch.')} {problem}",
+        where=location_line(operation.location),
+        hint="convert them to int32 before, or try --to linalg",
+    )
+
+
+def _value(conversion: ir.Operation, bits: int) -> ir.Value:
+    """What is converted, as i32: as many low bits of what TOSA takes it for."""
+    x, _, *rest = conversion.operands
+    kind = ir.Type.parse(f"{str(x.type).rpartition(',')[0]},si32>")
+    signed = ir.Operation.create(_CONVERSION, [kind], [x, _integer(_INT32), *rest]).result
+    mask = _integer(2**bits - 1)
+    return ir.Operation.create("torch.aten.bitwise_and.Scalar", [kind], [signed, mask]).result
+
+
+def _integer(value: int) -> ir.Value:
+    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    kind = ir.Type.parse("!torch.int")
+    return ir.Operation.create("torch.constant.int", [kind], [], {"value": attribute}).result

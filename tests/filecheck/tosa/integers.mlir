@@ -1,0 +1,38 @@
+// RUN: unmess-opt --pipeline tosa-integers %s | filecheck %s
+// RUN: not unmess-opt --pipeline tosa %S/Inputs/bytes.mlir 2>&1 | filecheck %s --check-prefix BYTES
+// RUN: not unmess-opt --pipeline tosa %S/Inputs/truths.mlir 2>&1 | filecheck %s --check-prefix TRUTHS
+
+// What a byte is converted to is made of its low bits, whatever TOSA takes it for.
+// CHECK-LABEL: func.func @converted(
+// CHECK:         %[[SIGNED:.*]] = torch.aten.to.dtype %{{.*}} -> !torch.vtensor<[3],si32>
+// CHECK:         %[[MASK:.*]] = torch.constant.int 255
+// CHECK:         %[[VALUE:.*]] = torch.aten.bitwise_and.Scalar %[[SIGNED]], %[[MASK]]
+// CHECK:         torch.aten.to.dtype %[[VALUE]], {{.*}} -> !torch.vtensor<[3],f32>
+func.func @converted(%x: !torch.vtensor<[3],ui8>) -> !torch.vtensor<[3],f32> {
+  %6 = torch.constant.int 6
+  %no = torch.constant.bool false
+  %none = torch.constant.none
+  %r = torch.aten.to.dtype %x, %6, %no, %no, %none : !torch.vtensor<[3],ui8>, !torch.int, !torch.bool, !torch.bool, !torch.none -> !torch.vtensor<[3],f32>
+  return %r : !torch.vtensor<[3],f32>
+}
+
+// Numbers with a sign, and bytes that are only moved, are left.
+// CHECK-LABEL: func.func @others(
+// CHECK-NOT:     bitwise_and
+// CHECK:         torch.aten.flip
+func.func @others(%x: !torch.vtensor<[3],si8>, %y: !torch.vtensor<[3],ui8>) -> (!torch.vtensor<[3],f32>, !torch.vtensor<[3],ui8>) {
+  %0 = torch.constant.int 0
+  %6 = torch.constant.int 6
+  %no = torch.constant.bool false
+  %none = torch.constant.none
+  %r = torch.aten.to.dtype %x, %6, %no, %no, %none : !torch.vtensor<[3],si8>, !torch.int, !torch.bool, !torch.bool, !torch.none -> !torch.vtensor<[3],f32>
+  %axes = torch.prim.ListConstruct %0 : (!torch.int) -> !torch.list<int>
+  %f = torch.aten.flip %y, %axes : !torch.vtensor<[3],ui8>, !torch.list<int> -> !torch.vtensor<[3],ui8>
+  return %r, %f : !torch.vtensor<[3],f32>, !torch.vtensor<[3],ui8>
+}
+
+// BYTES:       tosa: aten.add.Tensor of integers without a sign, which TOSA does not have
+// BYTES-NEXT:    at: net.py:5
+// BYTES-NEXT:    hint: convert them to int32 before
+
+// TRUTHS:      tosa: aten.maximum of truth values, which TOSA has in no order
