@@ -26,6 +26,8 @@ _VIEWS = {
 _READERS = {"tensor.dim", "tensor.extract", "tensor.pad", "tensor.concat", "tensor.rank"}
 # Structured operations that read their first operand and write to the second.
 _ONE_TO_ONE = {"linalg.broadcast", "linalg.softmax", "linalg.transpose"}
+# The operations of other input types that give back their first operand, changed.
+_WRITERS = {"stablehlo.dynamic_update_slice", "stablehlo.scatter", "tosa.scatter"}
 
 
 def keep_inputs(function: func.FuncOp, is_state: Sequence[bool]) -> None:
@@ -79,6 +81,8 @@ def _updates(use: ir.OpOperand) -> bool:
     operation = use.owner.operation
     if operation.name in _READERS or _is_return(use):
         return False
+    if operation.name.startswith(("stablehlo.", "chlo.", "tosa.")):
+        return operation.name in _WRITERS and use.operand_number == 0
     if operation.name == "tensor.insert_slice":
         return use.operand_number == 1
     if operation.name in _ONE_TO_ONE:

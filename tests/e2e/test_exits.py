@@ -109,6 +109,21 @@ def test_bytes_keep_their_values(exit_, runner):
     assert report.ok, report.error
 
 
+def test_inputs_are_kept_by_iree(exit_):
+    """It could write what the program makes of them over them."""
+    x, places, rows = torch.randn(4, 3), torch.tensor([2, 0]), torch.randn(2, 3)
+
+    def function(x, places, rows):
+        return torch.index_put(x, (places,), rows), torch.slice_scatter(x, rows, 0, 1, 3), x + 1
+
+    module = unmess.lower(unmess.capture(function, (x, places, rows)), to=exit_)
+    before = x.clone()
+    results = unmess.load(module, on="iree-cpu")(x, places, rows)
+    assert torch.equal(x, before)
+    for ours, theirs in zip(results, function(x, places, rows), strict=True):
+        assert torch.equal(ours, theirs)
+
+
 def test_transformer_layer(exit_, runner):
     program = unmess.capture(Text().eval(), (torch.randint(0, 20, (2, 7)),))
     report = unmess.check(program, on=runner, via=exit_, calls=1)
