@@ -42,16 +42,28 @@ class Failure:
 Outcome = Mapping[str, Failure | None]
 
 
-def outcomes(cases: Sequence[Case]) -> list[Outcome]:
-    """What became of each case, by runner; None where it is as in eager."""
+def outcomes(
+    cases: Sequence[Case],
+    runners: Sequence[str] = RUNNERS,
+    via: str | None = None,
+    timeout: float = _TIMEOUT,
+) -> list[Outcome]:
+    """What became of each case, by runner; None where it is as in eager.
+
+    Args:
+        via: the exit whose IR runs; None for the runner's own way.
+        timeout: seconds for all of them together.
+    """
     _warm_up()
-    (found,) = each_in_children([cases], _outcomes, _TIMEOUT)
+    work = functools.partial(_outcomes, runners=runners, via=via)
+    (found,) = each_in_children([cases], work, timeout)
     if not isinstance(found, Died):
         return found
     if len(cases) == 1:
-        return [dict.fromkeys(RUNNERS, Failure("crash", found.cause))]
+        return [dict.fromkeys(runners, Failure("crash", found.cause))]
     middle = len(cases) // 2
-    return outcomes(cases[:middle]) + outcomes(cases[middle:])
+    halves = (cases[:middle], cases[middle:])
+    return [each for half in halves for each in outcomes(half, runners, via, timeout)]
 
 
 @functools.cache
@@ -63,22 +75,22 @@ def _warm_up() -> None:
     unmess.capture(torch.nn.ReLU(), (torch.ones(2),))
 
 
-def _outcomes(cases: Sequence[Case]) -> list[Outcome]:
+def _outcomes(cases: Sequence[Case], runners: Sequence[str], via: str | None) -> list[Outcome]:
     programs = {f"case_{number}": _captured(case) for number, case in enumerate(cases)}
     names = dict(zip(programs, cases, strict=True))
     results: dict[str, dict[str, Failure | None]] = {name: {} for name in names}
-    for runner in RUNNERS:
+    for runner in runners:
         sound = {name: p for name, p in programs.items() if isinstance(p, Program)}
         # One that is known not to compile, or did not for another runner, does so alone.
         alone = [
             name
             for name in sound
-            if _stops_before_it_runs(names[name].limit_on(runner))
+            if (via is None and _stops_before_it_runs(names[name].limit_on(runner)))
             or any(map(_stops_before_it_runs, results[name].values()))
         ]
-        loaded = _all_loaded(sound, alone, runner)
+        loaded = _all_loaded(sound, alone, runner, via)
         is_random = any(case.accuracy.samples for case in cases)
-        twins = _all_loaded(sound, alone, runner) if is_random else loaded
+        twins = _all_loaded(sound, alone, runner, via) if is_random else loaded
         for name, executable in loaded.items():
             results[name][runner] = (
                 executable
@@ -91,14 +103,12 @@ def _outcomes(cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _all_loaded(
-    programs: Mapping[str, Program], alone: Sequence[str], runner: str
+    programs: Mapping[str, Program], alone: Sequence[str], runner: str, via: str | None
 ) -> dict[str, Any]:
     """What is called like each program, or its Failure, by name; those of `alone` on their own."""
     together = {name: program for name, program in programs.items() if name not in alone}
     each = ({name: programs[name]} for name in alone)
-    return {
-        name: executable for some in (together, *each) for name, executable in _loaded(some, runner)
-    }
+    return dict(pair for some in (together, *each) for pair in _loaded(some, runner, via))
 
 
 def _captured(case: Case) -> Program | Failure:
@@ -112,19 +122,20 @@ def _stops_before_it_runs(stopped: Limit | Failure | None) -> bool:
     return stopped is not None and stopped.stage not in ("run", "compare")
 
 
-def _loaded(programs: Mapping[str, Program], runner: str) -> Iterator[tuple]:
+def _loaded(programs: Mapping[str, Program], runner: str, via: str | None) -> Iterator[tuple]:
     """Each name with what is called like the program, or with the Failure."""
     if not programs:
         return
     try:
-        together = unmess.load(unmess.combine(programs), on=runner)
+        module = unmess.combine(programs)
+        together = unmess.load(module if via is None else unmess.lower(module, to=via), on=runner)
     except Exception as problem:
         if len(programs) == 1:
             yield next(iter(programs)), _failure(problem)
             return
         names = list(programs)
         for half in (names[: len(names) // 2], names[len(names) // 2 :]):
-            yield from _loaded({name: programs[name] for name in half}, runner)
+            yield from _loaded({name: programs[name] for name in half}, runner, via)
         return
     for name in programs:
         yield name, together[name]

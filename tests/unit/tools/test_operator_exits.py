@@ -1,0 +1,51 @@
+"""The page of the table of operators at the exits."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location(
+        "operator_exits", ROOT / "tools/operator_exits.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("stage", "state"),
+    [
+        ("tosa", "no form"),
+        ("linalg", "lowers"),
+        ("compile", "lowers"),
+        ("compare", "differs"),
+        ("crash", "differs"),
+        ("torch", "no program"),
+        ("capture", "no program"),
+    ],
+)
+def test_where_a_case_stops_is_its_state(tool, stage, state):
+    assert tool.state(tool.Failure(stage, "why"), "tosa") == state
+
+
+def test_the_page_counts_and_says_what_differs(tool):
+    cases = [
+        *[case for group in tool.groups() for case in group if case.operator == "torch.abs"][:2],
+        *[case for group in tool.groups() for case in group if case.operator == "torch.neg"][:2],
+    ]
+    found = {(exit_, str(case)): None for exit_ in tool.EXITS for case in cases}
+    found["tosa", str(cases[0])] = tool.Failure("tosa", "no lowering")
+    found["tosa", str(cases[2])] = found["tosa", str(cases[3])] = tool.Failure("tosa", "no")
+    found["stablehlo", str(cases[1])] = tool.Failure("compare", "a | b")
+    text = tool.page(cases, found)
+    tosa, stablehlo = text.split("## stablehlo")
+    assert "| together | 4 | 1 | 3 | 0 | 0 | 0 |" in tosa
+    assert "- Of all cases: `torch.neg`" in tosa and "- Of some: `torch.abs`" in tosa
+    assert "| together | 4 | 3 | 0 | 0 | 1 | 0 |" in stablehlo
+    assert f"- `{cases[1]}`: compare: a \\| b" in stablehlo
