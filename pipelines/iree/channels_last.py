@@ -15,7 +15,11 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from pipelines.iree.convolution_product import convolution_as_product, is_better_as_product
+from pipelines.iree.convolution_product import (
+    convolution_as_product,
+    is_better_as_product,
+    within_reach,
+)
 from pipelines.iree.tensor_ops import copied, empty, permuted, sliced, transposed
 
 # From NCHW to NHWC and back: the axis of the one that each axis of the other is.
@@ -138,8 +142,10 @@ class _Function:
             return
         attributes = {"strides": operation.attributes["strides"]}
         attributes["dilations"] = operation.attributes["dilations"]
-        image, init = self._of(image), self._of(init)
-        if operation.name == _CONVOLUTION and list(ir.ShapedType(second.type).shape[2:]) == [1, 1]:
+        window = ir.RankedTensorType(second.type).shape[-2:]
+        image = within_reach(self._of(image), kind, window, *_windows(operation))
+        init = self._of(init)
+        if operation.name == _CONVOLUTION and list(window) == [1, 1]:
             image = _strided(image, attributes["strides"], init)
             ones = ir.DenseIntElementsAttr(attributes["strides"])
             attributes["strides"] = ir.DenseElementsAttr.get_splat(

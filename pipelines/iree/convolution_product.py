@@ -35,6 +35,33 @@ def is_better_as_product(weight: ir.Value, kind: ir.RankedTensorType) -> bool:
     return has_no_tile or 1 in (*window, height)
 
 
+def within_reach(
+    image: ir.Value,
+    kind: ir.RankedTensorType,
+    window: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> ir.Value:
+    """The part of an NHWC image that windows reach, where the result has an axis of size 1.
+
+    IREE drops such axes, takes all of the image for one window, and finds that it is none.
+
+    Args:
+        kind: of the result.
+    """
+    count, height, width, _ = kind.shape
+    if 1 not in (height, width):
+        return image
+    reach = [
+        (size - 1) * stride + (extent - 1) * dilation + 1
+        for size, stride, extent, dilation in zip(
+            (height, width), strides, window, dilations, strict=True
+        )
+    ]
+    channels = ir.RankedTensorType(image.type).shape[3]
+    return sliced(image, [count, *reach, channels], [1, 1, 1, 1])
+
+
 def convolution_as_product(
     image: ir.Value,
     weight: ir.Value,
@@ -57,15 +84,7 @@ def convolution_as_product(
         weight = reshaped("tensor.expand_shape", weight, [1, *shape], axes)
     groups, filters, channels, *window = ir.RankedTensorType(weight.type).shape
     count, height, width, _ = kind.shape
-    # What no window reaches: IREE drops axes of size 1 and then takes all of the image for one.
-    read = [
-        (size - 1) * stride + (extent - 1) * dilation + 1
-        for size, stride, extent, dilation in zip(
-            (height, width), strides, window, dilations, strict=True
-        )
-    ]
-    if 1 in (height, width):
-        image = sliced(image, [count, *read, groups * channels], [1, 1, 1, 1])
+    image = within_reach(image, kind, window, strides, dilations)
     apart = [*ir.RankedTensorType(image.type).shape[:3], groups, channels]
     image = reshaped("tensor.expand_shape", image, apart, [[0], [1], [2], [3, 4]])
     g, n, h, w, p, q, c = (ir.AffineDimExpr.get(axis) for axis in range(7))

@@ -68,10 +68,12 @@ class Windows(nn.Module):
         super().__init__()
         self.tall, self.flat = nn.Conv2d(6, 4, (7, 1), padding=(3, 0)), nn.Conv2d(4, 5, (1, 3))
         self.prime = nn.Conv2d(6, 7, 3, padding=(1, 2), dilation=(1, 1), bias=False)
-        self.last = nn.Conv2d(6, 3, 3, 2)
+        self.last, self.lonely = nn.Conv2d(6, 3, 3, 2), nn.Conv2d(6, 6, 3, 2, groups=6)
 
     def forward(self, x):
-        return self.flat(self.tall(x)), self.prime(x[..., :9]), self.last(x[..., :4, :4])
+        corner = x[..., :4, :4]
+        places = self.last(corner), self.lonely(corner), nn.functional.max_pool2d(corner, 3, 2)
+        return self.flat(self.tall(x)), self.prime(x[..., :9]), *places
 
 
 class Permuted(nn.Module):
