@@ -17,8 +17,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 
 import unmess
 
@@ -36,29 +34,27 @@ MODELS = (
 )
 # `no flags` is what `iree-compile` does by itself, for any x86-64; `plain` names the CPU.
 SIDES = ("eager", "torch.compile", "no flags", "plain", "default")
+OTHERS = SIDES[:-1]
 # Each side is called so often at least, and until it has taken so many seconds.
 CALLS, SECONDS = 5, 2.0
 
 
 def main() -> None:
-    table = Table(
-        "model",
-        *(f"{side}, ms" for side in SIDES),
-        *(f"{side} / default" for side in SIDES if side != "default"),
-    )
+    print(f"{torch.get_num_threads()} threads")
+    heads = ("model", *(f"{side}, ms" for side in SIDES), *(f"{side} / default" for side in OTHERS))
+    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}", flush=True)
     for name in MODELS:
         row = measured(name)
         if isinstance(row, str):
-            table.add_row(name, row)
+            print(f"| {name} | {row} |", flush=True)
             continue
-        times = [row["times"].get(side) for side in SIDES]
-        own = row["times"]["default"]
-        table.add_row(
+        times = row["times"]
+        cells = (
             f"{name} ({row['preset']})",
-            *(f"{seconds * 1e3:.1f}" if seconds else "no" for seconds in times),
-            *(f"{seconds / own:.2f}" if seconds else "" for seconds in times[:-1]),
+            *(f"{times[side] * 1e3:.1f}" if side in times else "no" for side in SIDES),
+            *(f"{times[side] / times['default']:.2f}" if side in times else "" for side in OTHERS),
         )
-    Console(width=140).print(f"{torch.get_num_threads()} threads", table)
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def measured(name: str, sides: tuple[str, ...] = SIDES) -> dict[str, Any] | str:
