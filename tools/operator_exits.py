@@ -1,14 +1,18 @@
 """Which cases of the table of operators TOSA and StableHLO have a form of, and a right one.
 
     ./pixiw run operator-exits
+    ./pixiw run operator-exits tosa
 
 The IR of each case at each exit is run by the reference runner and compared with eager PyTorch, as
-`./pixiw run operators` does for the runners' own way. The page `docs/operators/exits.md` is written
-from what is found.
+`./pixiw run operators` does for the runners' own way. What is found is kept in a file; run it again
+and it goes on with what is missing there. The page `docs/operators/exits.md` is written from it.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import resource
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +25,14 @@ from operator_cases import groups  # noqa: E402
 from operator_cases.case import Case  # noqa: E402
 from operator_cases.outcomes import Failure, outcomes  # noqa: E402
 
+from unmess.core.cache import cache_folder  # noqa: E402
+
 EXITS = ("tosa", "stablehlo")
 PAGE = ROOT / "docs" / "operators" / "exits.md"
-# Seconds for a group of cases.
+# Seconds for a group of cases, and bytes of address space for each of its processes: some lowerings
+# take all there is.
 _TIMEOUT = 60.0
+_MEMORY = 8 * 2**30
 _HEADER = """\
 # The table of operators at TOSA and StableHLO
 
@@ -38,22 +46,48 @@ reference runner.
 - *differs*: it runs, and gives something else, which is told below: mostly the last digits (TOSA
   divides by way of the reciprocal), NaN, infinities, the sign of 0, numbers of more than 32 bits.
 - *no program*: it does not get as far as the exit.
+- *not run*: not yet.
 """
-_STATES = ("right", "no form", "lowers", "differs", "no program")
+_STATES = ("right", "no form", "lowers", "differs", "no program", "not run")
 
 # By exit and case.
 Found = Mapping[tuple[str, str], Failure | None]
 
 
 def main() -> None:
-    found: dict[tuple[str, str], Failure | None] = {}
-    for group in groups():
-        for exit_ in EXITS:
-            results = outcomes(group, ("reference",), exit_, _TIMEOUT)
-            for case, result in zip(group, results, strict=True):
-                found[exit_, str(case)] = result["reference"]
-        print(f"{group[0].category}: {len(group)} cases", file=sys.stderr)
-    PAGE.write_text(page([case for group in groups() for case in group], found))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("exits", nargs="*", default=EXITS, help="default: both")
+    parser.add_argument("--results", type=Path, help="default: under the cache folder")
+    options = parser.parse_args()
+    file = options.results or cache_folder() / "sweeps" / "operator_exits.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    found = read(file)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    cases = [case for group in groups() for case in group]
+    with file.open("a") as log:
+        for exit_ in options.exits:
+            for group in groups():
+                missing = [case for case in group if (exit_, str(case)) not in found]
+                results = outcomes(missing, ("reference",), exit_, _TIMEOUT) if missing else []
+                for case, result in zip(missing, results, strict=True):
+                    failure = found[exit_, str(case)] = result["reference"]
+                    stopped = failure and (failure.stage, failure.cause)
+                    log.write(json.dumps((exit_, str(case), stopped)) + "\n")
+                log.flush()
+                PAGE.write_text(page(cases, found))
+                print(f"{exit_}, {group[0].category}: {len(missing)} cases", file=sys.stderr)
+
+
+def read(file: Path) -> dict[tuple[str, str], Failure | None]:
+    """What was found before. A line cut off by an interruption is dropped."""
+    found = {}
+    for line in file.read_text().splitlines() if file.exists() else ():
+        try:
+            exit_, case, stopped = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        found[exit_, case] = stopped and Failure(*stopped)
+    return found
 
 
 def page(cases: Sequence[Case], found: Found) -> str:
@@ -82,8 +116,13 @@ def state(failure: Failure | None, exit_: str) -> str:
     return "lowers" if failure.stage in ("linalg", "compile", "load") else "no program"
 
 
+def _state_of(case: Case, exit_: str, found: Found) -> str:
+    place = (exit_, str(case))
+    return state(found[place], exit_) if place in found else "not run"
+
+
 def _counts(cases: Sequence[Case], exit_: str, found: Found) -> str:
-    states = Counter(state(found[exit_, str(case)], exit_) for case in cases)
+    states = Counter(_state_of(case, exit_, found) for case in cases)
     return " | ".join(str(each) for each in (len(cases), *(states[name] for name in _STATES)))
 
 
@@ -91,7 +130,7 @@ def _without_form(cases: Sequence[Case], exit_: str, found: Found) -> Iterator[s
     """Operators of which no case has a form, and those of which some have not."""
     states: dict[str, list[bool]] = {}
     for case in cases:
-        missing = state(found[exit_, str(case)], exit_) == "no form"
+        missing = _state_of(case, exit_, found) == "no form"
         states.setdefault(case.operator, []).append(missing)
     for about, some in (("Of all cases", False), ("Of some", True)):
         names = [
@@ -103,9 +142,8 @@ def _without_form(cases: Sequence[Case], exit_: str, found: Found) -> Iterator[s
 
 def _differences(cases: Sequence[Case], exit_: str, found: Found) -> Iterator[str]:
     for case in cases:
-        failure = found[exit_, str(case)]
-        if state(failure, exit_) == "differs":
-            escaped = str(failure).replace("|", "\\|")
+        if _state_of(case, exit_, found) == "differs":
+            escaped = str(found[exit_, str(case)]).replace("|", "\\|")
             yield f"- `{case}`: {escaped}"
 
 

@@ -43,9 +43,20 @@ def test_the_page_counts_and_says_what_differs(tool):
     found["tosa", str(cases[0])] = tool.Failure("tosa", "no lowering")
     found["tosa", str(cases[2])] = found["tosa", str(cases[3])] = tool.Failure("tosa", "no")
     found["stablehlo", str(cases[1])] = tool.Failure("compare", "a | b")
+    del found["stablehlo", str(cases[0])]
     text = tool.page(cases, found)
     tosa, stablehlo = text.split("## stablehlo")
-    assert "| together | 4 | 1 | 3 | 0 | 0 | 0 |" in tosa
+    assert "| together | 4 | 1 | 3 | 0 | 0 | 0 | 0 |" in tosa
     assert "- Of all cases: `torch.neg`" in tosa and "- Of some: `torch.abs`" in tosa
-    assert "| together | 4 | 3 | 0 | 0 | 1 | 0 |" in stablehlo
+    assert "| together | 4 | 2 | 0 | 0 | 1 | 0 | 1 |" in stablehlo
     assert f"- `{cases[1]}`: compare: a \\| b" in stablehlo
+
+
+def test_a_run_goes_on_where_another_was_interrupted(tool, tmp_path):
+    file = tmp_path / "results.jsonl"
+    assert tool.read(file) == {}
+    file.write_text('["tosa", "a", null]\n["tosa", "b", ["compare", "why"]]\n["tosa", "c')
+    assert tool.read(file) == {
+        ("tosa", "a"): None,
+        ("tosa", "b"): tool.Failure("compare", "why"),
+    }
