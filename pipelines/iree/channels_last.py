@@ -133,7 +133,7 @@ class _Function:
         if (
             operation.name == _CONVOLUTION
             and _is_of_floats(operation)
-            and is_better_as_product(second, kind)
+            and is_better_as_product(second, _windows(operation)[0], kind)
         ):
             own_init = None if _is_zero(init) else self._of(init)
             windows = _windows(operation)
