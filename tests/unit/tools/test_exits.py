@@ -1,20 +1,9 @@
 """What the table of exits makes of its rows."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
+from tools import exits
 from unmess.core.row import Row
-
-
-@pytest.fixture(scope="module")
-def exits():
-    path = Path(__file__).parents[3] / "tools" / "exits.py"
-    spec = importlib.util.spec_from_file_location("exits", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def row(runner, exit_, stage="done", error=None):
@@ -25,7 +14,7 @@ def results(*rows):
     return {(row.model, row.via, row.runner): row for row in rows}
 
 
-def test_the_list_is_of_20_and_20_models_that_there_are(exits):
+def test_the_list_is_of_20_and_20_models_that_there_are():
     from importers.recipes import list_recipes
 
     assert len(exits.MODELS) == len(set(exits.MODELS)) == 40
@@ -37,13 +26,13 @@ def test_the_list_is_of_20_and_20_models_that_there_are(exits):
     "stage, lowers",
     [("tosa", False), ("torch", False), ("linalg", True), ("compile", True), ("compare", True)],
 )
-def test_what_stops_after_the_exit_has_lowered(exits, stage, lowers):
+def test_what_stops_after_the_exit_has_lowered(stage, lowers):
     found = results(row("reference", "tosa", stage, "no"))
     assert exits.lowers(found, "hf:bert", "tosa") is lowers
     assert exits.lowers(found, "hf:bert", "stablehlo") is None
 
 
-def test_each_hole_has_its_cause(exits):
+def test_each_hole_has_its_cause():
     found = results(
         row("reference", "linalg"),
         row("iree-cpu", "linalg"),

@@ -1,21 +1,12 @@
 """The page of the table of operators at the exits."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
+from tools import operator_exits as tool
+
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(scope="module")
-def tool():
-    spec = importlib.util.spec_from_file_location(
-        "operator_exits", ROOT / "tools/operator_exits.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(
@@ -30,11 +21,11 @@ def tool():
         ("capture", "no program"),
     ],
 )
-def test_where_a_case_stops_is_its_state(tool, stage, state):
+def test_where_a_case_stops_is_its_state(stage, state):
     assert tool.state(tool.Failure(stage, "why"), "tosa") == state
 
 
-def test_the_page_counts_and_says_what_differs(tool):
+def test_the_page_counts_and_says_what_differs():
     cases = [
         *[case for group in tool.groups() for case in group if case.operator == "torch.abs"][:2],
         *[case for group in tool.groups() for case in group if case.operator == "torch.neg"][:2],
@@ -52,7 +43,7 @@ def test_the_page_counts_and_says_what_differs(tool):
     assert f"- `{cases[1]}`: compare: a \\| b" in stablehlo
 
 
-def test_a_run_goes_on_where_another_was_interrupted(tool, tmp_path):
+def test_a_run_goes_on_where_another_was_interrupted(tmp_path):
     file = tmp_path / "results.jsonl"
     assert tool.read(file) == {}
     file.write_text('["tosa", "a", null]\n["tosa", "b", ["compare", "why"]]\n["tosa", "c')

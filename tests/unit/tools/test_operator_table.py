@@ -1,31 +1,19 @@
 """The page of the table of operators."""
 
-import importlib.util
 from pathlib import Path
 
-import pytest
-
 from importers.recipes.limits import Limit
+from tools import operator_table as tool
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(scope="module")
-def tool():
-    spec = importlib.util.spec_from_file_location(
-        "operator_table", ROOT / "tools/operator_table.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_page_is_up_to_date(tool):
+def test_the_page_is_up_to_date():
     """`./pixiw run operator-table` writes it."""
     assert tool.PAGE.read_text() == tool.page(tool.CASES, tool.known_limits(tool.LIMITS_FILE))
 
 
-def test_a_limit_counts_where_it_holds(tool):
+def test_a_limit_counts_where_it_holds():
     cases = [case for case in tool.CASES if case.operator == "torch.abs"]
     limits = {str(cases[0]): (Limit("compare", "a | b", "iree-cpu"),)}
     text = tool.page(cases, limits)
@@ -33,7 +21,7 @@ def test_a_limit_counts_where_it_holds(tool):
     assert "compare on iree-cpu: a \\| b" in text
 
 
-def test_failures_that_runners_share_are_one_limit(tool):
+def test_failures_that_runners_share_are_one_limit():
     from operator_cases.outcomes import Failure
 
     stops = Failure("torch", "no lowering (pass canonicalize)")

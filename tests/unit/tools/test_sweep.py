@@ -1,26 +1,16 @@
 """What a sweep makes of its rows."""
 
-import importlib.util
 import json
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
 from importers.recipes import Recipe
 from importers.recipes.limits import Limit
+from tools import sweep
 from unmess.core.row import Row
 
 RUNNERS = ("reference", "iree-cpu")
-
-
-@pytest.fixture(scope="module")
-def sweep():
-    path = Path(__file__).parents[3] / "tools" / "sweep.py"
-    spec = importlib.util.spec_from_file_location("sweep", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def row(runner, stage="done", error=None, model="hf:a"):
@@ -32,7 +22,7 @@ def results(*rows):
     return {(row.model, row.runner): row for row in rows}
 
 
-def test_an_interrupted_results_file_is_read_and_the_latest_row_counts(sweep, tmp_path):
+def test_an_interrupted_results_file_is_read_and_the_latest_row_counts(tmp_path):
     lines = [json.dumps(asdict(row("reference", stage))) for stage in ("torch", "done")]
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join([*lines, lines[0][:30]]))
@@ -40,7 +30,7 @@ def test_an_interrupted_results_file_is_read_and_the_latest_row_counts(sweep, tm
     assert sweep.read(tmp_path / "none.jsonl") == {}
 
 
-def test_what_is_missing_is_checked(sweep):
+def test_what_is_missing_is_checked():
     known = results(row("reference", "torch", "no"))
     assert sweep._missing("hf:a", RUNNERS, known, None) == ["iree-cpu"]
     assert sweep._missing("hf:a", RUNNERS, known, "failed") == list(RUNNERS)
@@ -48,14 +38,14 @@ def test_what_is_missing_is_checked(sweep):
     assert sweep._missing("hf:a", ("reference",), results(row("reference")), "all") == ["reference"]
 
 
-def test_a_stage_before_the_runners_is_a_limit_of_all(sweep):
+def test_a_stage_before_the_runners_is_a_limit_of_all():
     found = results(*(row(runner, "torch", "no way") for runner in RUNNERS))
     recipe = Recipe("hf:a", "hf", "encoder")
     assert sweep.limits_of(recipe, found, RUNNERS) == [Limit("torch", "no way")]
     assert sweep.limits_of(recipe, found, RUNNERS[:1]) == [Limit("torch", "no way")]
 
 
-def test_limits_of_a_runner_that_was_not_asked_stay(sweep):
+def test_limits_of_a_runner_that_was_not_asked_stay():
     elsewhere = Limit("compare", "wrong", "iree-cpu")
     recipe = Recipe("hf:a", "hf", "encoder", (elsewhere,))
     found = results(row("reference", "compile", "no"))
@@ -78,7 +68,7 @@ def test_limits_of_a_runner_that_was_not_asked_stay(sweep):
         ((Limit("torch", "no", "iree-cpu"),), "done", None),
     ],
 )
-def test_what_is_not_as_the_recipe_says(sweep, limits, stage, surprise):
+def test_what_is_not_as_the_recipe_says(limits, stage, surprise):
     recipe = Recipe("hf:a", "hf", "encoder", limits)
     found = results(row("reference", stage, None if stage == "done" else "no"))
     assert list(sweep.unexpected([recipe], found, ["reference"])) == (
@@ -86,7 +76,7 @@ def test_what_is_not_as_the_recipe_says(sweep, limits, stage, surprise):
     )
 
 
-def test_models_that_eager_does_not_run_are_counted_apart(sweep):
+def test_models_that_eager_does_not_run_are_counted_apart():
     rows = [
         row("reference", model="hf:a"),
         row("reference", "torch", "no", model="hf:b"),
@@ -98,7 +88,7 @@ def test_models_that_eager_does_not_run_are_counted_apart(sweep):
     )
 
 
-def test_the_table(sweep):
+def test_the_table():
     recipes = [Recipe("hf:a", "hf", "encoder"), Recipe("hf:b", "hf", "decoder")]
     found = results(row("reference"), row("reference", "torch", "a|b", model="hf:b"))
     lines = sweep.page("hf", recipes, found, ["reference"]).splitlines()
@@ -109,7 +99,7 @@ def test_the_table(sweep):
     ]
 
 
-def test_the_table_of_an_unfinished_sweep(sweep):
+def test_the_table_of_an_unfinished_sweep():
     recipes = [Recipe("hf:a", "hf", "encoder"), Recipe("hf:b", "hf", "encoder")]
     text = sweep.page("hf", recipes, results(row("reference")), ("reference",))
     assert "1 checks have not been run." in text
@@ -117,7 +107,7 @@ def test_the_table_of_an_unfinished_sweep(sweep):
     assert "| `hf:b` | encoder | not run |" in text
 
 
-def test_limits_of_a_model_that_was_not_run_stay(sweep):
+def test_limits_of_a_model_that_was_not_run_stay():
     known = Limit("linalg", "no lowering")
     recipe = Recipe("hf:b", "hf", "encoder", (known,))
     assert sweep.limits_of(recipe, results(row("reference")), ("reference",)) == [known]
