@@ -59,10 +59,10 @@ class Runtime:
             self._engine = ExecutionEngine(ir.Module.parse(_FILE.read_text()), opt_level=2)
         addresses = (ctypes.c_void_p * (len(_CALLED) + len(_OPENMP) + 2))()
         addresses[-len(_OPENMP) :] = _openmp()
-        pointer = ctypes.c_void_p(ctypes.addressof(addresses))
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.raw_lookup("start"))(
-            ctypes.addressof((ctypes.c_void_p * 1)(ctypes.addressof(pointer)))
-        )
+        # Its arguments as MLIR packs them: an array of where each one is.
+        argument = ctypes.c_void_p(ctypes.addressof(addresses))
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.raw_lookup("start"))(arguments)
         run, release, *called = addresses[: -len(_OPENMP)]
         self._run = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
