@@ -67,13 +67,13 @@ class IreeExecutable(Executable):
         self._transfer = Transfer(device, chosen.device)
         modules = [rt.create_hal_module(instance, device)]
         if self._weights:
-            provider, notes = (
+            self._parameters = (
                 packed_parameters(self._weights, compiled.code, compiled.packer)
                 if compiled.packer is not None
                 else parameters(self._weights, shared_memory=self._transfer.shares_memory)
             )
-            modules.append(rt.create_io_parameters_module(instance, provider))
-            self.notes += notes
+            modules.append(rt.create_io_parameters_module(instance, self._parameters.provider))
+            self.notes += self._parameters.notes
         program = rt.VmModule.copy_buffer(instance, compiled.code)
         self._context = rt.VmContext(instance, [*modules, program])
         self._functions = {entry: program.lookup_function(entry) for entry in self.signatures}

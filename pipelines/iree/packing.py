@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from pipelines.iree.devices import short_problem
+from pipelines.iree.host_memory import file_over
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PLAIN
 from unmess.core.error import Error
@@ -62,22 +63,24 @@ class Packer:
             instance, self._device = rt.VmInstance(), rt.get_device("local-task")
             self._module = rt.VmModule.copy_buffer(instance, code)
             self._parameters = rt.ParameterIndex()
+            self._weights = weights
             for name, tensor in weights.items():
-                self._parameters.add_buffer(name, tensor.reshape(-1).view(torch.uint8).numpy())
+                self._parameters.add_from_file_handle(name, file_over(tensor), tensor.nbytes)
             hal = rt.create_hal_module(instance, self._device)
             provider = self._parameters.create_provider(scope=SCOPE)
             io = rt.create_io_parameters_module(instance, provider)
             self._context = rt.VmContext(instance, [hal, io, self._module])
             self.size = _size(self._context, self._module)
 
-    def pack(self, into: rt.FileHandle) -> None:
-        """Writes `size` bytes to memory.
+    def pack(self, into: torch.Tensor) -> None:
+        """Writes `size` bytes to a tensor's memory.
 
         Raises:
             Error: stage `load`.
         """
         with _errors():
-            self._parameters.add_from_file_handle(PACKED, into, self.size)
+            file = file_over(into, writable=True)
+            self._parameters.add_from_file_handle(PACKED, file, self.size)
             done = rt.HalFence.create_at(self._device.create_semaphore(0), 1)
             arguments = rt.VmVariantList(3)
             # Its steps, which it does not look at; what to wait for; what to signal.
@@ -104,9 +107,9 @@ def packed_weights(
         Error: stage `load`.
     """
     made = Packer(packer, weights)
-    packed = np.zeros(made.size, np.uint8)
-    made.pack(rt.FileHandle.wrap_memory(packed, readable=True, writable=True))
-    return {PACKED: torch.from_numpy(packed), **read_as_they_are(code, weights)}
+    packed = torch.from_numpy(np.zeros(made.size, np.uint8))
+    made.pack(packed)
+    return {PACKED: packed, **read_as_they_are(code, weights)}
 
 
 def read_as_they_are(code: bytes, weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

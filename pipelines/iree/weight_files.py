@@ -153,12 +153,11 @@ def _file(
     return None
 
 
-def _writable(path: Path, name: str) -> rt.FileHandle:
+def _writable(path: Path, name: str) -> torch.Tensor:
     """The place of a tensor in an archive, as memory that is written to the file."""
     entry = dict(map_weights(path).items())[name]
     _, offset = entry.file_storage
-    content = np.memmap(path, np.uint8, "r+", offset, entry.length)
-    return rt.FileHandle.wrap_memory(content, readable=True, writable=True)
+    return torch.from_numpy(np.memmap(path, np.uint8, "r+", offset, entry.length))
 
 
 def _limit() -> int:

@@ -1,9 +1,12 @@
 """Weights of programs on IREE's CPU runner: not in the module, not copied, and shared."""
 
+import gc
 import json
 import subprocess
 import sys
+import weakref
 
+import iree.runtime as rt
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -239,3 +242,28 @@ def test_a_weight_of_the_name_of_what_is_packed():
     model.forward = lambda x: x @ model.parameter0
     run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
     torch.testing.assert_close(run(x), model(x), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("folder", ["cache", "none"])
+@pytest.mark.parametrize("preset", ["plain", "data-tiling"])
+def test_what_iree_lets_go_of_never_dies_by_that(preset, folder, tmp_path, monkeypatch):
+    """IREE's threads do that without the interpreter's lock: the process would end."""
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    if folder == "none":
+        monkeypatch.setenv("UNMESS_WEIGHTS_MB", "0")
+    given = []
+    wrap = rt.FileHandle.wrap_memory
+
+    def wrap_memory(memory, **access):
+        given.append(weakref.ref(memory))
+        return wrap(memory, **access)
+
+    monkeypatch.setattr(rt.FileHandle, "wrap_memory", wrap_memory)
+    model, x = Mixed(), torch.randn(5, 3000)
+    target = unmess.TargetOptions(preset=preset)
+    run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu", target=target)
+    torch.testing.assert_close(run(x), model(x), rtol=1e-4, atol=1e-4)
+    del run
+    gc.collect()
+    assert given
+    assert all(memory() is not None for memory in given)
