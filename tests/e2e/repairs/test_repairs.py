@@ -39,12 +39,15 @@ def without(monkeypatch, name):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_right_with_it_and_not_without(case, monkeypatch):
+def test_right_with_it(case):
     program = unmess.capture(case.function, case.args)
     assert any(case.repair in note.text for note in program.notes), program.notes
     report = unmess.check(program, on="reference", calls=1)
     assert report.ok, report.error
 
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.without], ids=str)
+def test_not_right_without_it(case, monkeypatch):
     without(monkeypatch, case.repair)
     try:
         program = unmess.capture(case.function, case.args)
