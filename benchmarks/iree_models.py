@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def measured(name: str, sides: tuple[str, ...] = SIDES) -> dict[str, Any] | str:
-    """Medians by side, and the default preset; a line that says why there are none."""
+    """Times by side, and the default preset; a line that says why there are none."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.iree_models", name, *sides],
         capture_output=True,
@@ -96,19 +96,27 @@ def _measure(name: str, sides: list[str]) -> dict[str, Any]:
                 continue
             if not difference < 1e-3:
                 raise SystemExit(f"{side} of {name} differs from eager by {difference:.1e}")
-        times = _by_turns({side: calls[side] for side in sides if side in calls}, args, kwargs)
+        measured = {side: calls[side] for side in sides if side in calls}
+        times, cpu_times = _by_turns(measured, args, kwargs)
     notes = [note.text for note in calls["default"].notes if note.kind == "preset"]
-    return {"times": times, "preset": notes[-1].partition(":")[0], "problems": problems}
+    preset = notes[-1].partition(":")[0]
+    return {"times": times, "cpu_times": cpu_times, "preset": preset, "problems": problems}
 
 
-def _by_turns(calls: dict[str, Callable], args: tuple, kwargs: dict) -> dict[str, float]:
+def _by_turns(
+    calls: dict[str, Callable], args: tuple, kwargs: dict
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Median seconds of a call, and its least CPU time, which other work changes less."""
     times: dict[str, list[float]] = {side: [] for side in calls}
+    cpu_times: dict[str, list[float]] = {side: [] for side in calls}
     while any(len(own) < CALLS or sum(own) < SECONDS for own in times.values()):
         for side, call in calls.items():
-            start = time.perf_counter()
+            start, cpu_start = time.perf_counter(), time.process_time()
             call(*args, **kwargs)
             times[side].append(time.perf_counter() - start)
-    return {side: statistics.median(own) for side, own in times.items()}
+            cpu_times[side].append(time.process_time() - cpu_start)
+    medians = {side: statistics.median(own) for side, own in times.items()}
+    return medians, {side: min(own) for side, own in cpu_times.items()}
 
 
 def _difference(result: Any, expected: Any) -> float:
