@@ -19,8 +19,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tools.row_log import read_rows, write_row
+from tools.torch_mlir_alone import why_not
 from unmess.core.cache import cache_folder
-from unmess.core.error import Error, first_line
+from unmess.core.error import Error
 from unmess.core.names import DEFAULT_RUNNERS, EXITS
 from unmess.core.row import Row
 from unmess.isolated import Options, check_isolated
@@ -46,7 +47,6 @@ PLAIN = "torch-mlir"
 UPSTREAM = "upstream MLIR"
 # Those with dialects that upstream has.
 UPSTREAM_EXITS = ("linalg", "tosa")
-_OUTPUT_TYPES = {"linalg": "linalg-on-tensors", "tosa": "tosa", "stablehlo": "stablehlo"}
 _VERSIONS = ("torch", "torchvision", "transformers", "torch-mlir", "iree-base-compiler")
 
 # By model, exit and runner.
@@ -142,29 +142,18 @@ def _preload() -> None:
 
 def _plain(model: str, exit_: str) -> str | None:
     """Why torch-mlir alone does not get a model to an exit; None where it does."""
-    import torch
-    from torch_mlir import fx
-
     from importers.sources import find_source
     from unmess.quiet import quiet_libraries
 
     quiet_libraries()
     try:
         source = find_source(model)
-        # Its importer finds no others.
-        for part in source.model.modules():
-            part._non_persistent_buffers_set.clear()
-        with torch.no_grad():
-            fx.export_and_import(
-                source.model, *source.args, output_type=_OUTPUT_TYPES[exit_], **source.kwargs
-            )
     except Error as error:
         return error.cause
-    except Exception as problem:
-        lines = [line.strip() for line in str(problem).splitlines()]
-        told = [line for line in lines if line.startswith("error:") and "unknown:" not in line]
-        return told[0][:200] if told else first_line(problem, 200)
-    return None
+    # Its importer finds no others.
+    for part in source.model.modules():
+        part._non_persistent_buffers_set.clear()
+    return why_not(exit_, source.model, *source.args, **source.kwargs)
 
 
 def _upstream(model: str, exit_: str) -> tuple[str | None, list[str]]:

@@ -4,8 +4,9 @@
     ./pixiw run operator-exits tosa
 
 The IR of each case at each exit is run by the reference runner and compared with eager PyTorch, as
-`./pixiw run operators` does for the runners' own way. What is found is kept in a file; run it again
-and it goes on with what is missing there. The page `docs/operators/exits.md` is written from it.
+`./pixiw run operators` does for the runners' own way. Beside it stands what torch-mlir's own
+pipelines lower. What is found is kept in a file; run it again and it goes on with what is missing
+there. The page `docs/operators/exits.md` is written from it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "e2e" / "ops"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "e2e" / "ops")]
 
 from operator_cases import groups  # noqa: E402
 from operator_cases.case import Case  # noqa: E402
 from operator_cases.outcomes import Failure, outcomes  # noqa: E402
 
+from tools.torch_mlir_alone import why_not  # noqa: E402
 from unmess.core.cache import cache_folder  # noqa: E402
+from unmess.core.error import first_line  # noqa: E402
+from unmess.probe.children import Died, each_in_children  # noqa: E402
+from unmess.quiet import quiet_libraries  # noqa: E402
 
 EXITS = ("tosa", "stablehlo")
 PAGE = ROOT / "docs" / "operators" / "exits.md"
@@ -47,6 +52,7 @@ reference runner.
   divides by way of the reciprocal), NaN, infinities, the sign of 0, numbers of more than 32 bits.
 - *no program*: it does not get as far as the exit.
 - *not run*: not yet.
+- *torch-mlir lowers*: `torch_mlir.fx.export_and_import` alone gets it there, right or not.
 """
 _STATES = ("right", "no form", "lowers", "differs", "no program", "not run")
 
@@ -62,20 +68,50 @@ def main() -> None:
     file = options.results or cache_folder() / "sweeps" / "operator_exits.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     found = read(file)
+    quiet_libraries()
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     cases = [case for group in groups() for case in group]
     with file.open("a") as log:
         for exit_ in options.exits:
             for group in groups():
-                missing = [case for case in group if (exit_, str(case)) not in found]
-                results = outcomes(missing, ("reference",), exit_, _TIMEOUT) if missing else []
-                for case, result in zip(missing, results, strict=True):
-                    failure = found[exit_, str(case)] = result["reference"]
-                    stopped = failure and (failure.stage, failure.cause)
-                    log.write(json.dumps((exit_, str(case), stopped)) + "\n")
-                log.flush()
+                for place, work in ((exit_, _run), (alone(exit_), _lowered_alone)):
+                    missing = [case for case in group if (place, str(case)) not in found]
+                    failures = work(missing, exit_) if missing else []
+                    for case, failure in zip(missing, failures, strict=True):
+                        found[place, str(case)] = failure
+                        stopped = failure and (failure.stage, failure.cause)
+                        log.write(json.dumps((place, str(case), stopped)) + "\n")
+                    log.flush()
+                    print(f"{place}, {group[0].category}: {len(missing)} cases", file=sys.stderr)
                 PAGE.write_text(page(cases, found))
-                print(f"{exit_}, {group[0].category}: {len(missing)} cases", file=sys.stderr)
+
+
+def alone(exit_: str) -> str:
+    """What stands in the file for torch-mlir's own way to an exit."""
+    return f"{exit_} by torch-mlir alone"
+
+
+def _run(cases: Sequence[Case], exit_: str) -> list[Failure | None]:
+    return [each["reference"] for each in outcomes(cases, ("reference",), exit_, _TIMEOUT)]
+
+
+def _lowered_alone(cases: Sequence[Case], exit_: str) -> Iterator[Failure | None]:
+    """Where torch-mlir's own pipelines stop."""
+    for cause in each_in_children(cases, lambda case: _why_not_alone(case, exit_), _TIMEOUT):
+        told = cause.cause if isinstance(cause, Died) else cause
+        yield None if told is None else Failure(exit_, told)
+
+
+def _why_not_alone(case: Case, exit_: str) -> str | None:
+    import torch
+
+    try:
+        program = torch.export.export(
+            case.module(), case.tensors(), dynamic_shapes=case.dynamic_shapes()
+        )
+    except Exception as problem:
+        return first_line(problem)
+    return why_not(exit_, program)
 
 
 def read(file: Path) -> dict[tuple[str, str], Failure | None]:
@@ -93,14 +129,17 @@ def read(file: Path) -> dict[tuple[str, str], Failure | None]:
 def page(cases: Sequence[Case], found: Found) -> str:
     """The page as Markdown: counts by category, and what differs."""
     lines = [_HEADER]
+    columns = (*_STATES, "torch-mlir lowers")
     for exit_ in EXITS:
-        lines += [f"## {exit_}", "", f"| category | cases | {' | '.join(_STATES)} |"]
-        lines += ["| --- | --- |" + " --- |" * len(_STATES)]
+        lines += [f"## {exit_}", "", f"| category | cases | {' | '.join(columns)} |"]
+        lines += ["| --- | --- |" + " --- |" * len(columns)]
         for category in dict.fromkeys(case.category for case in cases):
             members = [case for case in cases if case.category == category]
             lines.append(f"| {category} | {_counts(members, exit_, found)} |")
         lines.append(f"| together | {_counts(cases, exit_, found)} |")
         lines += ["", "No form:", "", *_without_form(cases, exit_, found)]
+        lines += ["", "What torch-mlir alone lowers, and unmess does not:", ""]
+        lines += _only_alone(cases, exit_, found)
         lines += ["", "What differs:", "", *_differences(cases, exit_, found), ""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -123,7 +162,22 @@ def _state_of(case: Case, exit_: str, found: Found) -> str:
 
 def _counts(cases: Sequence[Case], exit_: str, found: Found) -> str:
     states = Counter(_state_of(case, exit_, found) for case in cases)
-    return " | ".join(str(each) for each in (len(cases), *(states[name] for name in _STATES)))
+    theirs = sum(_is_lowered_alone(case, exit_, found) for case in cases)
+    counts = (len(cases), *(states[name] for name in _STATES), theirs)
+    return " | ".join(str(each) for each in counts)
+
+
+def _is_lowered_alone(case: Case, exit_: str, found: Found) -> bool:
+    place = (alone(exit_), str(case))
+    return place in found and found[place] is None
+
+
+def _only_alone(cases: Sequence[Case], exit_: str, found: Found) -> Iterator[str]:
+    for case in cases:
+        stops = _state_of(case, exit_, found) in ("no form", "no program")
+        if stops and _is_lowered_alone(case, exit_, found):
+            escaped = str(found[exit_, str(case)]).replace("|", "\\|")
+            yield f"- `{case}`: {escaped}"
 
 
 def _without_form(cases: Sequence[Case], exit_: str, found: Found) -> Iterator[str]:

@@ -35,11 +35,14 @@ def test_the_page_counts_and_says_what_differs():
     found["tosa", str(cases[2])] = found["tosa", str(cases[3])] = tool.Failure("tosa", "no")
     found["stablehlo", str(cases[1])] = tool.Failure("compare", "a | b")
     del found["stablehlo", str(cases[0])]
+    found |= {(tool.alone("tosa"), str(case)): None for case in cases[:2]}
+    found[tool.alone("tosa"), str(cases[2])] = tool.Failure("tosa", "no")
     text = tool.page(cases, found)
     tosa, stablehlo = text.split("## stablehlo")
-    assert "| together | 4 | 1 | 3 | 0 | 0 | 0 | 0 |" in tosa
+    assert "| together | 4 | 1 | 3 | 0 | 0 | 0 | 0 | 2 |" in tosa
+    assert f"unmess does not:\n\n- `{cases[0]}`: tosa: no lowering\n\n" in tosa
     assert "- Of all cases: `torch.neg`" in tosa and "- Of some: `torch.abs`" in tosa
-    assert "| together | 4 | 2 | 0 | 0 | 1 | 0 | 1 |" in stablehlo
+    assert "| together | 4 | 2 | 0 | 0 | 1 | 0 | 1 | 0 |" in stablehlo
     assert f"- `{cases[1]}`: compare: a \\| b" in stablehlo
 
 
