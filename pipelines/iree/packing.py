@@ -72,15 +72,14 @@ class Packer:
             self._context = rt.VmContext(instance, [hal, io, self._module])
             self.size = _size(self._context, self._module)
 
-    def pack(self, into: torch.Tensor) -> None:
-        """Writes `size` bytes to a tensor's memory.
+    def pack(self, into: rt.FileHandle, offset: int = 0) -> None:
+        """Writes `size` bytes to a file, from `offset` on.
 
         Raises:
             Error: stage `load`.
         """
         with _errors():
-            file = file_over(into, writable=True)
-            self._parameters.add_from_file_handle(PACKED, file, self.size)
+            self._parameters.add_from_file_handle(PACKED, into, self.size, offset)
             done = rt.HalFence.create_at(self._device.create_semaphore(0), 1)
             arguments = rt.VmVariantList(3)
             # Its steps, which it does not look at; what to wait for; what to signal.
@@ -108,7 +107,7 @@ def packed_weights(
     """
     made = Packer(packer, weights)
     packed = torch.from_numpy(np.zeros(made.size, np.uint8))
-    made.pack(packed)
+    made.pack(file_over(packed, writable=True))
     return {PACKED: packed, **read_as_they_are(code, weights)}
 
 

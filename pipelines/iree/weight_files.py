@@ -116,7 +116,7 @@ def packed_file(weights: Mapping[str, torch.Tensor], code: bytes, packer: bytes)
         made = Packer(packer, weights)
         # Pages of zeros, which are no memory until they are written.
         contents = {PACKED: torch.from_numpy(np.zeros(made.size, np.uint8)), **as_they_are}
-        write_weights(path, contents, lambda path: made.pack(_writable(path, PACKED)))
+        write_weights(path, contents, lambda path: _pack(made, path))
 
     return _file(
         _digest(weights, packer, ",".join(as_they_are).encode()),
@@ -153,11 +153,11 @@ def _file(
     return None
 
 
-def _writable(path: Path, name: str) -> torch.Tensor:
-    """The place of a tensor in an archive, as memory that is written to the file."""
-    entry = dict(map_weights(path).items())[name]
-    _, offset = entry.file_storage
-    return torch.from_numpy(np.memmap(path, np.uint8, "r+", offset, entry.length))
+def _pack(packer: Packer, path: Path) -> None:
+    """Writes to the place of PACKED in an archive. It is not mapped: that would take memory."""
+    _, offset = dict(map_weights(path).items())[PACKED].file_storage
+    with path.open("r+b") as file:
+        packer.pack(rt.FileHandle.wrap_fd(file.fileno(), readable=True, writable=True), offset)
 
 
 def _limit() -> int:
