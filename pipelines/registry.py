@@ -79,6 +79,7 @@ _REWRITES = (
     stages.LAYOUT,
     stages.TRUTHS,
     stages.INTEGERS,
+    stages.CASTS,
     stages.OPERATORS,
     *(step for step in UPSTREAM.steps if isinstance(step, Rewrite)),
 )

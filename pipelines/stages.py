@@ -10,6 +10,7 @@ from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.stablehlo_convolution import to_canonical_layout
 from pipelines.stablehlo_sizes import note_strict_sizes, say_what_keeps_its_size
+from pipelines.tosa_casts import cast_dynamic_sizes
 from pipelines.tosa_integers import give_bytes_their_values
 from pipelines.tosa_precision import narrow_f64
 from pipelines.tosa_profile import keep_to_profile
@@ -143,13 +144,18 @@ INTEGERS = Rewrite(
     "conversions of bytes keep their values; what computes with them has no form in TOSA",
     give_bytes_their_values,
 )
+CASTS = Rewrite(
+    "tosa-dynamic-casts",
+    "conversions of dynamic sizes, which torch-mlir has no lowering for",
+    cast_dynamic_sizes,
+)
 OPERATORS = Rewrite(
     "stablehlo-operators",
     "what torch-mlir makes something else of becomes operators that it has right",
     for_stablehlo,
 )
 
-# As torch-mlir has it but for the first two and the last two, step by step.
+# As torch-mlir has it but for the first three and the last two, step by step.
 TOSA = Pipeline(
     name="tosa",
     stage="tosa",
@@ -158,6 +164,7 @@ TOSA = Pipeline(
     steps=(
         TRUTHS,
         INTEGERS,
+        CASTS,
         Step(
             "func.func(torch-fuse-quantized-ops)",
             "dequantized operands and requantized results become integer arithmetic",

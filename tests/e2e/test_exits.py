@@ -109,6 +109,23 @@ def test_bytes_keep_their_values(exit_, runner):
     assert report.ok, report.error
 
 
+def test_conversions_of_dynamic_sizes(exit_, runner):
+    """torch-mlir has them for TOSA where sizes are static."""
+    x = torch.tensor([[-2.5, -0.7, 0.0], [0.5, 1.5, 299.9]])
+    kinds = (torch.int32, torch.bool, torch.float16)
+
+    class Conversions(torch.nn.Module):
+        def forward(self, x, i):
+            truths = x > 0
+            return *map(x.to, kinds), i.float(), i.bool(), truths.float(), truths.to(torch.int64)
+
+    rows = torch.export.Dim("rows", max=64)
+    args = (x, x.to(torch.int32))
+    program = unmess.capture(Conversions(), args, dynamic_shapes=({0: rows}, {0: rows}))
+    report = unmess.check(program, on=runner, via=exit_, calls=1)
+    assert report.ok, report.error
+
+
 def test_inputs_are_kept_by_iree(exit_):
     """It could write what the program makes of them over them."""
     x, places, rows = torch.randn(4, 3), torch.tensor([2, 0]), torch.randn(2, 3)
