@@ -19,7 +19,7 @@ from importers.control_flow import ControlFlowImporter
 from importers.node_failure import check_types
 from unmess.core.error import Error
 from unmess.core.layer import in_layer, node_layer
-from unmess.core.module import WEIGHTS, Module
+from unmess.core.module import STRICT_SIZES, WEIGHTS, Module
 from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.signature import Argument, Signature
@@ -233,7 +233,7 @@ class _EntryFunction:
         )
         # torch.export guarantees that no dynamic size is 1 where another operand's is not, so
         # broadcasts need no run-time case distinction.
-        function.attributes["torch.assume_strict_symbolic_shapes"] = ir.UnitAttr.get()
+        function.attributes[STRICT_SIZES] = ir.UnitAttr.get()
         function.arg_attrs = [
             ir.DictAttr.get({f"unmess.{argument.kind}": ir.StringAttr.get(argument.name)})
             for argument in self._arguments

@@ -3,6 +3,10 @@
 To TOSA and to StableHLO:
 
 - The sum of truth values is `or`; torch-mlir's is `xor`, or an addition that TOSA does not have.
+- A reshape may be of dynamic size as a `view` in which that size is left open, and as nothing else.
+  What computed the size goes.
+- So may a broadcast to sizes that are there already, or that another operand of an elementwise
+  operation has: it goes.
 
 To StableHLO:
 
@@ -20,6 +24,7 @@ from torch_mlir import ir
 
 from pipelines.ir_modules import find_operations
 from unmess.core.error import Error
+from unmess.core.module import STRICT_SIZES
 from unmess.core.user_source import location_line
 
 _POOLS = {
@@ -29,9 +34,46 @@ _POOLS = {
 }
 
 
+_RESHAPES = (
+    "torch.aten.flatten.using_ints",
+    "torch.aten.unflatten.int",
+    "torch.aten.reshape",
+    "torch.aten.view",
+)
+_BROADCASTS = ("torch.aten.broadcast_to", "torch.aten.expand")
+_ELEMENTWISE = (
+    "torch.aten.where.self",
+    "torch.aten.maximum",
+    "torch.aten.minimum",
+    "torch.aten.logical_and",
+    "torch.aten.logical_or",
+    *(
+        f"torch.aten.{name}.Tensor"
+        for name in ["add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge"]
+    ),
+)
+# Of no effect but their result.
+_NUMBERS = {
+    "torch.prim.ListConstruct",
+    *(f"torch.aten.{name}" for name in ["size.int", "numel", "add.int", "sub.int", "mul.int"]),
+}
+
+
 def or_of_truths(module: ir.Module) -> None:
     """Rewrites sums of truth values in a module at `torch`."""
     _rewrite(module, {"torch.aten.add.Tensor": _sum_of_truths})
+
+
+def leave_sizes_open(module: ir.Module) -> None:
+    """Rewrites reshapes and broadcasts of dynamic sizes in a module at `torch`."""
+    _rewrite(module, dict.fromkeys(_RESHAPES, _view))
+    _rewrite(module, dict.fromkeys(_ELEMENTWISE, _take_narrower_operands))
+    _rewrite(module, dict.fromkeys(_BROADCASTS, _as_it_is))
+    with module.context:
+        unused = _NUMBERS | set(_BROADCASTS)
+        for operation in reversed(find_operations(module, lambda each: each.name in unused)):
+            if not any(list(result.uses) for result in operation.results):
+                operation.erase()
 
 
 def for_stablehlo(module: ir.Module) -> None:
@@ -99,6 +141,52 @@ def _sum_of_truths(operation: ir.Operation) -> ir.Value | None:
     if not all(_element(value.type) == "i1" for value in (x, y, operation.results[0])):
         return None
     return _made("torch.aten.logical_or", kind, x, y)
+
+
+def _view(operation: ir.Operation) -> ir.Value | None:
+    kind = operation.results[0].type
+    sizes = _sizes(kind)
+    if sizes.count(None) != 1:
+        return None
+    sizes = [_integer(-1 if size is None else size) for size in sizes]
+    shape = _made("torch.prim.ListConstruct", "!torch.list<int>", *sizes)
+    return _made("torch.aten.view", kind, operation.operands[0], shape)
+
+
+def _as_it_is(broadcast: ir.Operation) -> ir.Value | None:
+    x = broadcast.operands[0]
+    return x if x.type == broadcast.results[0].type and _has_strict_sizes(broadcast) else None
+
+
+def _take_narrower_operands(elementwise: ir.Operation) -> None:
+    """Has it stretch operands itself, where another one has its sizes."""
+    if not _has_strict_sizes(elementwise):
+        return
+    shape = _shape(elementwise.results[0].type)
+    whole = [
+        index
+        for index, operand in enumerate(elementwise.operands)
+        if _shape(operand.type) == shape and not _is_broadcast(operand)
+    ]
+    for index, operand in enumerate(elementwise.operands):
+        if whole and "?" in str(operand.type) and _is_broadcast(operand):
+            elementwise.operands[index] = operand.owner.operands[0]
+
+
+def _is_broadcast(value: ir.Value) -> bool:
+    # A block owns its arguments.
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.operation.name in _BROADCASTS
+
+
+def _shape(kind: ir.Type) -> str:
+    return str(kind).rpartition(",")[0]
+
+
+def _has_strict_sizes(operation: ir.Operation | ir.OpView) -> bool:
+    while operation.operation.name != "func.func":
+        operation = operation.parent
+    return STRICT_SIZES in operation.attributes
 
 
 def _power(operation: ir.Operation) -> ir.Value | None:

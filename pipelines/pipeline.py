@@ -13,6 +13,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
 from pipelines.debugging import finished, is_debugging
+from pipelines.unlowered import without_lowering
 from unmess.core import trail
 from unmess.core.cache import write_reproducer
 from unmess.core.error import Error, first_line
@@ -26,11 +27,6 @@ _LARGE = 64
 _ILLEGAL = re.compile(r"failed to legalize operation '([^']+)'")
 _PASS = re.compile(r"(?:func\.func\()?([\w-]+)")
 _OPERATION = re.compile(r'see current operation: (?:.* = )?"([\w.]+)"')
-# What is left of the torch dialect when only operands and structure of operators are.
-_CARRIERS = re.compile(
-    r"torch\.(constant\..*|vtensor\.literal|prim\.List.*|prim\.Tuple.*|prim\.dtype|derefine"
-    r"|tensor_static_info_cast|copy\..*)"
-)
 
 
 @dataclass(frozen=True)
@@ -188,8 +184,12 @@ class Pipeline:
         if match := _ILLEGAL.search(cause):
             # The operation that a conversion complains about is often only an operand (a constant)
             # of the one that it had no pattern for.
-            left = left_in_torch(
-                _leniently(step, before, module), unknown=match[1] == "torch.operator"
+            left = without_lowering(
+                step.text,
+                None if isinstance(step, Rewrite) else step.lenient,
+                before,
+                module,
+                only_unknown=match[1] == "torch.operator",
             )
             lines = [line for _, location in left if (line := location_line(location))] or lines
             names = list(dict.fromkeys(name for name, _ in left)) or [match[1]]
@@ -201,19 +201,6 @@ class Pipeline:
             hint=self.hint,
             repro=repro,
         )
-
-
-def _leniently(
-    step: Step | Rewrite, before: ir.OpView, after: ir.Module | ir.OpView
-) -> ir.Module | ir.OpView:
-    """The IR after a pass that failed, with only those operations left that it did not take."""
-    if isinstance(step, Rewrite) or step.lenient is None:
-        return after
-    try:
-        PassManager.parse(f"builtin.module({step.lenient})").run(before.operation)
-    except ir.MLIRError:
-        return after
-    return before
 
 
 def _reproducer(command: str, before: ir.OpView, stem: str) -> str | None:
@@ -245,28 +232,6 @@ def brief(message: str, limit: int = 240) -> str:
     for mark in (": %", ': "', ": func.func"):
         cause = cause.split(mark)[0]
     return cause if len(cause) <= limit else cause[: limit - 1] + "…"
-
-
-def left_in_torch(module: ir.Module | ir.OpView, *, unknown: bool) -> list[tuple[str, ir.Location]]:
-    """The operators in the torch dialect, as PyTorch spells them, in order.
-
-    Args:
-        unknown: only those that the dialect has no operation for.
-    """
-    found: list[tuple[str, ir.Location]] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        name, is_unknown = operation.name, operation.name == "torch.operator"
-        if is_unknown:
-            name = ir.StringAttr(operation.attributes["name"]).value
-        elif not name.startswith("torch.") or _CARRIERS.fullmatch(name):
-            return ir.WalkResult.ADVANCE
-        if is_unknown or not unknown:
-            found.append((name.removeprefix("torch."), operation.location))
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
 
 
 def spelled(steps: Iterable[Step | Rewrite]) -> str:

@@ -11,6 +11,7 @@ from pipelines import stages
 from pipelines.debugging import step
 from pipelines.ir_modules import entry_function
 from pipelines.iree.channels_last import to_channels_last
+from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.pipeline import Pipeline, Rewrite
 from pipelines.reference import lowering
@@ -44,6 +45,7 @@ PIPELINES: dict[str, Pipeline] = {
         stages.STABLEHLO,
         stages.TOSA_TO_LINALG,
         stages.STABLEHLO_TO_LINALG,
+        STABLEHLO_INPUT,
         UPSTREAM,
         lowering.PREPARE,
         lowering.BUFFERIZE,
@@ -77,7 +79,9 @@ _REWRITES = (
     stages.NARROW_F64,
     stages.PROFILE,
     stages.LAYOUT,
+    stages.RESHAPES,
     stages.TRUTHS,
+    stages.SIZES,
     stages.INTEGERS,
     stages.CASTS,
     stages.OPERATORS,

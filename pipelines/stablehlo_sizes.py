@@ -10,8 +10,8 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir_modules import find_operations
+from unmess.core.module import STRICT_SIZES
 
-_STRICT = "torch.assume_strict_symbolic_shapes"
 # What stands for it while no torch type may be left.
 _NOTED = "unmess.strict_sizes"
 
@@ -20,7 +20,7 @@ def note_strict_sizes(module: ir.Module) -> None:
     """Marks the functions in which no broadcast stretches a dynamic size."""
     with module.context:
         for function in module.body.operations:
-            if _STRICT in function.attributes:
+            if STRICT_SIZES in function.attributes:
                 function.attributes[_NOTED] = ir.UnitAttr.get()
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from pipelines.exit_operators import for_stablehlo, or_of_truths
+from pipelines.exit_operators import for_stablehlo, leave_sizes_open, or_of_truths
 from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.stablehlo_convolution import to_canonical_layout
+from pipelines.stablehlo_reshape import reshape_by_hand
 from pipelines.stablehlo_sizes import note_strict_sizes, say_what_keeps_its_size
 from pipelines.tosa_casts import cast_dynamic_sizes
 from pipelines.tosa_integers import give_bytes_their_values
@@ -40,6 +41,11 @@ LAYOUT = Rewrite(
     "stablehlo-canonical-layout",
     "convolutions become NHWC, the layout that has a lowering to linalg.conv",
     to_canonical_layout,
+)
+RESHAPES = Rewrite(
+    "stablehlo-dynamic-reshapes",
+    "reshapes to computed sizes, which have no lowering, join all dimensions, and split them",
+    reshape_by_hand,
 )
 
 # Composite operators that say which dimensions of a reshape go together: as aten.view, dynamic ones
@@ -149,13 +155,18 @@ CASTS = Rewrite(
     "conversions of dynamic sizes, which torch-mlir has no lowering for",
     cast_dynamic_sizes,
 )
+SIZES = Rewrite(
+    "dynamic-sizes",
+    "reshapes leave a dynamic size open, and broadcasts to what is there go",
+    leave_sizes_open,
+)
 OPERATORS = Rewrite(
     "stablehlo-operators",
     "what torch-mlir makes something else of becomes operators that it has right",
     for_stablehlo,
 )
 
-# As torch-mlir has it but for the first three and the last two, step by step.
+# As torch-mlir has it but for the first four and the last two, step by step.
 TOSA = Pipeline(
     name="tosa",
     stage="tosa",
@@ -163,6 +174,7 @@ TOSA = Pipeline(
     hint=_OTHER_EXIT.format("TOSA"),
     steps=(
         TRUTHS,
+        SIZES,
         INTEGERS,
         CASTS,
         Step(
@@ -198,7 +210,7 @@ TOSA = Pipeline(
 )
 
 
-# As torch-mlir has it but for the first three and the last, step by step. torch-mlir-opt knows two
+# As torch-mlir has it but for the first four and the last, step by step. torch-mlir-opt knows two
 # of the passes only as part of that.
 STABLEHLO = Pipeline(
     name="stablehlo",
@@ -212,6 +224,7 @@ STABLEHLO = Pipeline(
             note_strict_sizes,
         ),
         TRUTHS,
+        SIZES,
         OPERATORS,
         Step("func.func(convert-torch-to-stablehlo)", "nearly all operators, some of them to CHLO"),
         Step(
@@ -286,6 +299,7 @@ STABLEHLO_TO_LINALG = Pipeline(
     hint="the StableHLO form is fine, it cannot be taken further here; try --to linalg",
     steps=(
         LAYOUT,
+        RESHAPES,
         Step("func.func(canonicalize)", "constants fold, for the patterns that look at them"),
         Step("func.func(stablehlo-legalize-to-linalg)", "nearly all operations"),
         Step(

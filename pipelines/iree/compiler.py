@@ -16,6 +16,7 @@ from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
 from pipelines.iree.packing import PACKER_TARGET, splitting_options
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
+from pipelines.iree.stablehlo_input import to_iree
 from pipelines.iree.targets import Target
 from pipelines.pipeline import brief
 from unmess.core import child
@@ -98,6 +99,8 @@ def compile_with_packer(
 def text_for(module: Module, target: Target, preset: Preset) -> str:
     """The IR that `iree-compile` makes the VM module of."""
     ir = with_parameters(module, target.attributes)
+    if module.stage == "stablehlo":
+        to_iree(ir, module.name)
     if preset.rewrite is not None and not taken_as_it_is(module):
         preset.rewrite(ir)
     # TOSA and StableHLO are spelled as torch-mlir's version of them does, which is not IREE's.

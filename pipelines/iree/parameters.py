@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 
 from pipelines.ir_modules import copy_module, entry_function
 from pipelines.iree.updates import keep_inputs
-from unmess.core.module import Module
+from unmess.core.module import STRICT_SIZES, Module
 from unmess.core.signature import Argument
 
 SCOPE = "model"
@@ -36,9 +36,8 @@ def with_parameters(module: Module, attributes: Mapping[str, str] | None = None)
             inner = entry_function(copy, entry)
             # These are for unmess and torch-mlir; IREE has no use for them.
             inner.arg_attrs = [ir.DictAttr.get({}) for _ in signature.arguments]
-            for name in ("torch.assume_strict_symbolic_shapes",):
-                if name in inner.attributes:
-                    del inner.attributes[name]
+            if STRICT_SIZES in inner.attributes:
+                del inner.attributes[STRICT_SIZES]
             keep_inputs(inner, [a.kind == "state" for a in signature.arguments])
             if signature.of_kind("weight"):
                 _wrap(copy, inner, entry, signature.arguments, parameters)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from unmess.core.programs import Programs
     from unmess.core.signature import Signature
 
+# Says of a function that no broadcast in it stretches a dynamic size.
+STRICT_SIZES = "torch.assume_strict_symbolic_shapes"
 WEIGHTS = ("external", "inline", "elide", "splat")
 
 # Literals above this number of elements are shown by name or elided, not spelled out.

@@ -24,6 +24,8 @@ def _folder(path: str | Path) -> str:
 # `site-packages` lies inside the standard library's folder.
 _MACHINERY = (
     _folder(Path(importlib.util.find_spec("torch").origin).parent),
+    # As torch.export spells it for the sizes that it computes.
+    "torch/fx/passes/",
     *(_folder(_ROOT / package) for package in ("unmess", "importers", "pipelines")),
 )
 _STANDARD_LIBRARY = _folder(sysconfig.get_path("stdlib"))

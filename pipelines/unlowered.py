@@ -1,0 +1,145 @@
+"""Which operators a conversion that failed has no lowering for.
+
+What it complains about is often only an operand, a constant say, of the one that it had no pattern
+for, and where it fails as a whole it takes back all that it did.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+from torch_mlir.passmanager import PassManager
+
+from unmess.core.module import STRICT_SIZES
+
+# What is left of the torch dialect when only operands and structure of operators are.
+_CARRIERS = re.compile(
+    r"torch\.(constant\..*|vtensor\.literal|prim\.List.*|prim\.Tuple.*|prim\.dtype|derefine"
+    r"|tensor_static_info_cast|copy\..*)"
+)
+
+Named = list[tuple[str, ir.Location]]
+
+
+def without_lowering(
+    text: str,
+    lenient: str | None,
+    before: ir.OpView,
+    after: ir.Module | ir.OpView,
+    *,
+    only_unknown: bool,
+) -> Named:
+    """The operators, as PyTorch spells them, in order, with their places.
+
+    Args:
+        text: of the pass that failed.
+        lenient: of a form of it that leaves what it has no lowering for as it is, or None.
+        before, after: the IR that it was given, and what it left. `before` is changed.
+        only_unknown: only those that the torch dialect has no operation for.
+    """
+    if lenient is None:
+        return _named(_operators(after, only_unknown=only_unknown))
+    whole = before.clone()
+    try:
+        PassManager.parse(f"builtin.module({lenient})").run(before.operation)
+    except ir.MLIRError:
+        found = _operators(whole, only_unknown=only_unknown)
+        return _named(_that_fail_alone(text, found) or found)
+    return _named(_operators(before, only_unknown=only_unknown))
+
+
+def _operators(module: ir.Module | ir.OpView, *, only_unknown: bool) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        is_unknown = operation.name == "torch.operator"
+        is_known = operation.name.startswith("torch.") and not _CARRIERS.fullmatch(operation.name)
+        if is_unknown or (is_known and not only_unknown):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _named(operators: list[ir.Operation]) -> Named:
+    return [(_name(operator).removeprefix("torch."), operator.location) for operator in operators]
+
+
+def _name(operator: ir.Operation) -> str:
+    if operator.name == "torch.operator":
+        return ir.StringAttr(operator.attributes["name"]).value
+    return operator.name
+
+
+def _that_fail_alone(text: str, operators: list[ir.Operation]) -> list[ir.Operation]:
+    """Those that a pass does not take by themselves."""
+    outcomes: dict[str, bool] = {}
+    failing = []
+    for operator in operators:
+        if len(operator.regions):
+            failing.append(operator)
+            continue
+        program = _program_of(operator)
+        key = str(program)
+        if key not in outcomes:
+            outcomes[key] = _fails(text, program)
+        if outcomes[key]:
+            failing.append(operator)
+    return failing
+
+
+def _fails(text: str, program: ir.Module) -> bool:
+    try:
+        PassManager.parse(f"builtin.module({text})").run(program.operation)
+    except ir.MLIRError:
+        return True
+    return False
+
+
+def _program_of(operator: ir.Operation) -> ir.Module:
+    """A function of an operator alone: what computes its operands are arguments or constants."""
+    with ir.Location.unknown(operator.context):
+        program = ir.Module.create()
+        with ir.InsertionPoint(program.body):
+            kinds = [value.type for value in _computed_operands(operator)]
+            function = func.FuncOp("main", (kinds, [each.type for each in operator.results]))
+            function.attributes[STRICT_SIZES] = ir.UnitAttr.get()
+        block = function.add_entry_block()
+        given = iter(block.arguments)
+        with ir.InsertionPoint(block):
+            copy = _copied(operator, given)
+            func.ReturnOp(list(copy.results))
+    return program
+
+
+def _computed_operands(operation: ir.Operation) -> Iterator[ir.Value]:
+    """Those of an operation, and of the lists among them, that are no constants."""
+    for value in operation.operands:
+        if _is_carried(value):
+            yield from _computed_operands(value.owner.operation)
+        else:
+            yield value
+
+
+def _copied(operation: ir.Operation, given: Iterator[ir.Value]) -> ir.Operation:
+    """At the insertion point, with copies of the constants, and `given` for what is computed."""
+    operands = [
+        _copied(value.owner.operation, given).results[ir.OpResult(value).result_number]
+        if _is_carried(value)
+        else next(given)
+        for value in operation.operands
+    ]
+    copy = operation.clone(ir.InsertionPoint.current)
+    for index, operand in enumerate(operands):
+        copy.operands[index] = operand
+    return copy
+
+
+def _is_carried(value: ir.Value) -> bool:
+    # A block owns its arguments.
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and bool(_CARRIERS.fullmatch(owner.operation.name))
