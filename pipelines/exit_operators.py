@@ -55,7 +55,10 @@ _ELEMENTWISE = (
 # Of no effect but their result.
 _NUMBERS = {
     "torch.prim.ListConstruct",
-    *(f"torch.aten.{name}" for name in ["size.int", "numel", "add.int", "sub.int", "mul.int"]),
+    *(
+        f"torch.aten.{op}"
+        for op in ["size.int", "numel", "eq.int", "add.int", "sub.int", "mul.int"]
+    ),
 }
 
 
@@ -65,11 +68,17 @@ def or_of_truths(module: ir.Module) -> None:
 
 
 def leave_sizes_open(module: ir.Module) -> None:
-    """Rewrites reshapes and broadcasts of dynamic sizes in a module at `torch`."""
+    """Rewrites reshapes and broadcasts of dynamic sizes in a module at `torch`.
+
+    That a size is itself, which splits of dimensions ask, needs no check, and has no form.
+    """
     _rewrite(module, dict.fromkeys(_RESHAPES, _view))
     _rewrite(module, dict.fromkeys(_ELEMENTWISE, _take_narrower_operands))
     _rewrite(module, dict.fromkeys(_BROADCASTS, _as_it_is))
     with module.context:
+        for check in find_operations(module, lambda each: each.name == "torch.runtime.assert"):
+            if _is_true(check.operands[0]):
+                check.erase()
         unused = _NUMBERS | set(_BROADCASTS)
         for operation in reversed(find_operations(module, lambda each: each.name in unused)):
             if not any(list(result.uses) for result in operation.results):
@@ -153,6 +162,28 @@ def _view(operation: ir.Operation) -> ir.Value | None:
     return _made("torch.aten.view", kind, operation.operands[0], shape)
 
 
+def _is_true(condition: ir.Value) -> bool:
+    """Whether it compares a size with itself."""
+    equal = _maker(condition, "torch.aten.eq.int")
+    if equal is None:
+        return False
+    sizes = [_maker(value, "torch.aten.size.int") for value in equal.operands]
+    if any(size is None for size in sizes):
+        return False
+    (x, axis), (other, other_axis) = (size.operands for size in sizes)
+    if any(_maker(value, "torch.constant.int") is None for value in (axis, other_axis)):
+        return False
+    return x == other and _constant(axis) == _constant(other_axis)
+
+
+def _maker(value: ir.Value, name: str) -> ir.Operation | None:
+    """The operation that makes a value, if it is one of that name."""
+    # A block owns its arguments.
+    owner = value.owner
+    is_one = not isinstance(owner, ir.Block) and owner.operation.name == name
+    return owner.operation if is_one else None
+
+
 def _as_it_is(broadcast: ir.Operation) -> ir.Value | None:
     x = broadcast.operands[0]
     return x if x.type == broadcast.results[0].type and _has_strict_sizes(broadcast) else None
@@ -174,9 +205,7 @@ def _take_narrower_operands(elementwise: ir.Operation) -> None:
 
 
 def _is_broadcast(value: ir.Value) -> bool:
-    # A block owns its arguments.
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name in _BROADCASTS
+    return any(_maker(value, name) is not None for name in _BROADCASTS)
 
 
 def _shape(kind: ir.Type) -> str:

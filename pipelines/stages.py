@@ -226,7 +226,11 @@ STABLEHLO = Pipeline(
         TRUTHS,
         SIZES,
         OPERATORS,
-        Step("func.func(convert-torch-to-stablehlo)", "nearly all operators, some of them to CHLO"),
+        Step(
+            "func.func(convert-torch-to-stablehlo)",
+            "nearly all operators, some of them to CHLO",
+            lenient="func.func(convert-torch-to-stablehlo)",
+        ),
         Step(
             "func.func(chlo-legalize-to-stablehlo)",
             "CHLO, StableHLO's composite operators, is taken apart",

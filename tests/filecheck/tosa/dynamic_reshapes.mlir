@@ -52,3 +52,19 @@ func.func @stretched(%x: !torch.vtensor<[?],f32>, %n: !torch.int) -> !torch.vten
   %r = torch.aten.broadcast_to %x, %sizes : !torch.vtensor<[?],f32>, !torch.list<int> -> !torch.vtensor<[?],f32>
   return %r : !torch.vtensor<[?],f32>
 }
+
+// That a size is itself needs no check.
+// CHECK-LABEL: func.func @itself(
+// CHECK-NOT:     "n is n"
+// CHECK:         torch.runtime.assert %{{.*}}, "n is m"
+func.func @itself(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>) {
+  %0 = torch.constant.int 0
+  %n = torch.aten.size.int %x, %0 : !torch.vtensor<[?],f32>, !torch.int -> !torch.int
+  %again = torch.aten.size.int %x, %0 : !torch.vtensor<[?],f32>, !torch.int -> !torch.int
+  %m = torch.aten.size.int %y, %0 : !torch.vtensor<[?],f32>, !torch.int -> !torch.int
+  %same = torch.aten.eq.int %n, %again : !torch.int, !torch.int -> !torch.bool
+  torch.runtime.assert %same, "n is n"
+  %other = torch.aten.eq.int %n, %m : !torch.int, !torch.int -> !torch.bool
+  torch.runtime.assert %other, "n is m"
+  return
+}
