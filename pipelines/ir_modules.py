@@ -42,3 +42,11 @@ def find_operations(
     with module.context:
         module.operation.walk(visit)
     return found
+
+
+def made(
+    name: str, kind: ir.Type | str, *operands: ir.Value, **attributes: ir.Attribute
+) -> ir.Value:
+    """The result of an operation, which is put at the current insertion point."""
+    kind = ir.Type.parse(kind) if isinstance(kind, str) else kind
+    return ir.Operation.create(name, [kind], operands, attributes).result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir_modules import find_operations
+from pipelines.ir_modules import find_operations, made
 
 
 def reshape_by_hand(module: ir.Module) -> None:
@@ -39,14 +39,14 @@ def _joined(x: ir.Value) -> ir.Value:
             size *= each
     line = ir.RankedTensorType.get([size], kind.element_type)
     together = _reassociation(kind.rank)
-    return _made("tensor.collapse_shape", line, x, reassociation=together)
+    return made("tensor.collapse_shape", line, x, reassociation=together)
 
 
 def _split(line: ir.Value, sizes: ir.Value, kind: ir.RankedTensorType) -> ir.Value:
     if kind.rank == 1:
-        return line if line.type == kind else _made("tensor.cast", kind, line)
+        return line if line.type == kind else made("tensor.cast", kind, line)
     dynamic = [_size(sizes, axis) for axis in range(kind.rank) if kind.is_dynamic_dim(axis)]
-    return _made(
+    return made(
         "tensor.expand_shape",
         kind,
         line,
@@ -62,28 +62,24 @@ def _number_of_elements(x: ir.Value) -> ir.Value:
     number = _index(1)
     for axis, size in enumerate(kind.shape):
         is_dynamic = kind.is_dynamic_dim(axis)
-        length = _made("tensor.dim", index, x, _index(axis)) if is_dynamic else _index(size)
-        number = _made("arith.muli", index, number, length)
+        length = made("tensor.dim", index, x, _index(axis)) if is_dynamic else _index(size)
+        number = made("arith.muli", index, number, length)
     return number
 
 
 def _size(sizes: ir.Value, axis: int) -> ir.Value:
     index = ir.IndexType.get()
     element = ir.RankedTensorType(sizes.type).element_type
-    size = _made("tensor.extract", element, sizes, _index(axis))
-    return size if element == index else _made("arith.index_cast", index, size)
+    size = made("tensor.extract", element, sizes, _index(axis))
+    return size if element == index else made("arith.index_cast", index, size)
 
 
 def _index(value: int) -> ir.Value:
     index = ir.IndexType.get()
-    return _made("arith.constant", index, value=ir.IntegerAttr.get(index, value))
+    return made("arith.constant", index, value=ir.IntegerAttr.get(index, value))
 
 
 def _reassociation(rank: int) -> ir.Attribute:
     """Of all dimensions."""
     axes = ", ".join(map(str, range(rank)))
     return ir.Attribute.parse(f"[[{axes}]]")
-
-
-def _made(name: str, kind: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
-    return ir.Operation.create(name, [kind], operands, attributes).result

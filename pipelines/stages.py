@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from pipelines.exit_operators import for_stablehlo, leave_sizes_open, or_of_truths
+from pipelines.dynamic_sizes import leave_sizes_open
+from pipelines.exit_operators import for_stablehlo, or_of_truths
 from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.stablehlo_convolution import to_canonical_layout

@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from pipelines.ir_modules import find_operations
+from pipelines.ir_modules import find_operations, made
 
 _CONVERSION = "torch.aten.to.dtype"
 
@@ -49,21 +49,21 @@ def _converted(x: ir.Value, kind: ir.Type) -> ir.Value:
     wanted = _builtin(kind)
     source, target = ir.RankedTensorType(x.type).element_type, wanted.element_type
     if str(target) == "i1":
-        is_zero = _made("tosa.equal", wanted, x, _zero(x))
-        result = _made("tosa.logical_not", wanted, is_zero)
+        is_zero = made("tosa.equal", wanted, x, _zero(x))
+        result = made("tosa.logical_not", wanted, is_zero)
     else:
         if _is_float(source) and not _is_float(target):
             x = _truncated(x)
-        result = _made("tosa.cast", wanted, x)
-    return _made("torch_c.from_builtin_tensor", kind, result)
+        result = made("tosa.cast", wanted, x)
+    return made("torch_c.from_builtin_tensor", kind, result)
 
 
 def _truncated(x: ir.Value) -> ir.Value:
     kind = ir.RankedTensorType(x.type)
     truths = ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_signless(1))
-    is_negative = _made("tosa.greater", truths, _zero(x), x)
-    up, down = _made("tosa.ceil", kind, x), _made("tosa.floor", kind, x)
-    return _made("tosa.select", kind, is_negative, up, down)
+    is_negative = made("tosa.greater", truths, _zero(x), x)
+    up, down = made("tosa.ceil", kind, x), made("tosa.floor", kind, x)
+    return made("tosa.select", kind, is_negative, up, down)
 
 
 def _zero(x: ir.Value) -> ir.Value:
@@ -73,11 +73,11 @@ def _zero(x: ir.Value) -> ir.Value:
     value = ir.FloatAttr.get(element, 0.0) if _is_float(element) else ir.IntegerAttr.get(element, 0)
     ones = ir.RankedTensorType.get([1] * kind.rank, element)
     values = ir.DenseElementsAttr.get_splat(ones, value)
-    return ir.Operation.create("tosa.const", [ones], attributes={"values": values}).result
+    return made("tosa.const", ones, values=values)
 
 
 def _to_builtin(x: ir.Value) -> ir.Value:
-    return _made("torch_c.to_builtin_tensor", _builtin(x.type), x)
+    return made("torch_c.to_builtin_tensor", _builtin(x.type), x)
 
 
 def _builtin(kind: ir.Type) -> ir.RankedTensorType:
@@ -91,7 +91,3 @@ def _builtin(kind: ir.Type) -> ir.RankedTensorType:
 
 def _is_float(element: ir.Type) -> bool:
     return not isinstance(element, ir.IntegerType)
-
-
-def _made(name: str, kind: ir.Type, *operands: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, [kind], operands).result

@@ -10,7 +10,8 @@ import re
 
 from torch_mlir import ir
 
-from pipelines.ir_modules import find_operations
+from pipelines.ir_modules import find_operations, made
+from pipelines.torch_operations import integer_constant
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
@@ -72,12 +73,6 @@ def _value(conversion: ir.Operation, bits: int) -> ir.Value:
     """What is converted, as i32: as many low bits of what TOSA takes it for."""
     x, _, *rest = conversion.operands
     kind = ir.Type.parse(f"{str(x.type).rpartition(',')[0]},si32>")
-    signed = ir.Operation.create(_CONVERSION, [kind], [x, _integer(_INT32), *rest]).result
-    mask = _integer(2**bits - 1)
-    return ir.Operation.create("torch.aten.bitwise_and.Scalar", [kind], [signed, mask]).result
-
-
-def _integer(value: int) -> ir.Value:
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-    kind = ir.Type.parse("!torch.int")
-    return ir.Operation.create("torch.constant.int", [kind], [], {"value": attribute}).result
+    signed = made(_CONVERSION, kind, x, integer_constant(_INT32), *rest)
+    mask = integer_constant(2**bits - 1)
+    return made("torch.aten.bitwise_and.Scalar", kind, signed, mask)
