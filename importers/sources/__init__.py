@@ -7,6 +7,7 @@ from pathlib import Path
 
 from importers.sources.source import Source
 from unmess.core.error import Error
+from unmess.core.names import IR_SUFFIXES
 from unmess.core.suggest import did_you_mean, nearest
 
 _PREFIXES = ("torchvision", "hf")
@@ -51,7 +52,7 @@ def find_source(model: str) -> Source:
         from importers.sources import onnx
 
         return onnx.find(model)
-    if suffix in (".mlir", ".mlirbc"):
+    if suffix in IR_SUFFIXES:
         from importers.sources import mlir_file
 
         return mlir_file.find(model)

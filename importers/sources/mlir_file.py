@@ -19,6 +19,7 @@ from unmess.core.exported.table import (
     weights_file,
 )
 from unmess.core.exported.tensors import read_tensors
+from unmess.core.names import IR_SUFFIXES
 from unmess.core.note import Note
 from unmess.core.parsing import parse_file
 from unmess.core.recognition import stage_of
@@ -42,7 +43,7 @@ def find(path: str) -> Source:
         there = (
             [str(entry) for entry in file.parent.glob("*.mlir*")] if file.parent.is_dir() else []
         )
-        there = [name for name in there if name.endswith((".mlir", ".mlirbc"))]
+        there = [name for name in there if name.endswith(IR_SUFFIXES)]
         raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
     table = read_table(file)
     module = parse_file(file)

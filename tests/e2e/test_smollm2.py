@@ -1,13 +1,11 @@
 """A language model with real weights writes what transformers' own `generate` writes."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 import torch
 
 import unmess
 from importers.sources import find_source
+from tools.smollm2 import smollm2
 
 PROMPTS = (
     "The capital of France is",
@@ -26,11 +24,7 @@ TOKENS = 64
 
 @pytest.fixture(scope="module")
 def source():
-    path = Path(__file__).parents[2] / "tools" / "smollm2.py"
-    spec = importlib.util.spec_from_file_location("smollm2", path)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    return find_source(f"hf:{tool.smollm2()}")
+    return find_source(f"hf:{smollm2()}")
 
 
 @pytest.fixture(autouse=True)

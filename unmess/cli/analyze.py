@@ -10,9 +10,7 @@ from unmess.cli import arguments
 from unmess.cli.session import Session, command
 from unmess.cli.writable import check_writable
 from unmess.core.error import Error
-from unmess.core.names import STAGES, check_stage
-
-_FILES = (".mlir", ".mlirbc")
+from unmess.core.names import IR_SUFFIXES, STAGES, check_stage
 
 
 @click.command()
@@ -64,7 +62,7 @@ def analyze(
     file = None if html is None else Path(html)
     if file is not None:
         check_writable(file)
-    is_file = model.endswith(_FILES)
+    is_file = model.endswith(IR_SUFFIXES)
     if is_file and (inputs or dynamic):
         raise Error(
             "usage",

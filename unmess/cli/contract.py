@@ -9,9 +9,8 @@ import click
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
 from unmess.core.error import Error
-from unmess.core.names import check_name
+from unmess.core.names import IR_SUFFIXES, check_name
 
-_FILES = (".mlir", ".mlirbc")
 _AT = ("raw", "torch")
 _BROKEN = 3
 
@@ -47,7 +46,7 @@ def contract(
         check_name("stage of the contract", at, _AT)
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
-    is_file = model.endswith(_FILES)
+    is_file = model.endswith(IR_SUFFIXES)
     if is_file and (inputs or dynamic):
         raise Error(
             "usage",

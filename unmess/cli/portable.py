@@ -10,12 +10,11 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.names import check_stage, check_upstream_only
+from unmess.core.names import IR_SUFFIXES, check_stage, check_upstream_only
 
 if TYPE_CHECKING:
     from pipelines.upstream.portability import Portability, Unknown
 
-_FILES = (".mlir", ".mlirbc")
 _STAGE_FAILED = 3
 
 
@@ -44,7 +43,7 @@ def portable(session: Session, model: str, to: str, upstream_only: bool, strateg
         from pipelines.upstream.portability import examine
         from unmess.core.parsing import parse_file
 
-        if model.endswith(_FILES):
+        if model.endswith(IR_SUFFIXES):
             ir = parse_file(model)
             found = examine(ir, Path(model).read_bytes(), Path(model).stem)
         else:

@@ -6,9 +6,7 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.names import STAGES, check_stage
-
-_FILES = (".mlir", ".mlirbc")
+from unmess.core.names import IR_SUFFIXES, STAGES, check_stage
 
 
 @click.command()
@@ -40,7 +38,7 @@ def view(
     # It imports MLIR.
     from unmess.viewing import serve, wait
 
-    if model.endswith(_FILES):
+    if model.endswith(IR_SUFFIXES):
         from pipelines.files import read_module
 
         module = read_module(model, at)

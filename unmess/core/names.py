@@ -1,4 +1,4 @@
-"""What users name: stages, runners, capture strategies. Importing this costs nothing."""
+"""What users name: stages, runners, strategies, endings of files. Importing this costs nothing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ RUNNERS = ("reference", "iree-cpu", "iree-vulkan", "iree-cuda", "iree-hip")
 DEFAULT_RUNNERS = ("reference", "iree-cpu")
 # What can be compiled for here, and not run.
 COMPILE_ONLY = ("metal",)
+# Of files that hold IR: text, bytecode.
+IR_SUFFIXES = (".mlir", ".mlirbc")
 STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
 
 

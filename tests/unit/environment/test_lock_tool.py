@@ -1,11 +1,11 @@
 """tools/lock.py: resolving, and the text of both lock files."""
 
 import hashlib
-import importlib.util
 import zipfile
 
 import pytest
 
+from tools import lock as tool
 from unmess.environment import locked
 
 MANIFEST = """
@@ -23,14 +23,6 @@ find-links = [{ path = "./wheelhouse" }]
 """
 
 
-@pytest.fixture(scope="module")
-def tool():
-    spec = importlib.util.spec_from_file_location("lock_tool", locked.ROOT / "tools/lock.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def make_wheel(folder, name: str, version: str, metadata: str = "") -> str:
     """Write a wheel; its digest."""
     about = f"{name}-{version}.dist-info"
@@ -44,7 +36,7 @@ def make_wheel(folder, name: str, version: str, metadata: str = "") -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_lock(tool, tmp_path, monkeypatch, capsys):
+def test_lock(tmp_path, monkeypatch, capsys):
     index = tmp_path / "index"
     index.mkdir()
     needs = "Requires-Dist: Lower.Most>=1\nRequires-Dist: absent; extra == 'x'\n"
@@ -88,7 +80,7 @@ def test_lock(tool, tmp_path, monkeypatch, capsys):
     assert before == [(root / name).read_bytes() for name in ("pixi.lock", "requirements.lock")]
 
 
-def test_what_cannot_be_resolved_changes_nothing(tool, tmp_path, monkeypatch):
+def test_what_cannot_be_resolved_changes_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     (tmp_path / "pixi.toml").write_text(MANIFEST)
@@ -97,7 +89,7 @@ def test_what_cannot_be_resolved_changes_nothing(tool, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["pixi.toml"]
 
 
-def test_an_index_without_hashes(tool, tmp_path):
+def test_an_index_without_hashes(tmp_path):
     digest = make_wheel(tmp_path, "local", "2.0+cpu")
     item = {
         "download_info": {"url": f"file://{tmp_path}/local-2.0%2Bcpu-py3-none-any.whl"},
@@ -108,7 +100,7 @@ def test_an_index_without_hashes(tool, tmp_path):
     assert (wheel.name, wheel.filename) == ("local", "local-2.0+cpu-py3-none-any.whl")
 
 
-def test_check(tool, tmp_path, capsys):
+def test_check(tmp_path, capsys):
     for name in ("pixi.toml", "pixi.lock", "requirements.lock"):
         (tmp_path / name).write_text((locked.ROOT / name).read_text())
     assert tool.check(tmp_path) == 0
@@ -121,7 +113,7 @@ def test_check(tool, tmp_path, capsys):
     assert "poor: in requirements.lock, not in pixi.lock" in error
 
 
-def test_the_committed_lock_is_what_the_tool_would_write(tool):
+def test_the_committed_lock_is_what_the_tool_would_write():
     """From the same wheels, in another order."""
     manifest = locked.read_manifest((locked.ROOT / "pixi.toml").read_text())
     text = (locked.ROOT / "pixi.lock").read_text()
