@@ -10,6 +10,12 @@ import time
 import pytest
 import torch
 
+from importers.torch_dialect import import_program
+from pipelines.iree.presets import keep_tuned
+from pipelines.iree.targets import target as target_of
+from pipelines.iree.vm_module import program_key
+from unmess import TargetOptions, capture
+
 MODELS = """
 import os
 import signal
@@ -168,6 +174,18 @@ def test_a_crash_costs_its_row_and_leaves_a_reproducer(checked, runner):
         text = file.read()
     assert f"on {runner}: crashed with SIGSEGV in stage run" in text.splitlines()[0]
     assert "linalg.generic" in text
+
+
+def test_a_crash_of_a_tuned_program_is_reproduced_with_its_preset(models, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    module = import_program(capture(f"{models}:crashes"))
+    target = target_of("iree-cpu", TargetOptions())
+    keep_tuned(program_key(module, "iree-cpu", target), "data-tiling", "iree-cpu", module.name)
+    process = unmess("check", "--json", "--on", "iree-cpu", f"{models}:crashes")
+    (row,) = json.loads(process.stdout)
+    assert row["error"] == "crashed with SIGSEGV in stage run"
+    with open(row["repro"]) as file:
+        assert "--iree-opt-data-tiling" in file.readlines()[1]
 
 
 @pytest.mark.parametrize("runner", RUNNERS)

@@ -123,14 +123,17 @@ class _Work:
         pipeline = stage if module.stage in ("raw", "torch") else f"{module.stage}-to-{stage}"
         command, text = f"unmess-opt --pipeline {pipeline} THIS_FILE", module.text(locations=True)
         if INPUT[stage] == "linalg" and of_iree:
+            from importers.torch_dialect import import_program
             from pipelines.iree.compiler import command_for, options_for, text_for
-            from pipelines.iree.presets import PRESETS, preset_for
+            from pipelines.iree.presets import PRESETS, preset_for, tuned_preset
             from pipelines.iree.targets import target
+            from pipelines.iree.vm_module import program_key
 
             chosen = target(
                 runner, TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
             )
-            preset = PRESETS[chosen.preset or preset_for(module)]
+            tuned = tuned_preset(program_key(import_program(program), runner, chosen))
+            preset = PRESETS[chosen.preset or tuned or preset_for(module)]
             command = command_for(options_for(module, chosen, preset))
             text = text_for(module, chosen, preset)
         elif INPUT[stage] == "linalg":
