@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pipelines.debugging import is_debugging
-from pipelines.ir_modules import copy_module
+from pipelines.ir_modules import copy_module, find_operations
 from pipelines.lower import lower
 from unmess.core import artifacts
 from unmess.core.error import Error
@@ -144,9 +144,8 @@ def lowered(module: Module, seconds: dict[str, float]) -> Module:
 
 def has_globals(module: Module) -> bool:
     """Whether a program at an exit changes memory of its own."""
-    return any(
-        operation.operation.name == "ml_program.global" for operation in module.ir.body.operations
-    )
+    names = ("ml_program.global", "stablehlo.rng")
+    return bool(find_operations(module.ir, lambda operation: operation.name in names))
 
 
 class _Digested:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 
 from pipelines.dynamic_sizes import leave_sizes_open
 from pipelines.exit_operators import for_stablehlo, or_of_truths
 from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.stablehlo_convolution import to_canonical_layout
+from pipelines.stablehlo_random import draw_from_a_seed
 from pipelines.stablehlo_reshape import reshape_by_hand
 from pipelines.stablehlo_sizes import note_strict_sizes, say_what_keeps_its_size
 from pipelines.tosa_casts import cast_dynamic_sizes
 from pipelines.tosa_integers import give_bytes_their_values
 from pipelines.tosa_precision import narrow_f64
 from pipelines.tosa_profile import keep_to_profile
+from pipelines.tosa_random import refuse_random_numbers
 
 _WRITE_SIMPLER = (
     "write it with simpler operators, or give it a decomposition (@unmess.decomposition)"
@@ -47,6 +50,12 @@ RESHAPES = Rewrite(
     "stablehlo-dynamic-reshapes",
     "reshapes to computed sizes, which have no lowering, join all dimensions, and split them",
     reshape_by_hand,
+)
+
+SEED = Rewrite(
+    "stablehlo-random",
+    "random numbers come of a seed that each call changes; in their own lowering it is a constant",
+    partial(draw_from_a_seed, stage="linalg"),
 )
 
 # Composite operators that say which dimensions of a reshape go together: as aten.view, dynamic ones
@@ -146,6 +155,11 @@ TRUTHS = Rewrite(
     "the sum of truth values, which torch-mlir makes something else of",
     or_of_truths,
 )
+RANDOM = Rewrite(
+    "tosa-random",
+    "random numbers, which torch-mlir makes constants of, have no form in TOSA",
+    refuse_random_numbers,
+)
 INTEGERS = Rewrite(
     "tosa-integers",
     "conversions of bytes keep their values; what computes with them has no form in TOSA",
@@ -167,13 +181,14 @@ OPERATORS = Rewrite(
     for_stablehlo,
 )
 
-# As torch-mlir has it but for the first four and the last two, step by step.
+# As torch-mlir has it but for the first five and the last two, step by step.
 TOSA = Pipeline(
     name="tosa",
     stage="tosa",
     tool="torch-mlir-opt",
     hint=_OTHER_EXIT.format("TOSA"),
     steps=(
+        RANDOM,
         TRUTHS,
         SIZES,
         INTEGERS,
@@ -303,6 +318,7 @@ STABLEHLO_TO_LINALG = Pipeline(
     stage="linalg",
     hint="the StableHLO form is fine, it cannot be taken further here; try --to linalg",
     steps=(
+        SEED,
         LAYOUT,
         RESHAPES,
         Step("func.func(canonicalize)", "constants fold, for the patterns that look at them"),

@@ -1,18 +1,23 @@
-"""StableHLO as IREE takes it: without the shape dialect and reshapes to computed sizes."""
+"""StableHLO as IREE takes it: without the shape dialect, random numbers and computed reshapes."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
 
 from torch_mlir import ir
 
 from pipelines.ir_modules import find_operations
 from pipelines.pipeline import Pipeline, Step
-from pipelines.stages import RESHAPES
+from pipelines.stablehlo_random import draw_from_a_seed
+from pipelines.stages import RESHAPES, SEED
 
 STABLEHLO_INPUT = Pipeline(
     name="stablehlo-to-iree",
     stage="compile",
     hint="the StableHLO form is fine, it cannot be taken further here; try --on reference",
     steps=(
+        replace(SEED, function=partial(draw_from_a_seed, stage="compile")),
         RESHAPES,
         Step("func.func(remove-shape-constraints)", "broadcasts were checked when captured"),
         Step("func.func(canonicalize)", "assumptions that nothing checks go"),
@@ -24,7 +29,7 @@ STABLEHLO_INPUT = Pipeline(
 
 
 def to_iree(module: ir.Module, name: str) -> None:
-    """Changes a module at `stablehlo` in place; one of static sizes stays as it is.
+    """Changes a module at `stablehlo` in place; most of those of static sizes stay as they are.
 
     Raises:
         Error: stage `compile`.
@@ -34,4 +39,5 @@ def to_iree(module: ir.Module, name: str) -> None:
 
 
 def _is_not_taken(operation: ir.Operation) -> bool:
-    return operation.name == "stablehlo.dynamic_reshape" or operation.name.startswith("shape.")
+    names = ("stablehlo.dynamic_reshape", "stablehlo.rng")
+    return operation.name in names or operation.name.startswith("shape.")

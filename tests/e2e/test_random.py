@@ -1,9 +1,10 @@
-"""Random operators on the reference runner: the same in each process, and of their distribution.
+"""Random operators: the same in each process, of their distribution, and at the exits.
 
 The seed is the program's own, so that what is measured here never changes.
 """
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -115,3 +116,71 @@ def test_reproducible(program, samples):
     for name, sample in samples.items():
         assert torch.equal(first[name], sample)
         assert not torch.equal(second[name], sample)
+
+
+def draw_at_an_exit(x):
+    """What is exact, and with it what one draw after another has of it."""
+    return {
+        "uniform": torch.rand_like(x) * 3 - 1,
+        "half": torch.rand(SHAPE, dtype=torch.float16),
+        "integers": torch.randint(-3, 7, SHAPE),
+        "difference": torch.rand_like(x) - torch.rand_like(x),
+        "bernoulli": torch.bernoulli(x + 0.3),
+        "dropout": F.dropout(x + 1, 0.25, training=True),
+    }
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_stablehlo_draws_what_linalg_draws(runner):
+    """At each call, which gives other numbers than the one before: `stablehlo.rng` has no seed."""
+    x = torch.zeros(SHAPE)
+    program = unmess.capture(draw_at_an_exit, (x,))
+    module = unmess.lower(program, to="stablehlo")
+    assert "stablehlo.rng" in str(module)
+    ours, theirs = unmess.load(module, on=runner), unmess.load(program, on=runner)
+    calls = [(ours(x), theirs(x)) for _ in range(2)]
+    for name in calls[0][0]:
+        for our, their in calls:
+            assert torch.equal(our[name], their[name])
+        assert not torch.equal(calls[0][0][name], calls[1][0][name])
+
+
+class Noisy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        self.dropout = torch.nn.Dropout(0.25)
+
+    def forward(self, x):
+        x = torch.relu(self.layer(x))
+        return self.dropout(x)
+
+
+NOISY = {
+    "rand": lambda x: x + torch.rand(3, 4),
+    "randn_like": lambda x: x + torch.randn_like(x),
+    "normal": lambda x: torch.normal(x, 1.0),
+    "bernoulli": lambda x: torch.bernoulli(x),
+    "randint": lambda x: x + torch.randint(0, 9, (3, 4)),
+    "dropout": Noisy().train(),
+}
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_tosa_refuses_random_numbers(name):
+    """torch-mlir's constants in their place would be the same numbers at each call."""
+    program = unmess.capture(NOISY[name], (torch.full((3, 4), 0.5),))
+    with pytest.raises(unmess.Error, match="draws random numbers, which TOSA has no form for") as e:
+        unmess.lower(program, to="tosa")
+    assert e.value.stage == "tosa" and "--to linalg" in e.value.hint
+    file, line = e.value.where.rsplit(":", 1)
+    assert file == __file__
+    expected = "self.dropout(x)" if name == "dropout" else f'"{name}": '
+    assert expected in Path(__file__).read_text().splitlines()[int(line) - 1]
+
+
+@pytest.mark.parametrize("exit_", ["tosa", "stablehlo"])
+def test_dropout_in_evaluation_mode_draws_nothing(exit_):
+    model, x = Noisy().eval(), torch.randn(3, 4)
+    run = unmess.load(unmess.lower(unmess.capture(model, (x,)), to=exit_), on="reference")
+    torch.testing.assert_close(run(x), model(x))

@@ -1,0 +1,37 @@
+"""Random numbers: TOSA has none, and no memory for a seed.
+
+torch-mlir makes constants of them, the same ones at each call, and for all operators of a shape.
+"""
+
+from __future__ import annotations
+
+import re
+
+from torch_mlir import ir
+
+from pipelines.ir_modules import find_operations
+from unmess.core.error import Error
+from unmess.core.user_source import location_line
+
+# Most of them are `aten.uniform` at `torch`; the others are where a backend keeps them whole.
+_DRAWS = re.compile(
+    r"torch\.(aten|valsem\.aten)\.(bernoulli|uniform|exponential|multinomial|normal_functional"
+    r"|rand|rand_like|randn|randn_like|randint|randperm|random|rrelu_with_noise_functional)\b.*"
+)
+
+
+def refuse_random_numbers(module: ir.Module) -> None:
+    """Looks for them in a module at `torch`.
+
+    Raises:
+        Error: stage `tosa`, at the first one.
+    """
+    for operation in find_operations(module, lambda each: _DRAWS.fullmatch(each.name)):
+        raise Error(
+            "tosa",
+            f"{operation.name.removeprefix('torch.')} draws random numbers, "
+            "which TOSA has no form for",
+            where=location_line(operation.location),
+            hint="give them to the model as an input, have dropout in evaluation mode, or try "
+            "--to linalg",
+        )

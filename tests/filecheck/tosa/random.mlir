@@ -1,0 +1,15 @@
+// RUN: not unmess-opt --pipeline tosa %s 2>&1 | filecheck %s
+
+// torch-mlir alone makes a constant of them.
+
+// CHECK:      tosa: aten.uniform draws random numbers, which TOSA has no form for
+// CHECK-NEXT:   at: net.py:5
+// CHECK-NEXT:   hint: give them to the model as an input
+// CHECK-NEXT:   repro: {{.*}}module-tosa{{.*}}.mlir
+func.func @main(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
+  %low = torch.constant.float 0.0
+  %high = torch.constant.float 1.0
+  %none = torch.constant.none
+  %r = torch.aten.uniform %x, %low, %high, %none : !torch.vtensor<[3],f32>, !torch.float, !torch.float, !torch.none -> !torch.vtensor<[3],f32> loc("net.py":5:0)
+  return %r : !torch.vtensor<[3],f32>
+}
