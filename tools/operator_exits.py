@@ -1,12 +1,13 @@
 """Which cases of the table of operators TOSA and StableHLO have a form of, and a right one.
 
     ./pixiw run operator-exits
-    ./pixiw run operator-exits tosa
+    ./pixiw run operator-exits tosa --again failed
 
 The IR of each case at each exit is run by the reference runner and compared with eager PyTorch, as
 `./pixiw run operators` does for the runners' own way. Beside it stands what torch-mlir's own
 pipelines lower. What is found is kept in a file; run it again and it goes on with what is missing
-there. The page `docs/operators/exits.md` is written from it.
+there, or with what `--again` says: `all` where versions have changed. The page
+`docs/operators/exits.md` is written from it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import resource
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,32 +40,56 @@ PAGE = ROOT / "docs" / "operators" / "exits.md"
 # take all there is.
 _TIMEOUT = 60.0
 _MEMORY = 8 * 2**30
+# The packages whose versions decide what the page says.
+_VERSIONS = ("torch", "torch-mlir")
 _HEADER = """\
 # The table of operators at TOSA and StableHLO
 
-Written by `./pixiw run operator-exits`; do not edit. The cases are those of [the table](table.md),
-which goes by way of linalg. Here the IR of the other exits is lowered to linalg, and runs on the
-reference runner.
+Written by `./pixiw run operator-exits`, with {versions}; do not edit.
+The cases are those of [the table](table.md), which goes by way of linalg. Here the IR of the other
+exits is lowered to linalg, and runs on the reference runner.
 
 - *right*: what eager PyTorch gives, to a few units in the last place.
-- *no form*: the exit does not lower it, and says so.
+- *no form*: the exit does not lower it, and says so. TOSA has no random numbers; those of StableHLO
+  have no seed, and are drawn here as at linalg.
 - *lowers*: it does, but torch-mlir has no way from there to linalg, so that it was not run.
 - *differs*: it runs, and gives something else, which is told below: mostly the last digits (TOSA
   divides by way of the reciprocal), NaN, infinities, the sign of 0, numbers of more than 32 bits.
+- *fails*: it stops with an Error while it runs.
+- *crashes*: the process dies, takes too long, or ends with something other than an Error.
 - *no program*: it does not get as far as the exit.
 - *not run*: not yet.
 - *torch-mlir lowers*: `torch_mlir.fx.export_and_import` alone gets it there, right or not.
 """
-_STATES = ("right", "no form", "lowers", "differs", "no program", "not run")
+_STATES = (
+    "right",
+    "no form",
+    "lowers",
+    "differs",
+    "fails",
+    "crashes",
+    "no program",
+    "not run",
+)
+# By the stage at which a case stops, where that is after the exit.
+_STOPPED = {
+    **dict.fromkeys(("linalg", "compile", "load"), "lowers"),
+    **{"compare": "differs", "run": "fails", "crash": "crashes"},
+}
 
 # By exit and case.
 Found = Mapping[tuple[str, str], Failure | None]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("exits", nargs="*", default=EXITS, help="default: both")
     parser.add_argument("--results", type=Path, help="default: under the cache folder")
+    parser.add_argument(
+        "--again", choices=("failed", "all"), help="do these again, though there is a result"
+    )
     options = parser.parse_args()
     file = options.results or cache_folder() / "sweeps" / "operator_exits.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -75,15 +101,30 @@ def main() -> None:
         for exit_ in options.exits:
             for group in groups():
                 for place, work in ((exit_, _run), (alone(exit_), _lowered_alone)):
-                    missing = [case for case in group if (place, str(case)) not in found]
-                    failures = work(missing, exit_) if missing else []
-                    for case, failure in zip(missing, failures, strict=True):
+                    chosen = wanted(group, place, found, options.again)
+                    failures = work(chosen, exit_) if chosen else []
+                    for case, failure in zip(chosen, failures, strict=True):
                         found[place, str(case)] = failure
                         stopped = failure and (failure.stage, failure.cause)
                         log.write(json.dumps((place, str(case), stopped)) + "\n")
                     log.flush()
-                    print(f"{place}, {group[0].category}: {len(missing)} cases", file=sys.stderr)
+                    print(f"{place}, {group[0].category}: {len(chosen)} cases", file=sys.stderr)
                 PAGE.write_text(page(cases, found))
+
+
+def wanted(cases: Sequence[Case], place: str, found: Found, again: str | None) -> list[Case]:
+    """Those of `cases` that are to be worked on.
+
+    Args:
+        place: an exit, or `alone` of one, which `again="failed"` leaves as it is.
+    """
+    return [
+        case
+        for case in cases
+        if (place, str(case)) not in found
+        or again == "all"
+        or (again == "failed" and place in EXITS and found[place, str(case)] is not None)
+    ]
 
 
 def alone(exit_: str) -> str:
@@ -127,8 +168,9 @@ def read(file: Path) -> dict[tuple[str, str], Failure | None]:
 
 
 def page(cases: Sequence[Case], found: Found) -> str:
-    """The page as Markdown: counts by category, and what differs."""
-    lines = [_HEADER]
+    """The page as Markdown: counts by category, and what does not run as eager does."""
+    versions = ", ".join(f"{name} {version(name)}" for name in _VERSIONS)
+    lines = [_HEADER.format(versions=versions)]
     columns = (*_STATES, "torch-mlir lowers")
     for exit_ in EXITS:
         lines += [f"## {exit_}", "", f"| category | cases | {' | '.join(columns)} |"]
@@ -140,7 +182,8 @@ def page(cases: Sequence[Case], found: Found) -> str:
         lines += ["", "No form:", "", *_without_form(cases, exit_, found)]
         lines += ["", "What torch-mlir alone lowers, and unmess does not:", ""]
         lines += _only_alone(cases, exit_, found)
-        lines += ["", "What differs:", "", *_differences(cases, exit_, found), ""]
+        lines += ["", "What differs, fails or crashes:", ""]
+        lines += [*_differences(cases, exit_, found), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -148,11 +191,9 @@ def state(failure: Failure | None, exit_: str) -> str:
     """One of `_STATES`."""
     if failure is None:
         return "right"
-    if failure.stage in ("compare", "run", "crash"):
-        return "differs"
     if failure.stage == exit_:
         return "no form"
-    return "lowers" if failure.stage in ("linalg", "compile", "load") else "no program"
+    return _STOPPED.get(failure.stage, "no program")
 
 
 def _state_of(case: Case, exit_: str, found: Found) -> str:
@@ -196,7 +237,7 @@ def _without_form(cases: Sequence[Case], exit_: str, found: Found) -> Iterator[s
 
 def _differences(cases: Sequence[Case], exit_: str, found: Found) -> Iterator[str]:
     for case in cases:
-        if _state_of(case, exit_, found) == "differs":
+        if _state_of(case, exit_, found) in ("differs", "fails", "crashes"):
             escaped = str(found[exit_, str(case)]).replace("|", "\\|")
             yield f"- `{case}`: {escaped}"
 

@@ -1,12 +1,10 @@
 """The page of the table of operators at the exits."""
 
-from pathlib import Path
+from importlib.metadata import version
 
 import pytest
 
 from tools import operator_exits as tool
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -16,7 +14,8 @@ ROOT = Path(__file__).parents[3]
         ("linalg", "lowers"),
         ("compile", "lowers"),
         ("compare", "differs"),
-        ("crash", "differs"),
+        ("run", "fails"),
+        ("crash", "crashes"),
         ("torch", "no program"),
         ("capture", "no program"),
     ],
@@ -34,16 +33,29 @@ def test_the_page_counts_and_says_what_differs():
     found["tosa", str(cases[0])] = tool.Failure("tosa", "no lowering")
     found["tosa", str(cases[2])] = found["tosa", str(cases[3])] = tool.Failure("tosa", "no")
     found["stablehlo", str(cases[1])] = tool.Failure("compare", "a | b")
+    found["stablehlo", str(cases[2])] = tool.Failure("run", "a check")
+    found["stablehlo", str(cases[3])] = tool.Failure("crash", "SIGSEGV")
     del found["stablehlo", str(cases[0])]
     found |= {(tool.alone("tosa"), str(case)): None for case in cases[:2]}
     found[tool.alone("tosa"), str(cases[2])] = tool.Failure("tosa", "no")
     text = tool.page(cases, found)
     tosa, stablehlo = text.split("## stablehlo")
-    assert "| together | 4 | 1 | 3 | 0 | 0 | 0 | 0 | 2 |" in tosa
+    assert "| together | 4 | 1 | 3 | 0 | 0 | 0 | 0 | 0 | 0 | 2 |" in tosa
     assert f"unmess does not:\n\n- `{cases[0]}`: tosa: no lowering\n\n" in tosa
     assert "- Of all cases: `torch.neg`" in tosa and "- Of some: `torch.abs`" in tosa
-    assert "| together | 4 | 2 | 0 | 0 | 1 | 0 | 1 | 0 |" in stablehlo
-    assert f"- `{cases[1]}`: compare: a \\| b" in stablehlo
+    assert "| together | 4 | 0 | 0 | 0 | 1 | 1 | 1 | 0 | 1 | 0 |" in stablehlo
+    told = stablehlo.partition("What differs, fails or crashes:\n\n")[2].splitlines()
+    assert told == [
+        f"- `{cases[1]}`: compare: a \\| b",
+        f"- `{cases[2]}`: run: a check",
+        f"- `{cases[3]}`: crash: SIGSEGV",
+    ]
+
+
+def test_the_page_says_which_versions_it_is_of():
+    assert f"with torch {version('torch')}, torch-mlir {version('torch-mlir')};" in tool.page(
+        [], {}
+    )
 
 
 def test_a_run_goes_on_where_another_was_interrupted(tmp_path):
@@ -54,3 +66,16 @@ def test_a_run_goes_on_where_another_was_interrupted(tmp_path):
         ("tosa", "a"): None,
         ("tosa", "b"): tool.Failure("compare", "why"),
     }
+
+
+@pytest.mark.parametrize(
+    ("again", "places"),
+    [(None, "c"), ("failed", "bc"), ("all", "abc")],
+)
+def test_what_is_done_again(again, places):
+    """A case is its own name here. What torch-mlir alone does not lower stays as it is."""
+    failure = tool.Failure("compare", "why")
+    found = {("tosa", "a"): None, ("tosa", "b"): failure, (tool.alone("tosa"), "b"): failure}
+    assert tool.wanted("abc", "tosa", found, again) == list(places)
+    others = {"all": "abc"}.get(again, "ac")
+    assert tool.wanted("abc", tool.alone("tosa"), found, again) == list(others)
