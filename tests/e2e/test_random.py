@@ -143,6 +143,8 @@ def test_stablehlo_draws_what_linalg_draws(runner):
         for our, their in calls:
             assert torch.equal(our[name], their[name])
         assert not torch.equal(calls[0][0][name], calls[1][0][name])
+    # Calls of both draw from one generator, one after the other.
+    assert type(ours._one_by_one) is type(theirs._one_by_one)
 
 
 class Noisy(torch.nn.Module):
