@@ -220,13 +220,14 @@ def page(source: str, recipes: Sequence[Recipe], results: Results, runners: Sequ
     """The table as Markdown: a row for each model, and why it stops where it does."""
     every = [results.get((recipe.model, runner)) for recipe in recipes for runner in runners]
     rows = [row for row in every if row is not None]
+    not_run = every.count(None)
     versions = ", ".join(f"{name} {version(name)}" for name in _VERSIONS[source])
     lines = [
         f"# {_TITLES[source]}",
         "",
         f"Written by `./pixiw run sweep {source} --on {','.join(runners)}`, with {versions}.",
         "A number is the largest difference from eager PyTorch, relative to the largest value.",
-        *([f"{every.count(None)} checks have not been run."] if None in every else []),
+        *([f"{not_run} checks have not been run, and are not counted."] if not_run else []),
         "",
         *(f"- {line}" for line in summary(rows).splitlines()),
         "",
