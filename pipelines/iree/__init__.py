@@ -1,1 +1,1 @@
-"""IREE: compiled in process, weights as named parameters."""
+"""IREE: compiled in a child process, run in this one; weights are named parameters."""

@@ -1,1 +1,1 @@
-"""The small types that importers, pipelines and the face share."""
+"""What importers, pipelines and the face share: types, the cache folder, child processes."""
