@@ -9,9 +9,11 @@ types to the program.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +23,7 @@ import numpy as np
 import torch
 
 from pipelines.iree.packing import PACKED, Packer, read_as_they_are
-from unmess.core.cache import weights_folder
+from unmess.core.cache import say, weights_folder
 from unmess.core.error import Error
 from unmess.core.eviction import UNFINISHED, evict
 
@@ -30,6 +32,9 @@ _DEFAULT_MB = 8192
 ALIGNMENT = 64
 # Less than this is copied in no time.
 _WORTH = 16 << 20
+# An archive ends with a checksum of what is before, which IREE does not look at. It is to find what
+# a disk or another program has done to a file, and is taken at every load: hence no digest.
+_CHECKSUM, _PIECE = 4, 1 << 20
 
 
 def write_weights(
@@ -54,15 +59,17 @@ def write_weights(
     needed = sum(tensor.nbytes + 2 * ALIGNMENT + 256 for tensor in weights.values()) + (1 << 20)
     room = os.statvfs(path.parent)
     if room.f_bavail * room.f_frsize < needed:
-        raise OSError(28, "No space left on device")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     handle, unfinished = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
     os.close(handle)
     try:
         index.create_archive_file(unfinished)
         fill(Path(unfinished))
+        with open(unfinished, "ab") as file:
+            file.write(_checksum(unfinished, os.path.getsize(unfinished)))
         os.replace(unfinished, path)
     except (RuntimeError, ValueError) as problem:
-        raise OSError(5, f"the archive cannot be written: {problem}") from problem
+        raise OSError(errno.EIO, f"the archive cannot be written: {problem}") from problem
     finally:
         Path(unfinished).unlink(missing_ok=True)
 
@@ -77,7 +84,7 @@ def map_weights(path: str | Path) -> rt.ParameterIndex:
     try:
         index.load(str(path), format="irpa", mmap=True)
     except (IndexError, RuntimeError, ValueError) as problem:
-        raise OSError(5, f"{path} is no parameter archive") from problem
+        raise OSError(errno.EIO, f"{path} is no parameter archive") from problem
     return index
 
 
@@ -143,14 +150,18 @@ def _file(
         return None
     folder = weights_folder()
     path = folder / f"{name}.irpa"
-    with contextlib.suppress(OSError):
+    try:
         if not _is_whole(path, is_whole):
             folder.mkdir(parents=True, exist_ok=True)
             evict([folder], limit - size)
             write(path)
-        os.utime(path)
-        return path
-    return None
+        # A folder of somebody else's stays as it is.
+        with contextlib.suppress(OSError):
+            os.utime(path)
+    except OSError as problem:
+        say(f"weights are not kept in {folder}: {problem.strerror}")
+        return None
+    return path
 
 
 def _pack(packer: Packer, path: Path) -> None:
@@ -172,10 +183,33 @@ def _limit() -> int:
 
 
 def _is_whole(path: Path, is_whole: Callable[[dict[str, int]], bool]) -> bool:
+    """Whether an archive is there and is what was written; says so where it is something else."""
     try:
-        return is_whole({name: entry.length for name, entry in map_weights(path).items()})
-    except OSError:
+        size = path.stat().st_size - _CHECKSUM
+    except FileNotFoundError:
         return False
+    try:
+        with path.open("rb") as file:
+            file.seek(max(size, 0))
+            is_right = file.read() == _checksum(path, size)
+        if is_right and is_whole({n: entry.length for n, entry in map_weights(path).items()}):
+            return True
+    except OSError:
+        pass
+    say(f"a file of weights in the cache is damaged, and written again: {path}")
+    return False
+
+
+def _checksum(path: str | Path, size: int) -> bytes:
+    """CRC-32 of the CRC-32 of each piece of the first `size` bytes of a file."""
+    with open(path, "rb") as file, ThreadPoolExecutor() as threads:
+
+        def of_piece(start: int) -> bytes:
+            piece = os.pread(file.fileno(), min(_PIECE, size - start), start)
+            return zlib.crc32(piece).to_bytes(_CHECKSUM)
+
+        pieces = b"".join(threads.map(of_piece, range(0, size, _PIECE)))
+    return zlib.crc32(pieces).to_bytes(_CHECKSUM)
 
 
 def _digest(weights: Mapping[str, torch.Tensor], *more: bytes) -> str:

@@ -10,12 +10,11 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from unmess.core.cache import cache_folder
+from unmess.core.cache import cache_folder, say
 from unmess.core.error import Error
 from unmess.core.eviction import UNFINISHED, evict, files_in
 
@@ -77,7 +76,7 @@ def read_artifact(key: str) -> bytes | None:
     except OSError:
         return None
     if hashlib.sha256(rest).digest() != digest:
-        _say(f"a compiled program in the cache is damaged, and compiled again: {path}")
+        say(f"a compiled program in the cache is damaged, and compiled again: {path}")
         with contextlib.suppress(OSError):
             path.unlink()
         return None
@@ -119,7 +118,7 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> None
             raise
         evict([folder], limit)
     except OSError as problem:
-        _say(f"a compiled program is not kept in {folder}: {problem.strerror}")
+        say(f"a compiled program is not kept in {folder}: {problem.strerror}")
 
 
 def list_artifacts() -> list[Held]:
@@ -138,8 +137,3 @@ def list_artifacts() -> list[Held]:
                 Held(path.name, about["runner"], about["model"], status.st_size, status.st_mtime)
             )
     return sorted(held, key=lambda one: -one.used)
-
-
-def _say(text: str) -> None:
-    """A line for the user, who gets a result all the same."""
-    print(f"unmess: {text}", file=sys.stderr, flush=True)

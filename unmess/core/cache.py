@@ -1,9 +1,10 @@
-"""The cache folder, and the reproducers in it."""
+"""The cache folder, what it costs to have none, and the reproducers in it."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import sys
 import tempfile
 from pathlib import Path
 
@@ -18,6 +19,11 @@ def cache_folder() -> Path:
 def weights_folder() -> Path:
     """Where runners keep weights in the form that their code reads. It need not exist."""
     return cache_folder() / "weights"
+
+
+def say(text: str) -> None:
+    """A line on stderr, about the cache, for the user, who gets a result all the same."""
+    print(f"unmess: {text}", file=sys.stderr, flush=True)
 
 
 def write_reproducer(text: str, stem: str, suffix: str = ".mlir") -> str | None:
