@@ -26,7 +26,7 @@ FILE_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 def smollm2() -> Path:
     """The GGUF file: Llama's architecture, 30 layers, 135 million weights, tokenizer included."""
-    path = cache_folder() / "weights" / FILE
+    path = cache_folder() / "models" / FILE
     if path.is_file() and _sha256(path) == FILE_SHA256:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -41,6 +41,7 @@ class Candidate:
         problem: why not, or why there is no result; one line, else None.
         compile_seconds: of IREE's compiler; 0 where the cache had it.
         times: seconds of each call.
+        kept: whether `unmess.load` takes it from now on.
     """
 
     preset: str
@@ -48,6 +49,7 @@ class Candidate:
     problem: str | None = None
     compile_seconds: float = 0.0
     times: list[float] = field(default_factory=list)
+    kept: bool = False
 
     @property
     def seconds(self) -> float | None:
@@ -64,7 +66,8 @@ def tune(
     """Compiles a program with each preset, compares it with eager, and times calls in turn.
 
     The fastest whose result matches is what `unmess.load` takes for this program, target and
-    processor from then on, as long as the cache keeps it.
+    processor from then on, as long as the cache keeps it. A program is another one where the lines
+    of the model's source have moved, or unmess has changed.
 
     Args:
         target: which hardware `iree-cpu` compiles for; its preset is ignored.
@@ -106,7 +109,8 @@ def tune(
     _time(program, right, executables, progress)
     right.sort(key=lambda candidate: candidate.seconds)
     chosen = target_of(RUNNER, replace(target, preset=None))
-    keep_tuned(program_key(module, RUNNER, chosen), right[0].preset, RUNNER, module.name)
+    key = program_key(module, RUNNER, chosen)
+    right[0].kept = keep_tuned(key, right[0].preset, RUNNER, module.name)
     return right + [candidate for candidate in candidates if not candidate.ok]
 
 

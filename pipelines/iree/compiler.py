@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
-from pipelines.iree.packing import PACKER_TARGET, splitting_options
+from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.stablehlo_input import to_iree
@@ -112,7 +112,7 @@ def text_for(module: Module, target: Target, preset: Preset) -> str:
 
 def command_for(options: Sequence[str]) -> str:
     """The command that compiles a file as `compile_text` does."""
-    return f"iree-compile {shlex.join(options)} THIS_FILE -o /dev/null"
+    return f"iree-compile {shlex.join(map(without_output, options))} THIS_FILE -o /dev/null"
 
 
 def compile_text(text: str, options: Sequence[str], name: str) -> bytes:
@@ -211,8 +211,12 @@ def _message(text: str) -> str:
 
 
 def _users_line(text: str) -> str | None:
-    """The user's source line that a diagnostic names first, if it does."""
-    if match := _PLACE.match(text):
-        return f"{match[1]}:{match[2]}" if is_users(match[1]) else None
-    match = _LOCATION.match(text)
-    return location_line(match[0]) if match else None
+    """The user's source line that a diagnostic names first, if it does.
+
+    Callers follow the error itself: `torch/nn/modules/conv.py:565:0: …`, `model.py:12:0: called
+    from`.
+    """
+    if match := _LOCATION.match(text):
+        return location_line(match[0])
+    places = (f"{match[1]}:{match[2]}" for match in _PLACE.finditer(text) if is_users(match[1]))
+    return next(places, None)

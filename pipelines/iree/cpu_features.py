@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 from iree.compiler.api import Output, Session, Source, ctypes_dl
 
-from unmess.core.processor import FEATURES
+from unmess.core.error import Error
+from unmess.core.processor import FEATURES, processor_features
 
+_CPU = "--iree-llvmcpu-target-cpu="
 _PROGRAM = b"""
 func.func @add(%a: tensor<4xf32>) -> tensor<4xf32> {
   %b = arith.addf %a, %a : tensor<4xf32>
@@ -44,6 +46,21 @@ def required_cpu(options: Sequence[str]) -> tuple[str, frozenset[str]] | None:
             invocation.output_ir(output)
             text = bytes(output.map_memory()).decode()
     return parse_target(text)
+
+
+def check_cpu(options: Sequence[str]) -> None:
+    """Raises an Error (`load`) where code that options are for would crash on this CPU."""
+    if not any(option.startswith(_CPU) and option != f"{_CPU}host" for option in options):
+        return
+    required, here = required_cpu(options), processor_features()
+    lacking = sorted(required[1] - here)
+    # A system that does not say what its CPU has is not asked.
+    if lacking and here:
+        raise Error(
+            "load",
+            f"the program is compiled for another CPU: this one lacks {', '.join(lacking)}",
+            hint="--cpu host, or --cpu generic for any CPU; `unmess package --cpu` is for others",
+        )
 
 
 def parse_target(text: str) -> tuple[str, frozenset[str]]:

@@ -12,9 +12,9 @@ import torch
 
 from pipelines.compiled import Compiled
 from pipelines.executable import Executable
+from pipelines.iree.cpu_features import check_cpu
 from pipelines.iree.devices import short_problem
 from pipelines.iree.ownership import shared
-from pipelines.iree.presets import PRESETS
 from pipelines.iree.provider import packed_parameters, parameters
 from pipelines.iree.state import DeviceState
 from pipelines.iree.targets import Target, remedy, target
@@ -22,7 +22,6 @@ from pipelines.iree.transfer import Transfer
 from pipelines.iree.vm_module import vm_module
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.note import Note
 from unmess.core.progress import enter_stage
 from unmess.core.signature import Argument, Result, Signature, TensorSpec
 from unmess.core.target_options import TargetOptions
@@ -44,9 +43,7 @@ class IreeExecutable(Executable):
         with self._compiling():
             compiled = vm_module(module, runner, chosen, self.seconds)
         self.notes += compiled.notes
-        if chosen.preset is None:
-            about = f"{compiled.preset}: {PRESETS[compiled.preset].about}"
-            self.notes += (Note("preset", about),)
+        check_cpu(chosen.options)
         self._change_one_by_one(compiled.has_globals)
         enter_stage("load")
         start = time.perf_counter()

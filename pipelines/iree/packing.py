@@ -32,14 +32,21 @@ PACKER_TARGET = (
     "--iree-llvmcpu-target-cpu=host",
 )
 
+_OUTPUT = "--iree-parameter-encoder-output-file="
+
 
 def splitting_options(packer: Path) -> tuple[str, ...]:
     """Options of `iree-compile` that also write a packer's IR, to be compiled for PACKER_TARGET."""
     return (
-        f"--iree-parameter-encoder-output-file={packer}",
+        f"{_OUTPUT}{packer}",
         f"--iree-parameter-encoder-output-scope={SCOPE}",
         "--iree-parameter-encoder-mode=consolidate",
     )
+
+
+def without_output(option: str) -> str:
+    """The same option of `iree-compile`, where a packer's IR is of no interest."""
+    return f"{_OUTPUT}/dev/null" if option.startswith(_OUTPUT) else option
 
 
 class Packer:

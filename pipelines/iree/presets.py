@@ -27,12 +27,14 @@ class Preset:
 
     Attributes:
         about: what it does.
+        default: why it is taken where nobody asks for one; None where it never is.
         options: of `iree-compile`.
         rewrite: changes IR at `linalg` in place, before the compiler gets it.
         otherwise: the preset to try where the compiler fails with this one.
     """
 
     about: str
+    default: str | None = None
     options: tuple[str, ...] = ()
     rewrite: Callable[[ir.Module], None] | None = None
     otherwise: str | None = None
@@ -40,12 +42,21 @@ class Preset:
 
 PLAIN = "plain"
 PRESETS = {
-    PLAIN: Preset("IREE's own defaults"),
-    "channels-last": Preset(
-        "images in the layout of NHWC", rewrite=to_channels_last, otherwise=PLAIN
+    PLAIN: Preset("IREE's own defaults", "sizes are dynamic, or nothing gains by another"),
+    "channels-last": Preset("images in the layout NHWC", rewrite=to_channels_last, otherwise=PLAIN),
+    "data-tiling": Preset(
+        "matrices packed into tiles",
+        "there are matrix multiplications",
+        options=_DATA_TILING,
+        otherwise=PLAIN,
     ),
-    "data-tiling": Preset("matrices packed into tiles", _DATA_TILING, otherwise=PLAIN),
-    "channels-last-data-tiling": Preset("both", _DATA_TILING, to_channels_last, "channels-last"),
+    "channels-last-data-tiling": Preset(
+        "images in the layout NHWC, and matrices packed into tiles",
+        "there are convolutions",
+        options=_DATA_TILING,
+        rewrite=to_channels_last,
+        otherwise="channels-last",
+    ),
 }
 
 
@@ -55,10 +66,23 @@ def check_preset(name: str | None) -> None:
         raise Error("usage", f"unknown preset {name!r}", hint=f"one of {', '.join(PRESETS)}")
 
 
+def check_sizes(name: str, module: Module) -> None:
+    """Raises an Error (`usage`) where IREE cannot compile a program at an exit with a preset.
+
+    Of sizes that are not known, its data tiling makes IR that is not valid, crashes, or computes
+    something else.
+    """
+    if PRESETS[name].options == _DATA_TILING and _is_dynamic(module):
+        raise Error(
+            "usage",
+            f"the preset {name} is for programs whose sizes are all known",
+            hint=f"--preset {PLAIN} or channels-last, or no dynamic dimensions",
+        )
+
+
 def preset_for(module: Module) -> str:
     """The preset for a program at stage `linalg`, by what is in it.
 
-    Tiles are for sizes that are known: IREE makes IR of others that is not valid, or crashes.
     One at another exit is compiled as IREE's users compile it.
     """
     if _is_dynamic(module):
@@ -79,14 +103,18 @@ def tuned_preset(program_key: str | None) -> str | None:
     return name if name in PRESETS else None
 
 
-def keep_tuned(program_key: str | None, name: str, runner: str, model: str) -> None:
+def keep_tuned(program_key: str | None, name: str, runner: str, model: str) -> bool:
     """Takes a preset for this program from now on, in other processes too.
 
     Args:
         program_key: of the program for its target and processor, whatever the preset.
+
+    Returns:
+        Whether it could be kept.
     """
-    if program_key is not None:
-        artifacts.write_artifact(_tuned_key(program_key), name.encode(), runner=runner, model=model)
+    return program_key is not None and artifacts.write_artifact(
+        _tuned_key(program_key), name.encode(), runner=runner, model=model
+    )
 
 
 def _tuned_key(program_key: str) -> str:

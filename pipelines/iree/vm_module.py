@@ -10,7 +10,7 @@ import torch
 from pipelines.compiled import Compiled, cache_key, find, has_globals, keep, lowered
 from pipelines.iree.compiler import compile_for, compile_with_packer, taken_as_it_is
 from pipelines.iree.packing import PACKED
-from pipelines.iree.presets import PLAIN, PRESETS, preset_for, tuned_preset
+from pipelines.iree.presets import PLAIN, PRESETS, check_sizes, preset_for, tuned_preset
 from pipelines.iree.targets import Target
 from pipelines.iree.weight_files import are_large
 from unmess.core.error import Error
@@ -34,16 +34,20 @@ def vm_module(module: Module, runner: str, target: Target, seconds: dict[str, fl
     program = program_key(module, runner, target)
     preset = target.preset or tuned_preset(program)
     key = None if program is None else hashlib.sha256(f"{preset} {program}".encode()).hexdigest()
-    if compiled := find(key):
-        return compiled
-    if not taken_as_it_is(module):
-        module = lowered(module, seconds)
-    enter_stage("compile")
+    compiled = find(key)
+    if compiled is None:
+        if not taken_as_it_is(module):
+            module = lowered(module, seconds)
+        enter_stage("compile")
+        if target.preset is None:
+            compiled = _with_chosen_preset(module, target, preset or preset_for(module))
+        else:
+            check_sizes(target.preset, module)
+            compiled = _with_preset(module, target, target.preset)
+        keep(key, compiled, runner, module.name)
     if target.preset is None:
-        compiled = _with_chosen_preset(module, target, preset or preset_for(module))
-    else:
-        compiled = _with_preset(module, target, target.preset)
-    keep(key, compiled, runner, module.name)
+        note = _about_preset(compiled, is_tuned=preset is not None)
+        compiled = replace(compiled, notes=(*compiled.notes, note))
     return compiled
 
 
@@ -58,6 +62,18 @@ def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled
         note = Note("preset", f"{preset} does not work for this program: {problem.cause}")
         compiled = _with_chosen_preset(module, target, otherwise)
         return replace(compiled, notes=(note, *compiled.notes))
+
+
+def _about_preset(compiled: Compiled, *, is_tuned: bool) -> Note:
+    """Which preset was taken that the user did not ask for, and why."""
+    preset = PRESETS[compiled.preset]
+    if compiled.notes:
+        why = "taken in its place"
+    elif is_tuned:
+        why = "found by `unmess tune`"
+    else:
+        why = f"taken where {preset.default}"
+    return Note("preset", f"{compiled.preset}: {preset.about}; {why}")
 
 
 def _with_preset(module: Module, target: Target, preset: str) -> Compiled:

@@ -34,19 +34,25 @@ def preset(run):
 
 
 @pytest.mark.parametrize(
-    "model, args, expected",
+    "model, args, expected, why",
     [
-        (torch.nn.Conv2d(3, 8, 3), (torch.randn(1, 3, 8, 8),), "channels-last-data-tiling"),
-        (torch.nn.Linear(8, 4), (torch.randn(2, 8),), "data-tiling"),
-        (torch.nn.GELU(), (torch.randn(2, 8),), "plain"),
+        (
+            torch.nn.Conv2d(3, 8, 3),
+            (torch.randn(1, 3, 8, 8),),
+            "channels-last-data-tiling",
+            "convolutions",
+        ),
+        (torch.nn.Linear(8, 4), (torch.randn(2, 8),), "data-tiling", "multiplications"),
+        (torch.nn.GELU(), (torch.randn(2, 8),), "plain", "nothing gains"),
     ],
 )
-def test_the_default_goes_by_what_is_in_the_program(model, args, expected):
+def test_the_default_goes_by_what_is_in_the_program(model, args, expected, why):
     program = unmess.capture(model, args)
     # The second time from the cache.
     for _ in range(2):
         run = unmess.load(program, on="iree-cpu")
         assert preset(run) == expected
+        assert any(why in note.text for note in run.notes)
         torch.testing.assert_close(run(*args), model(*args), rtol=1e-5, atol=1e-5)
 
 
@@ -100,8 +106,11 @@ def test_the_best_is_taken_from_then_on(tmp_path, capfd, monkeypatch):
         "plain",
     ]
     assert all(each["ok"] and each["calls"] for each in found["candidates"])
+    assert found["kept"]
     program = unmess.capture(str(path))
-    assert preset(unmess.load(program, on="iree-cpu")) == "data-tiling"
+    run = unmess.load(program, on="iree-cpu")
+    assert preset(run) == "data-tiling"
+    assert any("found by `unmess tune`" in note.text for note in run.notes)
     # Another processor's code is another program.
     generic = unmess.TargetOptions(cpu="generic")
     assert (
@@ -143,7 +152,7 @@ def test_a_preset_that_fails_costs_the_preset(monkeypatch):
     run = unmess.load(program, on="iree-cpu")
     assert [str(note) for note in run.notes] == [
         "preset: data-tiling does not work for this program: no tiles today",
-        "preset: plain: IREE's own defaults",
+        "preset: plain: IREE's own defaults; taken in its place",
     ]
     torch.testing.assert_close(run(x), model(x))
     with pytest.raises(unmess.Error, match="no tiles today"):
@@ -155,3 +164,35 @@ def test_sizes_that_are_dynamic_have_no_tiles():
     dynamic = ({0: torch.export.Dim("n")},)
     run = unmess.load(unmess.capture(model, (x,), dynamic_shapes=dynamic), on="iree-cpu")
     assert preset(run) == "plain"
+
+
+@pytest.fixture
+def dynamic_program():
+    dynamic = ({0: torch.export.Dim("n")},)
+    return unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),), dynamic_shapes=dynamic)
+
+
+def test_tiles_of_dynamic_sizes_are_refused(dynamic_program):
+    options = unmess.TargetOptions(preset="data-tiling")
+    with pytest.raises(unmess.Error, match="sizes are all known") as caught:
+        unmess.load(dynamic_program, on="iree-cpu", target=options)
+    assert caught.value.stage == "usage"
+
+
+def test_tiles_of_dynamic_sizes_are_no_candidates(dynamic_program):
+    right = {each.preset: each.ok for each in unmess.tune(dynamic_program)}
+    assert right == {
+        "plain": True,
+        "channels-last": True,
+        "data-tiling": False,
+        "channels-last-data-tiling": False,
+    }
+
+
+def test_what_cannot_be_kept_is_said(tmp_path, capfd, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file"))
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    assert main(["tune", str(path), "-q"]) == 0
+    assert "it is not kept, since the cache cannot be written" in capfd.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import shutil
 import time
@@ -21,7 +20,7 @@ from unmess.core.artifacts import (
 )
 from unmess.core.cache import cache_folder, weights_folder
 from unmess.core.error import Error
-from unmess.core.eviction import evict
+from unmess.core.eviction import evict, files_in
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 _AGES = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
@@ -124,10 +123,7 @@ def _totals() -> list[dict[str, Any]]:
 
 
 def _sizes(folder: Path) -> Iterator[int]:
-    for path in folder.glob("*"):
-        # Another process may remove it at the same time.
-        with contextlib.suppress(FileNotFoundError):
-            yield path.stat().st_size
+    return (status.st_size for status, _ in files_in(folder))
 
 
 def _bytes(text: str) -> int:

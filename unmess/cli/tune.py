@@ -59,6 +59,7 @@ def tune(
                 "model": model,
                 "runner": "iree-cpu",
                 "preset": candidates[0].preset,
+                "kept": candidates[0].kept,
                 "candidates": [
                     {
                         "preset": candidate.preset,
@@ -76,11 +77,12 @@ def tune(
         )
         return
     session.write_table(_table(candidates, plain))
-    best = candidates[0].preset
-    if size_limit():
-        session.write(f"{best} is taken for {model} on iree-cpu from now on")
+    best = candidates[0]
+    if best.kept:
+        session.write(f"{best.preset} is taken for {model} on iree-cpu from now on")
     else:
-        session.write(f"{best} is the best; it is not kept, since the cache is off ({SIZE})")
+        why = "the cache cannot be written" if size_limit() else f"the cache is off ({SIZE})"
+        session.write(f"{best.preset} is the best; it is not kept, since {why}")
 
 
 def _table(candidates: list[Candidate], plain: float | None):

@@ -86,18 +86,21 @@ def read_artifact(key: str) -> bytes | None:
     return rest[rest.index(b"\n") + 1 :]
 
 
-def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> None:
+def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> bool:
     """Keeps `content`, and removes what was not used for longest where there is too much.
 
     A folder that cannot be written, or a full disk, costs the artifact, and a line on stderr.
 
     Args:
         runner, model: what it is, for whoever looks into the cache.
+
+    Returns:
+        Whether it is kept.
     """
     about = json.dumps({"runner": runner, "model": model[:200]}).encode() + b"\n"
     limit = size_limit()
     if _DIGEST + len(about) + len(content) > limit:
-        return
+        return False
     folder = artifact_folder()
     try:
         # Who can write there can make this user run anything.
@@ -119,6 +122,8 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> None
         evict([folder], limit)
     except OSError as problem:
         say(f"a compiled program is not kept in {folder}: {problem.strerror}")
+        return False
+    return True
 
 
 def list_artifacts() -> list[Held]:

@@ -13,10 +13,10 @@ UNFINISHED, _ABANDONED = "unfinished-", 3600.0
 
 
 def files_in(folder: Path) -> list[tuple[os.stat_result, Path]]:
-    """The files of a folder, which need not exist."""
+    """The files of a folder, which need not exist; not those of folders in it."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
+        for entry in (entry for entry in entries if entry.is_file(follow_symlinks=False)):
             # Another process may remove it at the same time.
             with contextlib.suppress(FileNotFoundError):
                 found.append((entry.stat(), Path(entry.path)))

@@ -13,7 +13,7 @@ class TargetOptions:
         cpu: of `iree-cpu`: `host` for this machine's with all its features, `generic` for any of
             its architecture, or a name that LLVM knows, such as `znver3`.
         cuda: of `iree-cuda`, such as `sm_80`. None: the device that is there, or where there is
-            none, the newest GPU that the compiler has a table of.
+            none, `sm_89`, whose code also runs on the data-centre GPUs after it.
         hip: of `iree-hip`, such as `gfx942`. None: as for `cuda`.
         vulkan: of `iree-vulkan`, a name that IREE knows, such as `rdna3`. None: what the device
             that is there reports, or where there is none, what desktop devices have in common.

@@ -21,7 +21,7 @@ from unmess.core.eviction import evict
 
 
 def write_artifact(key, content, model="model"):
-    artifacts.write_artifact(key, content, runner="reference", model=model)
+    return artifacts.write_artifact(key, content, runner="reference", model=model)
 
 
 @pytest.fixture(autouse=True)
@@ -94,8 +94,8 @@ def test_what_is_there_is_listed(folder):
 
 def test_what_is_larger_than_all_may_be_is_not_kept(folder, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE_MB", "1")
-    write_artifact("small", b"content")
-    write_artifact("large", bytes(1 << 20))
+    assert write_artifact("small", b"content")
+    assert not write_artifact("large", bytes(1 << 20))
     assert os.listdir(folder) == ["small"]
 
 
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path, monkeypatc
     file = tmp_path / "file"
     file.touch()
     monkeypatch.setenv("UNMESS_CACHE", str(file / "cache"))
-    write_artifact("key", b"content")
+    assert not write_artifact("key", b"content")
     assert "is not kept" in capfd.readouterr().err
     assert read_artifact("key") is None and list_artifacts() == []
 
@@ -156,3 +156,10 @@ assert found
     files = list(folder.iterdir())
     assert sum(file.stat().st_size for file in files) <= 1 << 20
     assert {file.name for file in files} <= set("abcdef")
+
+
+def test_folders_of_others_stay(folder):
+    write_artifact("key", b"content")
+    (folder / "sub").mkdir()
+    assert evict([folder], 0) > 0
+    assert [path.name for path in folder.iterdir()] == ["sub"]

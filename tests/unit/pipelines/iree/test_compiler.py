@@ -10,8 +10,10 @@ import torch
 
 import unmess
 from pipelines.iree import compiler as subject
+from pipelines.iree.packing import splitting_options
 from pipelines.iree.targets import target
 
+LAYER = Path(torch.nn.__file__).with_name("modules") / "conv.py"
 WRONG = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = linalg.softmax dimension(3) ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
@@ -74,13 +76,26 @@ def test_half_a_diagnostic_is_passed_over(failed):
         ("model.py:3:1: error: 'x' op is wrong", "model.py:3", "'x' op is wrong"),
         ('loc("model.py":3:1): error: wrong', "model.py:3", "wrong"),
         ('loc(callsite("lib.py":9:1 at "model.py":3:1)): wrong', "lib.py:9", "wrong"),
+        (f"{LAYER}:9:0: error: wrong\n\nmodel.py:3:0: called from", "model.py:3", "wrong"),
+        (f"{LAYER}:9:0: error: wrong", None, "wrong"),
         ("loc(unknown): failed to convert", None, "failed to convert"),
         ("<unknown>:0: error: unknown target", None, "unknown target"),
     ],
 )
 def test_a_place_is_taken_off_the_message(text, where, message):
     assert subject._users_line(text) == where
-    assert subject._message(text) == message
+    assert subject._message(text).splitlines()[0] == message
+
+
+def test_a_packer_is_not_written_by_the_reproducer(monkeypatch, tmp_path):
+    """The file that it goes to is a temporary one."""
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    options = splitting_options(tmp_path / "gone" / "packer.mlir")
+    with pytest.raises(unmess.Error) as caught:
+        subject.compile_text(WRONG, (*target("iree-cpu").options, *options), "model")
+    command = Path(caught.value.repro).read_text().splitlines()[0]
+    assert "--iree-parameter-encoder-output-file=/dev/null" in command
+    assert "gone" not in command
 
 
 def test_options_that_are_refused():
