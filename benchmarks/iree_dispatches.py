@@ -24,7 +24,7 @@ from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PRESETS, preset_for
 from pipelines.iree.targets import target
 
-SHOWN = 12
+SHOWN, CALLS = 12, 10
 
 
 @dataclass
@@ -95,6 +95,7 @@ def measured(module: unmess.Module, preset: str, inputs: list[torch.Tensor]) -> 
             "--device=local-task",
             f"--task_topology_max_group_count={torch.get_num_threads()}",
             "--function=main",
+            f"--benchmark_min_time={CALLS}x",
             *given,
             "--device_profiling_mode=host-execution",
             f"--device_profiling_output={profile}",
