@@ -76,6 +76,18 @@ class Windows(nn.Module):
         return self.flat(self.tall(x)), self.prime(x[..., :9]), *places
 
 
+class Large(nn.Module):
+    """Weights that a core's cache does not hold."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(6, 128, 1), nn.BatchNorm2d(256)
+        self.second = nn.Conv2d(128, 256, 3, (2, 1), 1)
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.second(self.first(x))))
+
+
 class Permuted(nn.Module):
     """A model that is channels-last between its convolutions, by itself."""
 
@@ -91,7 +103,7 @@ class Permuted(nn.Module):
 
 
 @pytest.mark.parametrize("preset", ["channels-last", "channels-last-data-tiling"])
-@pytest.mark.parametrize("make", [InvertedResidual, Bottleneck, Branches, Windows, Permuted])
+@pytest.mark.parametrize("make", [InvertedResidual, Bottleneck, Branches, Windows, Large, Permuted])
 def test_network(make, preset):
     torch.manual_seed(0)
     model, x = make().eval(), torch.randn(2, 6, 8, 10)

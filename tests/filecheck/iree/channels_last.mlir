@@ -145,3 +145,13 @@ func.func @grouped(%x: tensor<1x6x5x6xf32>, %w: tensor<2x4x3x3x3xf32>) -> tensor
   %1 = tensor.collapse_shape %0 [[0], [1, 2], [3], [4]] : tensor<1x2x4x2x4xf32> into tensor<1x8x2x4xf32>
   return %1 : tensor<1x8x2x4xf32>
 }
+
+// Weights of more than 1 MB: a product. Those of f16 are half as large.
+// CHECK-LABEL: func.func @large(
+// CHECK:         linalg.conv_2d_nhwc_hwcf
+// CHECK:         linalg.batch_matmul ins(%{{.*}} : tensor<1x16x2304xf32>, tensor<1x2304x128xf32>)
+func.func @large(%x: tensor<1x256x6x6xf16>, %w: tensor<128x256x3x3xf16>, %init: tensor<1x128x4x4xf16>, %y: tensor<1x256x6x6xf32>, %v: tensor<128x256x3x3xf32>, %init2: tensor<1x128x4x4xf32>) -> (tensor<1x128x4x4xf16>, tensor<1x128x4x4xf32>) {
+  %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x256x6x6xf16>, tensor<128x256x3x3xf16>) outs(%init : tensor<1x128x4x4xf16>) -> tensor<1x128x4x4xf16>
+  %1 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%y, %v : tensor<1x256x6x6xf32>, tensor<128x256x3x3xf32>) outs(%init2 : tensor<1x128x4x4xf32>) -> tensor<1x128x4x4xf32>
+  return %0, %1 : tensor<1x128x4x4xf16>, tensor<1x128x4x4xf32>
+}
