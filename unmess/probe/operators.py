@@ -22,6 +22,15 @@ from unmess.probe.children import Died, each_in_children
 from unmess.probe.lowering import Outcome, lowers
 
 _TIMEOUT = 60.0
+# What PyTorch's decompositions raise for arguments that they do not take.
+_REFUSALS = (
+    AssertionError,
+    IndexError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    ZeroDivisionError,
+)
 
 
 @dataclass(frozen=True)
@@ -111,12 +120,12 @@ def _decomposition(call: Call, exit_: str) -> str | None:
         args, kwargs = torch.fx.node.map_arg((copy.args, copy.kwargs), given.__getitem__)
         return function(*args, **kwargs)
 
-    try:
-        with tracing(node.graph, decomposition_table()) as table:
+    with tracing(node.graph, decomposition_table()) as table:
+        try:
             traced = trace(decomposed, [inner.meta["val"] for inner in placeholders], table)
-    except Exception:
-        # Some are for gradients, or for other devices only.
-        return None
+        except _REFUSALS:
+            # Some are for gradients, or for other devices only.
+            return None
     if not lowers(traced, exit_, call.operator).ok:
         return None
     return f"torch._decomp.decomposition_table[torch.ops.{call.operator}]"
