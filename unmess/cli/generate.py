@@ -140,6 +140,4 @@ def generate(
         f"{done.prompt_tokens} tokens read in {duration(done.prefill_seconds)}, "
         f"{done.new_tokens} written" + (f", {speed:.1f} a second" if speed else "")
     )
-    if session.verbose:
-        for note in generator.notes:
-            session.progress.line(f"note: {note}")
+    session.say_notes(generator.notes)

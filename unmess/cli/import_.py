@@ -146,9 +146,7 @@ def import_(
         return
     if text is not None:
         session.write(text)
-    if session.verbose:
-        for note in module.notes:
-            click.echo(f"note: {note}", err=True)
+    session.say_notes(module.notes)
 
 
 def _check_form(

@@ -78,6 +78,4 @@ def package_(
         return
     for name, file in made.files.items():
         session.write(f"{file['bytes'] / 1e6:10.2f} MB  {output}/{name}")
-    if session.verbose:
-        for note in program.notes:
-            session.write(f"note: {note}")
+    session.say_notes(program.notes)

@@ -105,9 +105,7 @@ def run(
     session.write_table(_table(leaves))
     steps = executable.seconds | ({"run": median} if times else {})
     session.write(", ".join(f"{step} {duration(value)}" for step, value in steps.items()))
-    if session.verbose:
-        for note in notes:
-            session.write(f"note: {note}")
+    session.say_notes(notes)
 
 
 def _save(torch: Any, result: Any, output: str) -> None:

@@ -11,7 +11,7 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -27,6 +27,8 @@ from unmess.quiet import quiet_libraries
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from unmess.core.note import Note
 
 # As shells report a process that SIGINT or SIGPIPE ended.
 INTERRUPTED = 130
@@ -101,6 +103,12 @@ class Session:
         """Writes part of a line, at once."""
         self.out.write(text)
         self.out.flush()
+
+    def say_notes(self, notes: Iterable[Note]) -> None:
+        """With `--verbose`, prints the notes on stderr."""
+        if self.verbose:
+            for note in notes:
+                self.progress.line(f"note: {note}")
 
     def write_table(self, table: Table) -> None:
         """Writes a table as part of the result."""
