@@ -1,4 +1,4 @@
-"""The verbs: capture, combine, lower, load, check, analyze."""
+"""The verbs: capture, capture_generation, combine, lower, load, check, analyze."""
 
 from __future__ import annotations
 
@@ -240,7 +240,8 @@ def load(
         target: which hardware IREE compiles for; by default what is here.
 
     Raises:
-        Error: stage `usage`, `import`, or the stage that failed.
+        Error: stage `usage`, `source` or `capture` for a model string, `import`, or the stage that
+            failed.
     """
     check_runner(on)
     if isinstance(program, str):

@@ -126,7 +126,11 @@ def read_manifest(text: str) -> Manifest:
 
 @lru_cache(maxsize=4)
 def read_requirements(text: str) -> Requirements:
-    """Parse `requirements.lock`: one `name==version --hash=sha256:…` a line."""
+    """Parse `requirements.lock`: one `name==version --hash=sha256:…` a line.
+
+    Raises:
+        LockError: a line is something else, or lists a distribution again.
+    """
     wheels: dict[str, Wheel] = {}
     digests: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -148,7 +152,11 @@ def read_requirements(text: str) -> Requirements:
 
 
 def read_pixi_lock(text: str) -> PixiLock:
-    """Parse `pixi.lock`, format 7 with one environment."""
+    """Parse `pixi.lock`, format 7 with one environment.
+
+    Raises:
+        LockError: the text is no such file, or contradicts itself.
+    """
     try:
         head, _, tail = text.partition("\npackages:\n")
         data = _yaml(head)
