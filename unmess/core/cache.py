@@ -20,8 +20,8 @@ def weights_folder() -> Path:
     return cache_folder() / "weights"
 
 
-def write_reproducer(text: str, stem: str, suffix: str = ".mlir") -> str | None:
-    """Writes `text` to a new file in the cache folder's `repro/` and returns its path.
+def write_reproducer(text: str, stem: str) -> str | None:
+    """Writes `text`, of MLIR, to a new file in the cache folder's `repro/` and returns its path.
 
     The first `THIS_FILE` in it, of the command that runs the file, becomes that path.
     The name is unique, so that processes that fail at the same time keep their own files. A cache
@@ -31,7 +31,7 @@ def write_reproducer(text: str, stem: str, suffix: str = ".mlir") -> str | None:
     safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in stem)[:80]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, path = tempfile.mkstemp(prefix=f"{safe}-", suffix=suffix, dir=folder)
+        handle, path = tempfile.mkstemp(prefix=f"{safe}-", suffix=".mlir", dir=folder)
         with os.fdopen(handle, "w") as file:
             file.write(text.replace("THIS_FILE", shlex.quote(path), 1))
     except OSError:
