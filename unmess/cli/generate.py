@@ -10,6 +10,7 @@ import click
 from unmess.cli import arguments
 from unmess.cli.format import duration
 from unmess.cli.session import Session, command
+from unmess.core import cache_length
 from unmess.core.error import Error
 from unmess.core.names import check_name, check_runner
 
@@ -49,8 +50,8 @@ _DTYPES = ("float32", "bfloat16", "float16")
 @click.option("--chat", is_flag=True, help="TEXT is a user's turn: use the model's chat template.")
 @click.option(
     "--max-length",
-    type=click.IntRange(min=9),
-    default=256,
+    type=click.IntRange(min=cache_length.FEWEST),
+    default=cache_length.DEFAULT,
     show_default=True,
     metavar="N",
     help="Positions of the key-value cache, prompt and new tokens together.",
