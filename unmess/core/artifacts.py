@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmess.core.cache import cache_folder
-from unmess.core.error import Error
-from unmess.core.eviction import UNFINISHED, evict, files_in
+from unmess.core.eviction import UNFINISHED, evict, files_in, limit_of
 
 SIZE = "UNMESS_CACHE_MB"
 _DEFAULT_MB = 1024
@@ -58,14 +57,8 @@ def size_limit() -> int:
     Raises:
         Error: stage `usage`, where the variable is not a number.
     """
-    text = os.environ.get(SIZE) or str(_DEFAULT_MB)
-    if not text.isdecimal():
-        raise Error(
-            "usage",
-            f"{SIZE} is {text!r}, not a number of megabytes",
-            hint=f"the default is {_DEFAULT_MB}; 0 turns the cache of compiled programs off",
-        )
-    return int(text) << 20
+    zero = "0 turns the cache of compiled programs off"
+    return limit_of(SIZE, _DEFAULT_MB, zero)
 
 
 def read_artifact(key: str) -> bytes | None:
