@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from unmess.core.cache import cache_folder
+from unmess.core.cache import cache_folder, make_private
 from unmess.core.eviction import UNFINISHED, evict, files_in, limit_of
 
 SIZE = "UNMESS_CACHE_MB"
@@ -94,8 +94,7 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> None
         return
     folder = artifact_folder()
     try:
-        # Who can write there can make this user run anything.
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         handle, path = tempfile.mkstemp(prefix=UNFINISHED, dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -20,6 +20,19 @@ def weights_folder() -> Path:
     return cache_folder() / "weights"
 
 
+def make_private(folder: Path) -> None:
+    """Makes a folder in the cache folder, and that where it is missing, for this user alone.
+
+    Who can write there can make this user run anything. Folders that are there stay as they are.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    for each in (folder.parent, folder):
+        # `parents` makes folders that everybody can read.
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def write_reproducer(text: str, stem: str) -> str | None:
     """Writes `text`, of MLIR, to a new file in the cache folder's `repro/` and returns its path.
 
@@ -30,7 +43,7 @@ def write_reproducer(text: str, stem: str) -> str | None:
     folder = cache_folder() / "repro"
     safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in stem)[:80]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         handle, path = tempfile.mkstemp(prefix=f"{safe}-", suffix=".mlir", dir=folder)
         with os.fdopen(handle, "w") as file:
             file.write(text.replace("THIS_FILE", shlex.quote(path), 1))

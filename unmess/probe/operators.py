@@ -16,7 +16,7 @@ from torch._decomp import decomposition_table as torch_decompositions
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import trace, tracing
 from pipelines.stages import PATHS
-from unmess.core.cache import cache_folder
+from unmess.core.cache import cache_folder, make_private
 from unmess.probe.calls import Call, alone, distinct_calls, key_of
 from unmess.probe.children import Died, each_in_children
 from unmess.probe.lowering import Outcome, lowers
@@ -155,7 +155,7 @@ def _read(path: Path) -> dict | None:
 def _write(path: Path, answer: dict) -> None:
     """A cache that cannot be written costs time, nothing else."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
             json.dump(answer, file)
         Path(file.name).replace(path)
