@@ -15,13 +15,15 @@ from torch._decomp import decomposition_table as torch_decompositions
 
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import trace, tracing
-from pipelines.stages import PATHS
 from unmess.core.cache import cache_folder, make_private
+from unmess.core.own_sources import digest_of
 from unmess.probe.calls import Call, alone, distinct_calls, key_of
 from unmess.probe.children import Died, each_in_children
 from unmess.probe.lowering import Outcome, lowers
 
 _TIMEOUT = 60.0
+# Everything of ours that an answer depends on.
+_SOURCES = digest_of("importers", "pipelines", "unmess/core", "unmess/probe")
 # What PyTorch's decompositions raise for arguments that they do not take.
 _REFUSALS = (
     AssertionError,
@@ -134,8 +136,7 @@ def _decomposition(call: Call, exit_: str) -> str | None:
 def _salt(exit_: str) -> str:
     """What the answers depend on besides the call."""
     versions = [importlib.metadata.version(name) for name in ("torch", "torch-mlir")]
-    pipelines = [str(pipeline) for pipeline in PATHS[exit_].values()]
-    return json.dumps([exit_, versions, pipelines])
+    return json.dumps([exit_, versions, _SOURCES])
 
 
 def _named(salt: str, node: torch.fx.Node) -> str:
