@@ -53,7 +53,7 @@ def contract(
             f"{model} is IR already, which example inputs and dynamic sizes do not change",
             hint="give them with the model that the file was made from",
         )
-    with session.working(model):
+    with session.working(model, pytorch=not is_file):
         from pipelines import contract as backend
         from pipelines.legal_ops import legal_ops
 

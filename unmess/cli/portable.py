@@ -39,11 +39,12 @@ def portable(session: Session, model: str, to: str, upstream_only: bool, strateg
     check_stage(to)
     check_upstream_only(to, upstream_only)
     arguments.check_strategy(strategy)
-    with session.working(model):
+    is_file = model.endswith(IR_SUFFIXES)
+    with session.working(model, pytorch=not is_file):
         from pipelines.upstream.portability import examine
         from unmess.core.parsing import parse_file
 
-        if model.endswith(IR_SUFFIXES):
+        if is_file:
             ir = parse_file(model)
             found = examine(ir, Path(model).read_bytes(), Path(model).stem)
         else:

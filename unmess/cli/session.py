@@ -59,10 +59,15 @@ class Session:
     stage: str = field(default="usage", init=False)
 
     @contextlib.contextmanager
-    def working(self, model: str, print_after: tuple[str, ...] = ()) -> Iterator[None]:
+    def working(
+        self, model: str, print_after: tuple[str, ...] = (), pytorch: bool = True
+    ) -> Iterator[None]:
         """While a model is worked on in this process: shows the stages, silences the libraries.
 
         With `--debug`, or steps to print the IR after, the IR is verified after each step.
+
+        Args:
+            pytorch: whether the work needs PyTorch, which takes seconds to import.
         """
 
         def begin(stage: str) -> None:
@@ -70,10 +75,10 @@ class Session:
             self.progress.begin(f"{model}: {stage}")
 
         with self.progress.showing():
-            # Importing PyTorch is the first thing that takes long.
-            self.progress.begin(f"{model}: loading PyTorch")
+            # Importing it is the first thing that takes long.
+            self.progress.begin(f"{model}: loading {'PyTorch' if pytorch else 'MLIR'}")
             if not (self.verbose or self.debug):
-                quiet_libraries()
+                quiet_libraries(pytorch)
             with listening(begin), self._debugging(print_after):
                 yield
 
