@@ -69,12 +69,12 @@ def analyze(
             f"{model} is IR already, which example inputs and dynamic sizes do not change",
             hint="--size NAME=VALUE gives a dynamic size its value",
         )
-    if is_file:
-        from pipelines.analysis.files import analyze_file
+    with session.working(model, pytorch=not is_file):
+        if is_file:
+            from pipelines.analysis.files import analyze_file
 
-        analysis = analyze_file(model, at, values)
-    else:
-        with session.working(model):
+            analysis = analyze_file(model, at, values)
+        else:
             import unmess
             from importers.sources.example_inputs import parse_inputs
 
