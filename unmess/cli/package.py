@@ -47,13 +47,10 @@ def package_(
         check_target(runner)
         check_folder(folder)
         import unmess
-        from importers.sources.example_inputs import parse_inputs
         from importers.sources.huggingface.tokenizer_files import tokenizer_files
+        from unmess.captured import captured
 
-        args, kwargs = parse_inputs(inputs)
-        program = unmess.capture(
-            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
-        )
+        program = captured(model, inputs, dynamic, strategy)
         made = unmess.package(
             program,
             folder,

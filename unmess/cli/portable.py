@@ -10,12 +10,11 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
+from unmess.core.error import STAGE_FAILED
 from unmess.core.names import IR_SUFFIXES, check_stage, check_upstream_only
 
 if TYPE_CHECKING:
     from pipelines.upstream.portability import Portability, Unknown
-
-_STAGE_FAILED = 3
 
 
 @click.command()
@@ -60,7 +59,7 @@ def portable(session: Session, model: str, to: str, upstream_only: bool, strateg
         session.write_json({"ok": found.ok, "model": model, **asdict(found)})
     else:
         session.write("\n".join(_lines(model, found)))
-    return 0 if found.ok else _STAGE_FAILED
+    return 0 if found.ok else STAGE_FAILED
 
 
 def _lines(model: str, found: Portability) -> list[str]:

@@ -61,13 +61,10 @@ def run(
         import torch
 
         import unmess
-        from importers.sources.example_inputs import parse_inputs
+        from unmess.captured import captured
         from unmess.core.progress import enter_stage
 
-        args, kwargs = parse_inputs(inputs)
-        program = unmess.capture(
-            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
-        )
+        program = captured(model, inputs, dynamic, strategy)
         executable = unmess.load(
             program, on=runner, target=unmess.TargetOptions(cpu=cpu, preset=preset)
         )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from unmess.core import trail
-from unmess.core.error import Error
+from unmess.core.error import STAGE_FAILED, Error
 from unmess.core.failure import DEBUG_HINT, as_error, full_cause
 from unmess.core.progress import listening
 from unmess.progress import Progress
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 # As shells report a process that SIGINT or SIGPIPE ended.
 INTERRUPTED = 130
 _BROKEN_PIPE = 141
-_INTERNAL = 3
 # Tables that no terminal limits are not folded.
 _WIDE = 240
 
@@ -144,7 +143,7 @@ class Session:
             self.write_json(error.document())
         if internal:
             click.echo(f"{error.cause} ({DEBUG_HINT})", err=True)
-            return _INTERNAL
+            return STAGE_FAILED
         show_error(error)
         if self.verbose and (cause := full_cause(problem)):
             click.echo(cause, err=True)

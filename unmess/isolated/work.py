@@ -144,17 +144,10 @@ class _Work:
         self.send({"repro": path})
 
     def _capture(self) -> Program:
-        import unmess
-        from importers.sources.example_inputs import parse_inputs
+        from unmess.captured import captured
 
-        args, kwargs = parse_inputs(self._options.inputs)
-        return unmess.capture(
-            self._model,
-            args,
-            kwargs,
-            dynamic_shapes=self._options.dynamic or None,
-            strategy=self._options.strategy,
-        )
+        options = self._options
+        return captured(self._model, options.inputs, options.dynamic, options.strategy)
 
     def _debugging(self) -> contextlib.AbstractContextManager[None]:
         if not self._options.debug:
