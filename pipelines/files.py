@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipelines.lower import lower
+from unmess.core.current_stage import enter_stage
 from unmess.core.module import Module
 from unmess.core.parsing import parse_file
-from unmess.core.progress import enter_stage
 from unmess.core.recognition import stage_of
 
 

@@ -15,8 +15,8 @@ from torch_mlir.passmanager import PassManager
 from pipelines.debugging import finished, is_debugging
 from pipelines.unlowered import without_lowering
 from unmess.core import trail
-from unmess.core.cache import write_reproducer
 from unmess.core.error import Error, first_line
+from unmess.core.reproducer import write_reproducer
 from unmess.core.user_source import location_line, user_line
 
 # torch-mlir's own pipeline to StableHLO has passes that go by no name before this.

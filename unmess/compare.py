@@ -14,11 +14,11 @@ import torch
 from torch.utils import _pytree as pytree
 
 from pipelines.executable import EntryPoint, Executable
+from unmess.core.current_stage import enter_stage
 from unmess.core.eager import Exact, copied, eager_of, guarded
 from unmess.core.error import Error
 from unmess.core.note import Note
 from unmess.core.program import Program
-from unmess.core.progress import enter_stage
 from unmess.core.recorded import Recorded
 from unmess.further_sizes import Call, further_calls
 

@@ -91,7 +91,7 @@ def generate(
         import torch
 
         from importers.sources import find_source
-        from unmess.core.progress import enter_stage
+        from unmess.core.current_stage import enter_stage
         from unmess.core.target_options import TargetOptions
         from unmess.generation import check_length, encode, load_generator
         from unmess.sampling import Sampling

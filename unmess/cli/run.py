@@ -62,7 +62,7 @@ def run(
 
         import unmess
         from unmess.captured import captured
-        from unmess.core.progress import enter_stage
+        from unmess.core.current_stage import enter_stage
 
         program = captured(model, inputs, dynamic, strategy)
         executable = unmess.load(

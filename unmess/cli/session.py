@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from unmess.core import trail
+from unmess.core.current_stage import listening
 from unmess.core.error import STAGE_FAILED, Error
 from unmess.core.failure import DEBUG_HINT, as_error, full_cause
-from unmess.core.progress import listening
 from unmess.progress import Progress
 from unmess.quiet import quiet_libraries
 

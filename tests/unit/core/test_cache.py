@@ -5,7 +5,8 @@ import os
 import pytest
 
 from unmess.core.artifacts import write_artifact
-from unmess.core.cache import cache_folder, make_private, write_reproducer
+from unmess.core.cache import cache_folder, make_private
+from unmess.core.reproducer import write_reproducer
 
 
 @pytest.fixture(autouse=True)
