@@ -80,7 +80,7 @@ _REWRITES = (
     stages.PROFILE,
     stages.LAYOUT,
     stages.RESHAPES,
-    stages.TRUTHS,
+    stages.BOOLEAN_SUMS,
     stages.SIZES,
     stages.INTEGERS,
     stages.CASTS,

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pipelines.dynamic_sizes import leave_sizes_open
-from pipelines.exit_operators import for_stablehlo, or_of_truths
+from pipelines.exit_operators import for_stablehlo, or_of_booleans
 from pipelines.nan_order import order_nan
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.stablehlo_convolution import to_canonical_layout
@@ -141,10 +141,10 @@ LINALG = Pipeline(
 
 _OTHER_EXIT = "the operator, or this form of it, has no lowering to {} today; try --to linalg"
 
-TRUTHS = Rewrite(
-    "or-of-truths",
-    "the sum of truth values, which torch-mlir makes something else of",
-    or_of_truths,
+BOOLEAN_SUMS = Rewrite(
+    "boolean-sum-to-or",
+    "the sum of booleans, which torch-mlir makes something else of",
+    or_of_booleans,
 )
 INTEGERS = Rewrite(
     "tosa-integers",
@@ -174,7 +174,7 @@ TOSA = Pipeline(
     tool="torch-mlir-opt",
     hint=_OTHER_EXIT.format("TOSA"),
     steps=(
-        TRUTHS,
+        BOOLEAN_SUMS,
         SIZES,
         INTEGERS,
         CASTS,
@@ -224,7 +224,7 @@ STABLEHLO = Pipeline(
             "that no dynamic size is stretched is known of captured programs, and lost below",
             note_strict_sizes,
         ),
-        TRUTHS,
+        BOOLEAN_SUMS,
         SIZES,
         OPERATORS,
         Step(
