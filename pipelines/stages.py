@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from pipelines.dynamic_sizes import leave_sizes_open
-from pipelines.exit_operators import for_stablehlo, or_of_booleans
-from pipelines.nan_order import order_nan
+from pipelines.exits.dynamic_sizes import leave_sizes_open
+from pipelines.exits.nan_order import order_nan
+from pipelines.exits.operators import for_stablehlo, or_of_booleans
+from pipelines.exits.stablehlo_convolution import to_canonical_layout
+from pipelines.exits.stablehlo_reshape import reshape_by_hand
+from pipelines.exits.stablehlo_sizes import note_strict_sizes, say_what_keeps_its_size
+from pipelines.exits.tosa_casts import cast_dynamic_sizes
+from pipelines.exits.tosa_integers import give_bytes_their_values
+from pipelines.exits.tosa_precision import narrow_f64
+from pipelines.exits.tosa_profile import keep_to_profile
 from pipelines.pipeline import Pipeline, Rewrite, Step
-from pipelines.stablehlo_convolution import to_canonical_layout
-from pipelines.stablehlo_reshape import reshape_by_hand
-from pipelines.stablehlo_sizes import note_strict_sizes, say_what_keeps_its_size
-from pipelines.tosa_casts import cast_dynamic_sizes
-from pipelines.tosa_integers import give_bytes_their_values
-from pipelines.tosa_precision import narrow_f64
-from pipelines.tosa_profile import keep_to_profile
 
 _WRITE_SIMPLER = (
     "write it with simpler operators, or give it a decomposition (@unmess.decomposition)"
