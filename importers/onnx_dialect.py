@@ -11,12 +11,12 @@ from torch_mlir.extras import onnx_importer
 
 from importers.capture.onnx import OnnxProgram
 from unmess.core.error import Error, first_line
-from unmess.core.module import Module
+from unmess.core.module import ENTRY, Module
 
 _CONVERSION = "builtin.module(func.func(convert-torch-onnx-to-torch))"
 
 
-def import_onnx(program: OnnxProgram, weights: str, entry: str) -> Module:
+def import_onnx(program: OnnxProgram, weights: str) -> Module:
     """Imports an ONNX program into the torch dialect, stage `raw`.
 
     Args:
@@ -40,7 +40,7 @@ def import_onnx(program: OnnxProgram, weights: str, entry: str) -> Module:
         proto, tensors = program.onnx.whole_proto(), {}
         inputs = tuple(a for a in signature.arguments if a.kind == "input")
         signature = replace(signature, arguments=inputs)
-    proto.graph.name = entry
+    proto.graph.name = ENTRY
     info = onnx_importer.ModelInfo(proto)
     context = ir.Context()
     torch_d.register_dialect(context)
@@ -86,7 +86,7 @@ def import_onnx(program: OnnxProgram, weights: str, entry: str) -> Module:
         signature=signature,
         weights=tensors,
         weight_mode=weights,
-        entry=entry,
+        entry=ENTRY,
         notes=program.notes,
         seconds=dict(program.seconds),
         program=program,

@@ -19,7 +19,7 @@ from importers.control_flow import ControlFlowImporter
 from importers.node_failure import check_types
 from unmess.core.error import Error
 from unmess.core.layer import in_layer, node_layer
-from unmess.core.module import STRICT_SIZES, WEIGHTS, Module
+from unmess.core.module import ENTRY, STRICT_SIZES, WEIGHTS, Module
 from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.signature import Argument, Signature
@@ -30,16 +30,13 @@ _SMALL_CONSTANT = 64
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
-def import_program(
-    program: Program | Programs, weights: str = "external", entry: str = "main"
-) -> Module:
+def import_program(program: Program | Programs, weights: str = "external") -> Module:
     """Imports a program into the torch dialect, stage `raw`; several into one module.
 
     Args:
         weights: `external` makes every weight an argument of the entry function, after the
             call's own; `inline` and `elide` make them literals over the tensors' own memory,
             `splat` literals of one value, the tensor's first.
-        entry: name of the entry function of a single program.
 
     Raises:
         Error: stage `usage` for an unknown `weights`; `import` for an operator or argument that
@@ -55,9 +52,9 @@ def import_program(
     if getattr(program, "onnx", None) is not None:
         from importers.onnx_dialect import import_onnx
 
-        return import_onnx(program, weights, entry)
+        return import_onnx(program, weights)
     start = time.perf_counter()
-    programs = program.entries if isinstance(program, Programs) else {entry: program}
+    programs = program.entries if isinstance(program, Programs) else {ENTRY: program}
     tensors = program.weights
     context = ir.Context()
     torch_d.register_dialect(context)

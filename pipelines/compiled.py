@@ -7,7 +7,6 @@ import importlib.metadata
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 from pipelines.debugging import is_debugging
 from pipelines.ir_modules import copy_module, find_operations
@@ -16,22 +15,10 @@ from unmess.core import artifacts
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.note import Note
+from unmess.core.own_sources import digest_of
 
-_ROOT = Path(__file__).resolve().parents[1]
-
-
-def _sources() -> str:
-    """A digest of everything of ours that decides what a program becomes."""
-    digest = hashlib.sha256()
-    for folder in ("pipelines", "unmess/core"):
-        for path in sorted((_ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".mlir"):
-                digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-# Read with the sources themselves, so that it is theirs where they are changed meanwhile.
-_SOURCES = _sources()
+# Everything of ours that decides what a program becomes.
+_SOURCES = digest_of("pipelines", "unmess/core")
 
 
 @dataclass(frozen=True)

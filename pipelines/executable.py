@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
+from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.note import Note
-from unmess.core.progress import enter_stage
 from unmess.core.signature import Argument, Result, Signature, memory_misfit, tensor_misfit
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipelines.lower import lower
+from unmess.core.current_stage import enter_stage
 from unmess.core.module import Module
 from unmess.core.parsing import parse_file
 from unmess.core.recognition import stage_of
@@ -19,6 +20,7 @@ def read_module(path: str | Path, at: str | None = None) -> Module:
     Raises:
         Error: stage `usage`, or the one that lowering failed at.
     """
+    enter_stage("source")
     ir_module = parse_file(path)
     module = Module(Path(path).name, stage_of(ir_module), ir_module, None, {})
     return module if at in (None, module.stage) else lower(module, at)

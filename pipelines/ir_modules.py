@@ -18,7 +18,11 @@ def copy_module(module: ir.Module) -> ir.Module:
 
 
 def entry_function(module: ir.Module, name: str) -> ir.OpView:
-    """The `func.func` called `name`."""
+    """The `func.func` called `name`.
+
+    Raises:
+        KeyError: there is none.
+    """
     for operation in module.body.operations:
         if (
             operation.operation.name == "func.func"

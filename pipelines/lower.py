@@ -10,16 +10,16 @@ from torch_mlir import ir
 
 from pipelines import contract, custom_operators
 from pipelines.editing import inserted, own_name, stopped, without
+from pipelines.exits.tosa_precision import has_f64
 from pipelines.legal_ops import legal_ops
 from pipelines.own_passes import OwnPass
 from pipelines.pipeline import Pipeline
 from pipelines.stages import NARROW_F64, PATHS, TO_LINALG, torch_pipeline
-from pipelines.tosa_precision import has_f64
 from pipelines.upstream.lowering import lower_to_upstream
+from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.names import check_stage, check_upstream_only
-from unmess.core.progress import enter_stage
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from torch_mlir.passmanager import PassManager
 from pipelines.debugging import finished, is_debugging
 from pipelines.unlowered import without_lowering
 from unmess.core import trail
-from unmess.core.cache import write_reproducer
 from unmess.core.error import Error, first_line
+from unmess.core.reproducer import write_reproducer
 from unmess.core.user_source import location_line, user_line
 
 # torch-mlir's own pipeline to StableHLO has passes that go by no name before this.
@@ -24,6 +24,8 @@ _stablehlo.register_stablehlo_passes()
 
 # Reproducers carry no weights: literals above this size are elided.
 _LARGE = 64
+# Characters of a cause.
+_LONGEST = 240
 _ILLEGAL = re.compile(r"failed to legalize operation '([^']+)'")
 _PASS = re.compile(r"(?:func\.func\()?([\w-]+)")
 _OPERATION = re.compile(r'see current operation: (?:.* = )?"([\w.]+)"')
@@ -226,12 +228,12 @@ def _cause(diagnostics: Sequence[ir.DiagnosticInfo]) -> str:
     return f"{cause}, at '{operation[1]}'"
 
 
-def brief(message: str, limit: int = 240) -> str:
+def brief(message: str) -> str:
     """An MLIR diagnostic without the printed operation that follows the cause."""
     cause = message.splitlines()[0] if message else ""
     for mark in (": %", ': "', ": func.func"):
         cause = cause.split(mark)[0]
-    return cause if len(cause) <= limit else cause[: limit - 1] + "…"
+    return cause if len(cause) <= _LONGEST else cause[: _LONGEST - 1] + "…"
 
 
 def spelled(steps: Iterable[Step | Rewrite]) -> str:

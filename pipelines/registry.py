@@ -81,7 +81,7 @@ _REWRITES = (
     stages.SEED,
     stages.LAYOUT,
     stages.RESHAPES,
-    stages.TRUTHS,
+    stages.BOOLEAN_SUMS,
     stages.SIZES,
     stages.RANDOM,
     stages.INTEGERS,

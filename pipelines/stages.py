@@ -6,19 +6,19 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
-from pipelines.dynamic_sizes import leave_sizes_open
-from pipelines.exit_operators import for_stablehlo, or_of_truths
-from pipelines.nan_order import order_nan
+from pipelines.exits.dynamic_sizes import leave_sizes_open
+from pipelines.exits.nan_order import order_nan
+from pipelines.exits.operators import for_stablehlo, or_of_booleans
+from pipelines.exits.stablehlo_convolution import to_canonical_layout
+from pipelines.exits.stablehlo_random import draw_from_a_seed
+from pipelines.exits.stablehlo_reshape import reshape_by_hand
+from pipelines.exits.stablehlo_sizes import note_strict_sizes, say_what_keeps_its_size
+from pipelines.exits.tosa_casts import cast_dynamic_sizes
+from pipelines.exits.tosa_integers import give_bytes_their_values
+from pipelines.exits.tosa_precision import narrow_f64
+from pipelines.exits.tosa_profile import keep_to_profile
+from pipelines.exits.tosa_random import refuse_random_numbers
 from pipelines.pipeline import Pipeline, Rewrite, Step
-from pipelines.stablehlo_convolution import to_canonical_layout
-from pipelines.stablehlo_random import draw_from_a_seed
-from pipelines.stablehlo_reshape import reshape_by_hand
-from pipelines.stablehlo_sizes import note_strict_sizes, say_what_keeps_its_size
-from pipelines.tosa_casts import cast_dynamic_sizes
-from pipelines.tosa_integers import give_bytes_their_values
-from pipelines.tosa_precision import narrow_f64
-from pipelines.tosa_profile import keep_to_profile
-from pipelines.tosa_random import refuse_random_numbers
 
 _WRITE_SIMPLER = (
     "write it with simpler operators, or give it a decomposition (@unmess.decomposition)"
@@ -150,10 +150,10 @@ LINALG = Pipeline(
 
 _OTHER_EXIT = "the operator, or this form of it, has no lowering to {} today; try --to linalg"
 
-TRUTHS = Rewrite(
-    "or-of-truths",
-    "the sum of truth values, which torch-mlir makes something else of",
-    or_of_truths,
+BOOLEAN_SUMS = Rewrite(
+    "boolean-sum-to-or",
+    "the sum of booleans, which torch-mlir makes something else of",
+    or_of_booleans,
 )
 RANDOM = Rewrite(
     "tosa-random",
@@ -189,7 +189,7 @@ TOSA = Pipeline(
     hint=_OTHER_EXIT.format("TOSA"),
     steps=(
         RANDOM,
-        TRUTHS,
+        BOOLEAN_SUMS,
         SIZES,
         INTEGERS,
         CASTS,
@@ -239,7 +239,7 @@ STABLEHLO = Pipeline(
             "that no dynamic size is stretched is known of captured programs, and lost below",
             note_strict_sizes,
         ),
-        TRUTHS,
+        BOOLEAN_SUMS,
         SIZES,
         OPERATORS,
         Step(

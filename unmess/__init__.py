@@ -34,7 +34,7 @@ _PUBLIC = {
 
 _MODULES = {"bundle": "unmess.bundle", "contract": "pipelines.contract"}
 
-__all__ = sorted(_PUBLIC)
+__all__ = sorted([*_PUBLIC, *_MODULES])
 
 
 def __getattr__(name: str):

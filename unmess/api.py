@@ -1,4 +1,4 @@
-"""The verbs: capture, combine, lower, load, check, analyze."""
+"""The verbs: capture, capture_generation, combine, lower, load, check, analyze."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from pipelines.lower import lower as lower_module
 from pipelines.own_passes import OwnPass
 from unmess.compare import Report, compare
 from unmess.compare_entries import compare_entries
+from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.names import (
@@ -36,7 +37,6 @@ from unmess.core.names import (
 from unmess.core.note import Note
 from unmess.core.program import Program
 from unmess.core.programs import Programs
-from unmess.core.progress import enter_stage
 from unmess.core.signature import Signature, TensorSpec
 from unmess.core.sizes import Dim
 from unmess.core.target_options import TargetOptions
@@ -240,7 +240,8 @@ def load(
         target: which hardware IREE compiles for; by default what is here.
 
     Raises:
-        Error: stage `usage`, `import`, or the stage that failed.
+        Error: stage `usage`, `source` or `capture` for a model string, `import`, or the stage that
+            failed.
     """
     check_runner(on)
     if isinstance(program, str):

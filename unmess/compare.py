@@ -14,11 +14,11 @@ import torch
 from torch.utils import _pytree as pytree
 
 from pipelines.executable import EntryPoint, Executable
+from unmess.core.current_stage import enter_stage
 from unmess.core.eager import Exact, copied, eager_of, guarded
 from unmess.core.error import Error
 from unmess.core.note import Note
 from unmess.core.program import Program
-from unmess.core.progress import enter_stage
 from unmess.core.recorded import Recorded
 from unmess.further_sizes import Call, further_calls
 
@@ -69,6 +69,23 @@ class SizeCheck:
         if self.ok:
             return f"{sizes}: matches eager"
         return f"{sizes}: {'not compared, ' if self.ok is None else ''}{self.error}"
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """A leaf of the results in float64; nothing where there are none to be asked for."""
+
+    results: Exact | None = None
+    index: int = 0
+
+    def leaf(self) -> torch.Tensor | None:
+        """The leaf, None where there is none."""
+        return None if self.results is None else self.results.result(self.index)
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is none, where computing it has failed."""
+        return None if self.results is None else self.results.problem
 
 
 @dataclass
@@ -139,11 +156,11 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
     if not is_recorded and all(difference.ok for difference in differences):
         repeat = max(calls, 1) + 1
         if program.signature.of_kind("state"):
-            exact = Exact(program.eager, example.args, example.kwargs, repeat).result
+            exact = Exact(program.eager, example.args, example.kwargs, repeat)
             later = _compare_trees(expected, actual, exact)
         else:
             # Without state, the program gives what it gave.
-            later = _compare_trees(expected, first, lambda _index: None)
+            later = _compare_trees(expected, first)
         differences += [_drifted(difference, repeat) for difference in later if not difference.ok]
     executable.state.update(copied(initial))
     sizes = []
@@ -175,7 +192,7 @@ def compare_results(
         Error: stage `run`, where eager does not take the call.
     """
     expected = guarded(model)(*copied(args), **copied(kwargs))
-    return _compare_trees(expected, actual, Exact(model, args, kwargs).result)
+    return _compare_trees(expected, actual, Exact(model, args, kwargs))
 
 
 def _compare_call(
@@ -185,9 +202,7 @@ def _compare_call(
     expected = eager(*copied(call.args), **copied(call.kwargs))
     actual = executable(*copied(call.args), **copied(call.kwargs))
     enter_stage("compare")
-    differences = _compare_trees(
-        expected, actual, Exact(program.eager, call.args, call.kwargs).result
-    )
+    differences = _compare_trees(expected, actual, Exact(program.eager, call.args, call.kwargs))
     differences += _compare_state(program, eager, executable)
     enter_stage("run")
     return expected, differences
@@ -252,16 +267,14 @@ def _same_structure(a: pytree.TreeSpec, b: pytree.TreeSpec) -> bool:
     return len(kinds) == 1 and all(map(_same_structure, a.children(), b.children()))
 
 
-def _compare_trees(
-    expected: Any, actual: Any, exact: Callable[[int], torch.Tensor | None]
-) -> list[Difference]:
+def _compare_trees(expected: Any, actual: Any, exact: Exact | None = None) -> list[Difference]:
     expected_leaves, expected_spec = pytree.tree_flatten_with_path(expected)
     actual_leaves, actual_spec = pytree.tree_flatten(actual)
     if not _same_structure(expected_spec, actual_spec):
         cause = "the result has another structure than eager's"
         return [Difference("result", False, float("inf"), float("inf"), cause)]
     return [
-        _compare_leaf(f"result{pytree.keystr(path)}", leaf, other, lambda i=index: exact(i))
+        _compare_leaf(f"result{pytree.keystr(path)}", leaf, other, _Truth(exact, index))
         for index, ((path, leaf), other) in enumerate(
             zip(expected_leaves, actual_leaves, strict=True)
         )
@@ -281,15 +294,13 @@ def _compare_state(
     else:
         return []
     return [
-        _compare_leaf(f"state[{name!r}]", buffers[name], value, lambda: None)
+        _compare_leaf(f"state[{name!r}]", buffers[name], value, _Truth())
         for name, value in executable.state.items()
         if name in buffers
     ]
 
 
-def _compare_leaf(
-    name: str, expected: Any, actual: Any, exact: Callable[[], torch.Tensor | None]
-) -> Difference:
+def _compare_leaf(name: str, expected: Any, actual: Any, truth: _Truth) -> Difference:
     if type(expected) is type(actual) is float:
         return _compare_numbers(name, expected, actual)
     if not isinstance(expected, torch.Tensor):
@@ -304,7 +315,7 @@ def _compare_leaf(
     expected, actual = expected.detach(), actual.detach()
     if expected.dtype not in _TOLERANCE:
         return _compare_exact(name, expected, actual)
-    return _compare_floating(name, expected, actual, exact)
+    return _compare_floating(name, expected, actual, truth)
 
 
 def _compare_numbers(name: str, expected: float, actual: float) -> Difference:
@@ -312,7 +323,7 @@ def _compare_numbers(name: str, expected: float, actual: float) -> Difference:
     theirs, ours = (torch.tensor(value, dtype=torch.float64) for value in (expected, actual))
     if torch.equal(theirs.float().double(), theirs) or math.isnan(expected):
         theirs = theirs.float()
-    return _compare_floating(name, theirs, ours, lambda: None)
+    return _compare_floating(name, theirs, ours, _Truth())
 
 
 def _compare_exact(name: str, expected: torch.Tensor, actual: torch.Tensor) -> Difference:
@@ -325,7 +336,7 @@ def _compare_exact(name: str, expected: torch.Tensor, actual: torch.Tensor) -> D
 
 
 def _compare_floating(
-    name: str, expected: torch.Tensor, actual: torch.Tensor, exact: Callable[[], Any]
+    name: str, expected: torch.Tensor, actual: torch.Tensor, truth: _Truth
 ) -> Difference:
     wide = torch.complex128 if expected.is_complex() else torch.float64
     theirs, ours = expected.to(wide), actual.to(wide)
@@ -344,13 +355,15 @@ def _compare_floating(
     tolerance = _TOLERANCE[expected.dtype]
     if relative <= tolerance:
         return Difference(name, True, gap, relative)
-    truth = exact()
-    if truth is not None and truth.shape == theirs.shape:
-        own = float((truth - theirs)[finite].abs().max())
-        error = float((truth - ours)[finite].abs().max())
+    exact = truth.leaf()
+    if exact is not None and exact.shape == theirs.shape:
+        own = float((exact - theirs)[finite].abs().max())
+        error = float((exact - ours)[finite].abs().max())
         if error <= _AGAINST_EAGER * own:
             return Difference(name, True, gap, relative)
         cause = f"{error:.3g} from the float64 result, eager is {own:.3g} from it"
         return Difference(name, False, gap, relative, cause)
     cause = f"differs by {gap:.3g}, {relative:.3g} of the largest value (allowed {tolerance:g})"
+    if truth.problem:
+        cause += f" (no float64 result: {truth.problem})"
     return Difference(name, False, gap, relative, cause)

@@ -11,14 +11,12 @@ import torch
 
 from importers.sources.source import Source
 from unmess.api import as_source, capture_generation, load
+from unmess.core import cache_length
 from unmess.core.error import Error
 from unmess.core.names import check_runner
 from unmess.core.note import Note
 from unmess.core.target_options import TargetOptions
 from unmess.sampling import Sampling
-
-# What a cache holds at least, so that prompts of different lengths are one compiled program.
-_POSITIONS = 256
 
 
 @dataclass
@@ -174,7 +172,7 @@ def check_length(prompt_tokens: int, max_new_tokens: int, max_length: int) -> No
 def load_generator(
     model: str | torch.nn.Module | Source,
     on: str = "iree-cpu",
-    max_length: int = _POSITIONS,
+    max_length: int = cache_length.DEFAULT,
     dtype: torch.dtype | None = None,
     target: TargetOptions | None = None,
 ) -> Generator:

@@ -18,10 +18,10 @@ from pipelines.iree.vm_module import program_key
 from pipelines.runners import load
 from unmess.compare import compare
 from unmess.compare_entries import compare_entries
+from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
 from unmess.core.program import Program
 from unmess.core.programs import Programs
-from unmess.core.progress import enter_stage
 from unmess.core.target_options import TargetOptions
 
 RUNNER = "iree-cpu"

@@ -1,4 +1,4 @@
-"""Comparisons with numbers of the tensor's own kind and range."""
+"""Comparisons with numbers: of the tensor's own kind and range, or of booleans as numbers."""
 
 from __future__ import annotations
 
@@ -26,6 +26,17 @@ def with_number_of_its_kind(compare: Callable[..., torch.Tensor]) -> Callable[..
         return compare(x, (number - limits.min) % (limits.max - limits.min + 1) + limits.min)
 
     return comparison
+
+
+def of_numbers(compare: Callable[[torch.Tensor, Any], torch.Tensor]) -> Callable[..., Any]:
+    """A comparison with a number, of booleans as numbers; others are left."""
+
+    def compared(x: torch.Tensor, number: Any) -> Any:
+        if x.dtype != torch.bool or isinstance(number, bool):
+            return NotImplemented
+        return compare(x.to(torch.result_type(x, number)), number)
+
+    return compared
 
 
 def isclose(

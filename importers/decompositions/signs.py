@@ -1,8 +1,8 @@
-"""Signs of numbers, and comparisons of booleans with numbers."""
+"""Signs of numbers: read, and put on other numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 import torch
@@ -15,12 +15,26 @@ def sign(x: torch.Tensor) -> Any:
     return torch.gt(x, 0.0).to(x.dtype) - torch.lt(x, 0.0).to(x.dtype)
 
 
-def of_numbers(compare: Callable[[torch.Tensor, Any], torch.Tensor]) -> Callable[..., Any]:
-    """A comparison with a number, of booleans as numbers; others are left."""
+def signbit(x: torch.Tensor) -> torch.Tensor:
+    """Whether a number is negative, -0.0 too; NaN counts as positive. Elementwise, bool."""
+    if x.dtype == torch.bool:
+        return torch.zeros_like(x)
+    return (x < 0) | (1 / x < 0) if x.is_floating_point() else x < 0
 
-    def compared(x: torch.Tensor, number: Any) -> Any:
-        if x.dtype != torch.bool or isinstance(number, bool):
-            return NotImplemented
-        return compare(x.to(torch.result_type(x, number)), number)
 
-    return compared
+def copysign(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """`x` with the signs of `y`, of which NaN counts as positive."""
+    return _signed(x, signbit(y), torch.result_type(x, y))
+
+
+def copysign_of_number(x: torch.Tensor, number: float) -> torch.Tensor:
+    """`x` with the sign of a number."""
+    negative = torch.full((), math.copysign(1, number) < 0)
+    return _signed(x, negative, torch.result_type(x, number))
+
+
+def _signed(x: torch.Tensor, negative: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    if not dtype.is_floating_point:
+        dtype = torch.get_default_dtype()
+    size = x.to(dtype).abs()
+    return torch.where(negative, -size, size)

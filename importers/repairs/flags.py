@@ -1,4 +1,4 @@
-"""Truth values that Python reads: as integers, which the importer compares, one at a time."""
+"""Booleans that Python reads: as integers, which the importer compares, one at a time."""
 
 from __future__ import annotations
 

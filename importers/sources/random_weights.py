@@ -21,10 +21,10 @@ _SPREAD = 0.1
 
 
 @contextlib.contextmanager
-def seeded(seed: int = SEED) -> Iterator[None]:
-    """PyTorch's CPU generator starts at `seed` inside, and goes on as before outside."""
+def seeded() -> Iterator[None]:
+    """PyTorch's CPU generator starts at `SEED` inside, and goes on as before outside."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(SEED)
         yield
 
 

@@ -13,7 +13,7 @@ import io
 import pickle
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch.serialization import get_unsafe_globals_in_checkpoint
@@ -43,7 +43,7 @@ def find(path: str) -> Source:
         there = [str(entry) for entry in folder if entry.suffix in _SUFFIXES]
         raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
     if not zipfile.is_zipfile(file) or not _has(file, "constants.pkl"):
-        raise _not_torchscript(path, file)
+        _refuse(path, file)
     try:
         module = torch.jit.load(file, map_location="cpu")
     except Exception as problem:
@@ -66,25 +66,27 @@ def _has(file: Path, record: str) -> bool:
         return any(name.partition("/")[2] == record for name in archive.namelist())
 
 
-def _not_torchscript(path: str, file: Path) -> Error:
+def _refuse(path: str, file: Path) -> NoReturn:
+    """Raises an Error (`source`) that says what a file that is not TorchScript holds."""
     try:
         classes = get_unsafe_globals_in_checkpoint(file)
         content = None if classes else torch.load(file, map_location="meta", weights_only=True)
-    except Exception:
-        return Error(
+    except Exception as problem:
+        # Whatever a file holds, reading it may raise anything.
+        raise Error(
             "source",
             f"{path} is not a PyTorch file, or is damaged",
             hint="write it again with torch.jit.save, or as .pt2 with torch.export.save",
-        )
+        ) from problem
     if classes:
-        return Error(
+        raise Error(
             "source",
             f"{path} is a pickled Python object (of {', '.join(sorted(classes)[:3])}), which could "
             "run any code when it is read",
             hint="load it in a factory in a Python file (file.py:name) if you trust it",
         )
     tensors = len([leaf for leaf in pytree.tree_leaves(content) if isinstance(leaf, torch.Tensor)])
-    return Error(
+    raise Error(
         "source",
         f"{path} holds {tensors} tensors and no model (a state dict)",
         hint="build the model in a factory in a Python file (file.py:name) that loads them with "

@@ -19,10 +19,10 @@ from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.stablehlo_input import to_iree
 from pipelines.iree.targets import Target
 from pipelines.pipeline import brief
-from unmess.core import child
-from unmess.core.cache import write_reproducer
+from unmess.core import processes
 from unmess.core.error import Error
 from unmess.core.module import Module
+from unmess.core.reproducer import write_reproducer
 from unmess.core.user_source import is_users, location_line
 
 # IREE spells a diagnostic as `file:line:column: message`, or `loc(…): message`.
@@ -129,11 +129,13 @@ def compile_text(text: str, options: Sequence[str], name: str) -> bytes:
     with tempfile.TemporaryFile() as diagnostics:
         try:
             done = subprocess.run(
-                child.command("pipelines.iree.compilation", str(diagnostics.fileno()), *options),
+                processes.command(
+                    "pipelines.iree.compilation", str(diagnostics.fileno()), *options
+                ),
                 input=text.encode(),
                 capture_output=True,
                 pass_fds=(diagnostics.fileno(),),
-                env=child.environment(),
+                env=processes.environment(),
             )
         except OSError as problem:
             raise Error(
@@ -182,7 +184,7 @@ def _failed(
     if done.returncode == NOT_COMPILED:
         cause = f"IREE does not compile the module: {cause}"
     else:
-        cause = f"IREE's compiler crashes with {child.ending(done.returncode)}: {cause}"
+        cause = f"IREE's compiler crashes with {processes.ending(done.returncode)}: {cause}"
         if done.returncode == -signal.SIGKILL:
             hint = "the system may have run out of memory"
     # The error first, then the frames that called it.

@@ -30,6 +30,9 @@ def required_cpu(options: Sequence[str]) -> tuple[str, frozenset[str]] | None:
 
     Returns:
         None, where no code for a CPU is made.
+
+    Raises:
+        RuntimeError: IREE compiles nothing with these options.
     """
     if not any("llvm-cpu" in option for option in options):
         return None

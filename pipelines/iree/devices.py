@@ -8,7 +8,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 
-from unmess.core import child
+from unmess.core import processes
 from unmess.core.error import first_line
 
 _SECONDS = 60
@@ -58,18 +58,18 @@ def devices(driver: str) -> Devices:
     """
     try:
         done = subprocess.run(
-            child.command("pipelines.iree.probe", driver),
+            processes.command("pipelines.iree.probe", driver),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
             timeout=_SECONDS,
-            env=child.environment(),
+            env=processes.environment(),
         )
     except subprocess.TimeoutExpired:
         return Devices(problem=f"the driver did not answer within {_SECONDS} s")
     if done.returncode < 0:
-        return Devices(problem=f"the driver crashes with {child.ending(done.returncode)}")
+        return Devices(problem=f"the driver crashes with {processes.ending(done.returncode)}")
     try:
         answer = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, json.JSONDecodeError):

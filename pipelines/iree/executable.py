@@ -20,9 +20,9 @@ from pipelines.iree.state import DeviceState
 from pipelines.iree.targets import Target, remedy, target
 from pipelines.iree.transfer import Transfer
 from pipelines.iree.vm_module import vm_module
+from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
 from unmess.core.module import Module
-from unmess.core.progress import enter_stage
 from unmess.core.signature import Argument, Result, Signature, TensorSpec
 from unmess.core.target_options import TargetOptions
 

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pipelines.ir_modules import find_operations
 from pipelines.pipeline import Pipeline, Step
-from pipelines.stablehlo_random import draw_from_a_seed
+from pipelines.exits.stablehlo_random import draw_from_a_seed
 from pipelines.stages import RESHAPES, SEED
 
 STABLEHLO_INPUT = Pipeline(

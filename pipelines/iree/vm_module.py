@@ -13,11 +13,11 @@ from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_sizes, preset_for, tuned_preset
 from pipelines.iree.targets import Target
 from pipelines.iree.weight_files import are_large
+from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.note import Note
 from unmess.core.processor import processor
-from unmess.core.progress import enter_stage
 
 _PACKAGES = ("torch-mlir", "iree-base-compiler")
 

@@ -23,9 +23,8 @@ import numpy as np
 import torch
 
 from pipelines.iree.packing import PACKED, Packer, read_as_they_are
-from unmess.core.cache import say, weights_folder
-from unmess.core.error import Error
-from unmess.core.eviction import UNFINISHED, evict
+from unmess.core.cache import make_private, say, weights_folder
+from unmess.core.eviction import UNFINISHED, evict, limit_of
 
 SIZE = "UNMESS_WEIGHTS_MB"
 _DEFAULT_MB = 8192
@@ -145,14 +144,14 @@ def _file(
         is_whole: told the sizes of what is in it, by name.
         write: makes the file of a path.
     """
-    limit = _limit()
+    limit = limit_of(SIZE, _DEFAULT_MB, "with 0, IREE copies the weights")
     if size > limit:
         return None
     folder = weights_folder()
     path = folder / f"{name}.irpa"
     try:
         if not _is_whole(path, is_whole):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private(folder)
             evict([folder], limit - size)
             write(path)
         # A folder of somebody else's stays as it is.
@@ -169,17 +168,6 @@ def _pack(packer: Packer, path: Path) -> None:
     _, offset = dict(map_weights(path).items())[PACKED].file_storage
     with path.open("r+b") as file:
         packer.pack(rt.FileHandle.wrap_fd(file.fileno(), readable=True, writable=True), offset)
-
-
-def _limit() -> int:
-    text = os.environ.get(SIZE) or str(_DEFAULT_MB)
-    if not text.isdecimal():
-        raise Error(
-            "usage",
-            f"{SIZE} is {text!r}, not a number of megabytes",
-            hint=f"the default is {_DEFAULT_MB}; with 0, IREE copies the weights",
-        )
-    return int(text) << 20
 
 
 def _is_whole(path: Path, is_whole: Callable[[dict[str, int]], bool]) -> bool:

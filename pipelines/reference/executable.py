@@ -13,8 +13,8 @@ from pipelines.executable import Executable
 from pipelines.reference.execution.compilation import machine_code
 from pipelines.reference.execution.memory import ResultLayout, descriptor, scalar
 from pipelines.reference.execution.runtime import Runtime
+from unmess.core.current_stage import enter_stage
 from unmess.core.module import Module
-from unmess.core.progress import enter_stage
 
 
 class ReferenceExecutable(Executable):

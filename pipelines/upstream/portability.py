@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from pipelines.ir_modules import copy_module
 from pipelines.lower import Changes, lower, plan
-from unmess.core import child
+from unmess.core import processes
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.recognition import stage_of
@@ -129,10 +129,10 @@ def _ask(module: ir.Module, given: bytes | None) -> Portability:
         )
     version = f"{_PACKAGE} {importlib.metadata.version(_PACKAGE)}"
     done = subprocess.run(
-        child.command("pipelines.upstream.inspection"),
+        processes.command("pipelines.upstream.inspection"),
         input=json.dumps(request).encode(),
         capture_output=True,
-        env=child.environment(),
+        env=processes.environment(),
     )
     if done.returncode:
         return Portability(version, _crash(done), ())
@@ -159,7 +159,7 @@ def _ask(module: ir.Module, given: bytes | None) -> Portability:
 
 def _crash(done: subprocess.CompletedProcess) -> str:
     lines = done.stderr.decode(errors="replace").strip().splitlines()
-    how = child.ending(done.returncode)
+    how = processes.ending(done.returncode)
     return f"upstream MLIR ends with {how} where it reads the module: {lines[0] if lines else ''}"
 
 

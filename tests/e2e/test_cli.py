@@ -75,6 +75,13 @@ def not_a_number(x):
 not_a_number.example_args = (torch.tensor([0.0, 1.0]),)
 
 
+def repaired(x):
+    return x.as_strided((3, 1), (1, 1))
+
+
+repaired.example_args = (torch.ones(3),)
+
+
 def sleeps():
     with open(os.environ["PID_FILE"], "w") as file:
         print(os.getpid(), file=file)
@@ -359,6 +366,15 @@ def test_run_shows_and_saves_the_result(models, tmp_path):
     assert leaf["values"] == saved.flatten().tolist()
     assert (leaf["min"], leaf["max"]) == (float(saved.min()), float(saved.max()))
     assert document["seconds"]["run"] > 0
+
+
+@pytest.mark.parametrize("verb", ["import", "run", "package"])
+def test_notes_are_messages(models, tmp_path, verb):
+    output = ["-o", tmp_path / "repaired"] if verb == "package" else []
+    process = unmess(verb, f"{models}:repaired", "-v", *output)
+    assert process.returncode == 0
+    assert "note: repair: layout-only as_strided" in process.stderr
+    assert "note:" not in process.stdout
 
 
 def test_what_json_has_no_number_for_is_null(models):

@@ -28,7 +28,7 @@ start = python
 if mutation:
     start = shlex.join([sys.executable, str(ROOT / "tools" / "mutations.py"), "run", mutation])
 config.substitutions += [
-    (r"\bunmess-opt\b", f"{start} -m pipelines.opt"),
+    (r"\bunmess-opt\b", f"{start} -m unmess.opt"),
     *(
         (rf"\bunmess {command}\b", f"{start} -m unmess {command}")
         for command in ("import", "check", "run", "pipeline", "contract", "portable")

@@ -63,25 +63,19 @@ def analyze(
     if file is not None:
         check_writable(file)
     is_file = model.endswith(IR_SUFFIXES)
-    if is_file and (inputs or dynamic):
-        raise Error(
-            "usage",
-            f"{model} is IR already, which example inputs and dynamic sizes do not change",
-            hint="--size NAME=VALUE gives a dynamic size its value",
-        )
     if is_file:
-        from pipelines.analysis.files import analyze_file
+        hint = "--size NAME=VALUE gives a dynamic size its value"
+        arguments.check_no_example(model, inputs, dynamic, hint)
+    with session.working(model, pytorch=not is_file):
+        if is_file:
+            from pipelines.analysis.files import analyze_file
 
-        analysis = analyze_file(model, at, values)
-    else:
-        with session.working(model):
+            analysis = analyze_file(model, at, values)
+        else:
             import unmess
-            from importers.sources.example_inputs import parse_inputs
+            from unmess.captured import captured
 
-            args, kwargs = parse_inputs(inputs)
-            program = unmess.capture(
-                model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
-            )
+            program = captured(model, inputs, dynamic, strategy)
             analysis = unmess.analyze(program, at, values)
     if file is not None:
         from unmess.analysis.page import page

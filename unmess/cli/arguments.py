@@ -112,6 +112,18 @@ def check_dynamic(texts: tuple[str, ...]) -> None:
     parse_dynamic(texts)
 
 
+def check_no_example(
+    model: str, inputs: tuple[str, ...], dynamic: tuple[str, ...], hint: str
+) -> None:
+    """Raises an Error (`usage`) for options that describe a call, of a model that is IR."""
+    if inputs or dynamic:
+        raise Error(
+            "usage",
+            f"{model} is IR already, which example inputs and dynamic sizes do not change",
+            hint=hint,
+        )
+
+
 def check_strategy(name: str) -> None:
     """Raises an Error (`usage`) where `name` is not the name of a capture strategy."""
     check_name("capture strategy", name, STRATEGIES)

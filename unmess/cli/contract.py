@@ -8,11 +8,10 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.error import Error
+from unmess.core.error import STAGE_FAILED
 from unmess.core.names import IR_SUFFIXES, check_name
 
 _AT = ("raw", "torch")
-_BROKEN = 3
 
 
 @click.command()
@@ -47,13 +46,10 @@ def contract(
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     is_file = model.endswith(IR_SUFFIXES)
-    if is_file and (inputs or dynamic):
-        raise Error(
-            "usage",
-            f"{model} is IR already, which example inputs and dynamic sizes do not change",
-            hint="give them with the model that the file was made from",
-        )
-    with session.working(model):
+    if is_file:
+        hint = "give them with the model that the file was made from"
+        arguments.check_no_example(model, inputs, dynamic, hint)
+    with session.working(model, pytorch=not is_file):
         from pipelines import contract as backend
         from pipelines.legal_ops import legal_ops
 
@@ -64,17 +60,9 @@ def contract(
             module = parse_file(model)
         else:
             import unmess
-            from importers.sources.example_inputs import parse_inputs
+            from unmess.captured import captured
 
-            args, kwargs = parse_inputs(inputs)
-            program = unmess.capture(
-                model,
-                args,
-                kwargs,
-                dynamic_shapes=dynamic or None,
-                strategy=strategy,
-                backend_legal_ops=backend_legal_ops,
-            )
+            program = captured(model, inputs, dynamic, strategy, backend_legal_ops)
             to = at or "raw"
             module = unmess.lower(program, to, backend_legal_ops=backend_legal_ops)
         found = backend.check(module, at if is_file else None, legal)
@@ -86,9 +74,9 @@ def contract(
                 "violations": [asdict(violation) for violation in found],
             }
         )
-        return _BROKEN if found else 0
+        return STAGE_FAILED if found else 0
     lines = [f"{violation.where or '?'}: {violation}" for violation in found]
     places = f"{len(found)} place{'' if len(found) == 1 else 's'}"
     verdict = f"breaks the backend contract in {places}" if found else "keeps the backend contract"
     session.write("\n".join([*lines, f"{model} {verdict}"]))
-    return _BROKEN if found else 0
+    return STAGE_FAILED if found else 0

@@ -10,6 +10,7 @@ import click
 from unmess.cli import arguments
 from unmess.cli.format import duration
 from unmess.cli.session import Session, command
+from unmess.core import cache_length
 from unmess.core.error import Error
 from unmess.core.names import check_name, check_runner
 
@@ -49,8 +50,8 @@ _DTYPES = ("float32", "bfloat16", "float16")
 @click.option("--chat", is_flag=True, help="TEXT is a user's turn: use the model's chat template.")
 @click.option(
     "--max-length",
-    type=click.IntRange(min=9),
-    default=256,
+    type=click.IntRange(min=cache_length.FEWEST),
+    default=cache_length.DEFAULT,
     show_default=True,
     metavar="N",
     help="Positions of the key-value cache, prompt and new tokens together.",
@@ -90,7 +91,7 @@ def generate(
         import torch
 
         from importers.sources import find_source
-        from unmess.core.progress import enter_stage
+        from unmess.core.current_stage import enter_stage
         from unmess.core.target_options import TargetOptions
         from unmess.generation import check_length, encode, load_generator
         from unmess.sampling import Sampling
@@ -140,6 +141,4 @@ def generate(
         f"{done.prompt_tokens} tokens read in {duration(done.prefill_seconds)}, "
         f"{done.new_tokens} written" + (f", {speed:.1f} a second" if speed else "")
     )
-    if session.verbose:
-        for note in generator.notes:
-            session.progress.line(f"note: {note}")
+    session.say_notes(generator.notes)

@@ -92,20 +92,12 @@ def import_(
     start = time.perf_counter()
     with session.working(model, print_after):
         import unmess
-        from importers.sources.example_inputs import parse_inputs
         from pipelines.lower import Changes, plan
+        from unmess.captured import captured
 
         # What is misspelled is told before the model is captured.
         plan("raw", to, Changes(insertions, stop_after, backend_legal_ops))
-        args, kwargs = parse_inputs(inputs)
-        program = unmess.capture(
-            model,
-            args,
-            kwargs,
-            dynamic_shapes=dynamic or None,
-            strategy=strategy,
-            backend_legal_ops=backend_legal_ops,
-        )
+        program = captured(model, inputs, dynamic, strategy, backend_legal_ops)
         module = unmess.lower(
             program,
             to=to,
@@ -146,9 +138,7 @@ def import_(
         return
     if text is not None:
         session.write(text)
-    if session.verbose:
-        for note in module.notes:
-            click.echo(f"note: {note}", err=True)
+    session.say_notes(module.notes)
 
 
 def _check_form(

@@ -9,13 +9,11 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.error import Error
+from unmess.core.error import STAGE_FAILED, Error
 from unmess.core.names import check_stage
 
 if TYPE_CHECKING:
     from unmess.probe.operators import Finding
-
-_STAGE_FAILED = 3
 
 
 @click.command()
@@ -62,7 +60,7 @@ def ops(session: Session, model: str, to: str, strategy: str) -> int:
                 "notes": [str(note) for note in program.notes],
             }
         )
-        return _STAGE_FAILED if bad else 0
+        return STAGE_FAILED if bad else 0
     lines = [_text(finding) for finding in findings if session.verbose or not finding.ok]
     calls = sum(finding.count for finding in findings)
     names = {finding.operator for finding in findings}
@@ -71,7 +69,7 @@ def ops(session: Session, model: str, to: str, strategy: str) -> int:
         f"({calls} calls of {len(names)} operators)"
     )
     session.write("\n".join(lines))
-    return _STAGE_FAILED if bad else 0
+    return STAGE_FAILED if bad else 0
 
 
 def _text(finding: Finding) -> str:

@@ -47,13 +47,10 @@ def package_(
         check_target(runner)
         check_folder(folder)
         import unmess
-        from importers.sources.example_inputs import parse_inputs
         from importers.sources.huggingface.tokenizer_files import tokenizer_files
+        from unmess.captured import captured
 
-        args, kwargs = parse_inputs(inputs)
-        program = unmess.capture(
-            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
-        )
+        program = captured(model, inputs, dynamic, strategy)
         made = unmess.package(
             program,
             folder,
@@ -78,6 +75,4 @@ def package_(
         return
     for name, file in made.files.items():
         session.write(f"{file['bytes'] / 1e6:10.2f} MB  {output}/{name}")
-    if session.verbose:
-        for note in program.notes:
-            session.write(f"note: {note}")
+    session.say_notes(program.notes)

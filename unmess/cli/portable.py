@@ -10,12 +10,11 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
+from unmess.core.error import STAGE_FAILED
 from unmess.core.names import IR_SUFFIXES, check_stage, check_upstream_only
 
 if TYPE_CHECKING:
     from pipelines.upstream.portability import Portability, Unknown
-
-_STAGE_FAILED = 3
 
 
 @click.command()
@@ -39,11 +38,12 @@ def portable(session: Session, model: str, to: str, upstream_only: bool, strateg
     check_stage(to)
     check_upstream_only(to, upstream_only)
     arguments.check_strategy(strategy)
-    with session.working(model):
+    is_file = model.endswith(IR_SUFFIXES)
+    with session.working(model, pytorch=not is_file):
         from pipelines.upstream.portability import examine
         from unmess.core.parsing import parse_file
 
-        if model.endswith(IR_SUFFIXES):
+        if is_file:
             ir = parse_file(model)
             found = examine(ir, Path(model).read_bytes(), Path(model).stem)
         else:
@@ -59,7 +59,7 @@ def portable(session: Session, model: str, to: str, upstream_only: bool, strateg
         session.write_json({"ok": found.ok, "model": model, **asdict(found)})
     else:
         session.write("\n".join(_lines(model, found)))
-    return 0 if found.ok else _STAGE_FAILED
+    return 0 if found.ok else STAGE_FAILED
 
 
 def _lines(model: str, found: Portability) -> list[str]:

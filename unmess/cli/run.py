@@ -61,13 +61,10 @@ def run(
         import torch
 
         import unmess
-        from importers.sources.example_inputs import parse_inputs
-        from unmess.core.progress import enter_stage
+        from unmess.captured import captured
+        from unmess.core.current_stage import enter_stage
 
-        args, kwargs = parse_inputs(inputs)
-        program = unmess.capture(
-            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
-        )
+        program = captured(model, inputs, dynamic, strategy)
         executable = unmess.load(
             program, on=runner, target=unmess.TargetOptions(cpu=cpu, preset=preset)
         )
@@ -105,9 +102,7 @@ def run(
     session.write_table(_table(leaves))
     steps = executable.seconds | ({"run": median} if times else {})
     session.write(", ".join(f"{step} {duration(value)}" for step, value in steps.items()))
-    if session.verbose:
-        for note in notes:
-            session.write(f"note: {note}")
+    session.say_notes(notes)
 
 
 def _save(torch: Any, result: Any, output: str) -> None:

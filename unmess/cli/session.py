@@ -11,16 +11,16 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from unmess.core import trail
-from unmess.core.error import Error
+from unmess.core.current_stage import listening
+from unmess.core.error import STAGE_FAILED, Error
 from unmess.core.failure import DEBUG_HINT, as_error, full_cause
-from unmess.core.progress import listening
 from unmess.progress import Progress
 from unmess.quiet import quiet_libraries
 
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from unmess.core.note import Note
+
 # As shells report a process that SIGINT or SIGPIPE ended.
 INTERRUPTED = 130
 _BROKEN_PIPE = 141
-_INTERNAL = 3
 # Tables that no terminal limits are not folded.
 _WIDE = 240
 
@@ -57,10 +58,15 @@ class Session:
     stage: str = field(default="usage", init=False)
 
     @contextlib.contextmanager
-    def working(self, model: str, print_after: tuple[str, ...] = ()) -> Iterator[None]:
+    def working(
+        self, model: str, print_after: tuple[str, ...] = (), pytorch: bool = True
+    ) -> Iterator[None]:
         """While a model is worked on in this process: shows the stages, silences the libraries.
 
         With `--debug`, or steps to print the IR after, the IR is verified after each step.
+
+        Args:
+            pytorch: whether the work needs PyTorch, which takes seconds to import.
         """
 
         def begin(stage: str) -> None:
@@ -68,10 +74,10 @@ class Session:
             self.progress.begin(f"{model}: {stage}")
 
         with self.progress.showing():
-            # Importing PyTorch is the first thing that takes long.
-            self.progress.begin(f"{model}: loading PyTorch")
+            # Importing it is the first thing that takes long.
+            self.progress.begin(f"{model}: loading {'PyTorch' if pytorch else 'MLIR'}")
             if not (self.verbose or self.debug):
-                quiet_libraries()
+                quiet_libraries(pytorch)
             with listening(begin), self._debugging(print_after):
                 yield
 
@@ -102,6 +108,12 @@ class Session:
         self.out.write(text)
         self.out.flush()
 
+    def say_notes(self, notes: Iterable[Note]) -> None:
+        """With `--verbose`, prints the notes on stderr."""
+        if self.verbose:
+            for note in notes:
+                self.progress.line(f"note: {note}")
+
     def write_table(self, table: Table) -> None:
         """Writes a table as part of the result."""
         self._console().print(table)
@@ -131,7 +143,7 @@ class Session:
             self.write_json(error.document())
         if internal:
             click.echo(f"{error.cause} ({DEBUG_HINT})", err=True)
-            return _INTERNAL
+            return STAGE_FAILED
         show_error(error)
         if self.verbose and (cause := full_cause(problem)):
             click.echo(cause, err=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from unmess.cli.session import show_error
-from unmess.core import child, trail
+from unmess.core import processes, trail
 from unmess.core.error import Error
 
 # What a process dies of that has gone wrong itself, and the system's way to end a large one.
@@ -46,7 +46,7 @@ def supervised(function: Callable[[], int]) -> int:
         return status
     left = path.read()
     stage = left.get("stage", "source")
-    cause, hint, repro = f"crashed with {child.ending(status)}", _STACK, None
+    cause, hint, repro = f"crashed with {processes.ending(status)}", _STACK, None
     if -status == signal.SIGKILL:
         hint = "the system may have run out of memory"
     elif stage in _LOWERING:
@@ -87,7 +87,7 @@ def _run(function: Callable[[], int], path: trail.Trail) -> int:
 
 
 def _work(function: Callable[[], int], path: trail.Trail, mask: set[int]) -> NoReturn:
-    child.end_with_parent()
+    processes.end_with_parent()
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     trail.follow(path)
     sys.exit(function())

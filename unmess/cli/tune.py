@@ -40,12 +40,9 @@ def tune(
     arguments.check_strategy(strategy)
     with session.working(model):
         import unmess
-        from importers.sources.example_inputs import parse_inputs
+        from unmess.captured import captured
 
-        args, kwargs = parse_inputs(inputs)
-        program = unmess.capture(
-            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
-        )
+        program = captured(model, inputs, dynamic, strategy)
         candidates = unmess.tune(
             program,
             unmess.TargetOptions(cpu=cpu),

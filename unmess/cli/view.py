@@ -35,15 +35,15 @@ def view(
     if at is not None:
         check_stage(at)
     arguments.check_strategy(strategy)
-    # It imports MLIR.
-    from unmess.viewing import serve, wait
+    is_file = model.endswith(IR_SUFFIXES)
+    with session.working(model, pytorch=not is_file):
+        from unmess.viewing import serve, wait
 
-    if model.endswith(IR_SUFFIXES):
-        from pipelines.files import read_module
+        if is_file:
+            from pipelines.files import read_module
 
-        module = read_module(model, at)
-    else:
-        with session.working(model):
+            module = read_module(model, at)
+        else:
             import unmess
 
             module = unmess.lower(unmess.capture(model, strategy=strategy), to=at or "torch")

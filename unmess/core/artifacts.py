@@ -14,9 +14,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from unmess.core.cache import cache_folder, say
-from unmess.core.error import Error
-from unmess.core.eviction import UNFINISHED, evict, files_in
+from unmess.core.cache import cache_folder, make_private, say
+from unmess.core.eviction import UNFINISHED, evict, files_in, limit_of
 
 SIZE = "UNMESS_CACHE_MB"
 _DEFAULT_MB = 1024
@@ -57,14 +56,8 @@ def size_limit() -> int:
     Raises:
         Error: stage `usage`, where the variable is not a number.
     """
-    text = os.environ.get(SIZE) or str(_DEFAULT_MB)
-    if not text.isdecimal():
-        raise Error(
-            "usage",
-            f"{SIZE} is {text!r}, not a number of megabytes",
-            hint=f"the default is {_DEFAULT_MB}; 0 turns the cache of compiled programs off",
-        )
-    return int(text) << 20
+    zero = "0 turns the cache of compiled programs off"
+    return limit_of(SIZE, _DEFAULT_MB, zero)
 
 
 def read_artifact(key: str) -> bytes | None:
@@ -103,8 +96,7 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> bool
         return False
     folder = artifact_folder()
     try:
-        # Who can write there can make this user run anything.
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         handle, path = tempfile.mkstemp(prefix=UNFINISHED, dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:

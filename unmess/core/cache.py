@@ -1,11 +1,9 @@
-"""The cache folder, what it costs to have none, and the reproducers in it."""
+"""The cache folder, and what is said where it is of no use."""
 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
-import tempfile
 from pathlib import Path
 
 import platformdirs
@@ -26,20 +24,14 @@ def say(text: str) -> None:
     print(f"unmess: {text}", file=sys.stderr, flush=True)
 
 
-def write_reproducer(text: str, stem: str, suffix: str = ".mlir") -> str | None:
-    """Writes `text` to a new file in the cache folder's `repro/` and returns its path.
+def make_private(folder: Path) -> None:
+    """Makes a folder in the cache folder, and that where it is missing, for this user alone.
 
-    The first `THIS_FILE` in it, of the command that runs the file, becomes that path.
-    The name is unique, so that processes that fail at the same time keep their own files. A cache
-    folder that cannot be written costs the reproducer, not the error message: None then.
+    Who can write there can make this user run anything. Folders that are there stay as they are.
+
+    Raises:
+        OSError: it cannot be made.
     """
-    folder = cache_folder() / "repro"
-    safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in stem)[:80]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, path = tempfile.mkstemp(prefix=f"{safe}-", suffix=suffix, dir=folder)
-        with os.fdopen(handle, "w") as file:
-            file.write(text.replace("THIS_FILE", shlex.quote(path), 1))
-    except OSError:
-        return None
-    return path
+    for each in (folder.parent, folder):
+        # `parents` makes folders that everybody can read.
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)

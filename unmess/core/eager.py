@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -58,7 +57,11 @@ def guarded(model: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Exact:
-    """The model's results in float64, computed when a comparison needs them."""
+    """The model's results in float64, computed when a comparison needs them.
+
+    Attributes:
+        problem: why computing them has failed, one line; None where it has not, or not been tried.
+    """
 
     def __init__(
         self,
@@ -73,13 +76,17 @@ class Exact:
         self._repeat = repeat
         self._leaves: list[Any] | None = None
         self._tried = False
+        self.problem: str | None = None
 
     def result(self, index: int) -> torch.Tensor | None:
         """The leaf at `index`, computed in float64; None where the model has no such form."""
         if not self._tried:
             self._tried = True
-            with contextlib.suppress(Exception):
+            try:
                 self._leaves = self._compute()
+            except Exception as problem:
+                # A model may make tensors of one dtype only, or call what has no float64 form.
+                self.problem = first_line(problem)
         if self._leaves is None or index >= len(self._leaves):
             return None
         leaf = self._leaves[index]

@@ -18,6 +18,8 @@ STAGES = (
     "run",
     "compare",
 )
+# The exit status where something that the user asked for was not reached.
+STAGE_FAILED = 3
 
 
 class Error(Exception):
@@ -80,7 +82,7 @@ class Error(Exception):
 
 def exit_status(stage: str) -> int:
     """2 for bad usage or input, 1 for a wrong result, 3 for a stage that failed."""
-    return {"usage": 2, "source": 2, "compare": 1}.get(stage, 3)
+    return {"usage": 2, "source": 2, "compare": 1}.get(stage, STAGE_FAILED)
 
 
 def _rebuild(stage, cause, where, hint, repro) -> Error:

@@ -8,8 +8,29 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from unmess.core.error import Error
+
 # Names of files that are being written, and after how many seconds nobody can be at it any more.
 UNFINISHED, _ABANDONED = "unfinished-", 3600.0
+
+
+def limit_of(variable: str, default_mb: int, zero: str) -> int:
+    """How many bytes a folder may take, from an environment variable that says megabytes.
+
+    Args:
+        zero: what 0 does, for the hint.
+
+    Raises:
+        Error: stage `usage`, where the variable is not a number.
+    """
+    text = os.environ.get(variable) or str(default_mb)
+    if not text.isdecimal():
+        raise Error(
+            "usage",
+            f"{variable} is {text!r}, not a number of megabytes",
+            hint=f"the default is {default_mb}; {zero}",
+        )
+    return int(text) << 20
 
 
 def files_in(folder: Path) -> list[tuple[os.stat_result, Path]]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Says of a function that no broadcast in it stretches a dynamic size.
 STRICT_SIZES = "torch.assume_strict_symbolic_shapes"
 WEIGHTS = ("external", "inline", "elide", "splat")
+# Name of the entry function of a model that has one.
+ENTRY = "main"
 
 # Literals above this number of elements are shown by name or elided, not spelled out.
 _LARGE = 16
@@ -51,7 +53,7 @@ class Module:
     signature: Signature
     weights: dict[str, torch.Tensor]
     weight_mode: str = "external"
-    entry: str = "main"
+    entry: str = ENTRY
     entries: dict[str, Signature] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)

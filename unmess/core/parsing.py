@@ -23,7 +23,11 @@ def parse(text: str | bytes, name: str) -> ir.Module:
 
 
 def parse_file(path: str | Path) -> ir.Module:
-    """A module from a file, whose lines are its operations' locations. See `parse`."""
+    """A module from a file, whose lines are its operations' locations, in a context of its own.
+
+    Raises:
+        Error: stage `usage`, where there is no such file, or it does not parse.
+    """
     if not Path(path).is_file():
         raise Error("usage", f"no file {path}", hint="give the path of an MLIR file")
     return _parsed(lambda: ir.Module.parseFile(str(path)), str(path))

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from importlib import metadata
@@ -126,7 +126,11 @@ def read_manifest(text: str) -> Manifest:
 
 @lru_cache(maxsize=4)
 def read_requirements(text: str) -> Requirements:
-    """Parse `requirements.lock`: one `name==version --hash=sha256:…` a line."""
+    """Parse `requirements.lock`: one `name==version --hash=sha256:…` a line.
+
+    Raises:
+        LockError: a line is something else, or lists a distribution again.
+    """
     wheels: dict[str, Wheel] = {}
     digests: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -148,7 +152,11 @@ def read_requirements(text: str) -> Requirements:
 
 
 def read_pixi_lock(text: str) -> PixiLock:
-    """Parse `pixi.lock`, format 7 with one environment."""
+    """Parse `pixi.lock`, format 7 with one environment.
+
+    Raises:
+        LockError: the text is no such file, or contradicts itself.
+    """
     try:
         head, _, tail = text.partition("\npackages:\n")
         data = _yaml(head)
@@ -329,15 +337,14 @@ def _holds(text: str, extra: str) -> bool:
     return marker is None or marker.evaluate({**TARGET, "extra": extra})
 
 
-def installed_wheels(path: Iterable[str] | None = None) -> dict[str, Wheel]:
-    """The distributions that are installed here, or in the folders of `path`.
+def installed_wheels() -> dict[str, Wheel]:
+    """The distributions that are installed here.
 
     What is known of an installed distribution is its name, version and
     requirements; `sha256` and `filename` are empty.
     """
-    found = metadata.distributions() if path is None else metadata.distributions(path=list(path))
     wheels: dict[str, Wheel] = {}
-    for distribution in found:
+    for distribution in metadata.distributions():
         name = canonicalize_name(distribution.metadata["Name"] or "")
         # The first one on the path is the one that is imported.
         wheels.setdefault(

@@ -10,7 +10,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-from unmess.core import child
+from unmess.core import processes
 
 
 @dataclass
@@ -33,12 +33,12 @@ def start(request: dict[str, Any], events: int) -> Process:
     read, write = os.pipe()
     try:
         process = subprocess.Popen(
-            child.command("unmess.isolated.work", str(events), json.dumps(request)),
+            processes.command("unmess.isolated.work", str(events), json.dumps(request)),
             stdin=subprocess.DEVNULL,
             stdout=write,
             stderr=write,
             pass_fds=(events,),
-            env=child.environment(),
+            env=processes.environment(),
             # Ctrl-C is for this side, which ends the child; and what the child has started can be
             # ended with it.
             start_new_session=True,

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from unmess.core.child import end_with_parent
+from unmess.core.current_stage import listening
 from unmess.core.failure import as_error, full_cause
-from unmess.core.progress import listening
+from unmess.core.processes import end_with_parent
 from unmess.core.row import Row
 from unmess.core.target_options import TargetOptions
 from unmess.isolated.clock import Clock
@@ -112,7 +112,7 @@ class _Work:
     def reproduce(self, stage: str, runner: str, cause: str) -> None:
         """Writes the IR that goes into `stage` on `runner` to a file, and sends its path."""
         import unmess
-        from unmess.core.cache import write_reproducer
+        from unmess.core.reproducer import write_reproducer
 
         program = self._capture()
         via, of_iree = self._options.via or "linalg", runner.startswith("iree-")
@@ -144,17 +144,10 @@ class _Work:
         self.send({"repro": path})
 
     def _capture(self) -> Program:
-        import unmess
-        from importers.sources.example_inputs import parse_inputs
+        from unmess.captured import captured
 
-        args, kwargs = parse_inputs(self._options.inputs)
-        return unmess.capture(
-            self._model,
-            args,
-            kwargs,
-            dynamic_shapes=self._options.dynamic or None,
-            strategy=self._options.strategy,
-        )
+        options = self._options
+        return captured(self._model, options.inputs, options.dynamic, options.strategy)
 
     def _debugging(self) -> contextlib.AbstractContextManager[None]:
         if not self._options.debug:

@@ -12,13 +12,13 @@ import torch
 
 from importers.torch_dialect import import_program
 from unmess.bundle.manifest import FORMAT, MODULE, SIGNATURE, STATE, WEIGHTS, Manifest
+from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
 from unmess.core.files import described
 from unmess.core.module import Module
 from unmess.core.names import check_runner
 from unmess.core.program import Program
 from unmess.core.programs import Programs
-from unmess.core.progress import enter_stage
 from unmess.core.target_options import TargetOptions
 from unmess.packaging.signature import write_signature
 

@@ -13,7 +13,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from unmess.core.child import ending
+from unmess.core.processes import ending
 
 
 @dataclass(frozen=True)

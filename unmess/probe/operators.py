@@ -15,13 +15,24 @@ from torch._decomp import decomposition_table as torch_decompositions
 
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import trace, tracing
-from pipelines.stages import PATHS
-from unmess.core.cache import cache_folder
+from unmess.core.cache import cache_folder, make_private
+from unmess.core.own_sources import digest_of
 from unmess.probe.calls import Call, alone, distinct_calls, key_of
 from unmess.probe.children import Died, each_in_children
 from unmess.probe.lowering import Outcome, lowers
 
 _TIMEOUT = 60.0
+# Everything of ours that an answer depends on.
+_SOURCES = digest_of("importers", "pipelines", "unmess/core", "unmess/probe")
+# What PyTorch's decompositions raise for arguments that they do not take.
+_REFUSALS = (
+    AssertionError,
+    IndexError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    ZeroDivisionError,
+)
 
 
 @dataclass(frozen=True)
@@ -111,12 +122,12 @@ def _decomposition(call: Call, exit_: str) -> str | None:
         args, kwargs = torch.fx.node.map_arg((copy.args, copy.kwargs), given.__getitem__)
         return function(*args, **kwargs)
 
-    try:
-        with tracing(node.graph, decomposition_table()) as table:
+    with tracing(node.graph, decomposition_table()) as table:
+        try:
             traced = trace(decomposed, [inner.meta["val"] for inner in placeholders], table)
-    except Exception:
-        # Some are for gradients, or for other devices only.
-        return None
+        except _REFUSALS:
+            # Some are for gradients, or for other devices only.
+            return None
     if not lowers(traced, exit_, call.operator).ok:
         return None
     return f"torch._decomp.decomposition_table[torch.ops.{call.operator}]"
@@ -125,8 +136,7 @@ def _decomposition(call: Call, exit_: str) -> str | None:
 def _salt(exit_: str) -> str:
     """What the answers depend on besides the call."""
     versions = [importlib.metadata.version(name) for name in ("torch", "torch-mlir")]
-    pipelines = [str(pipeline) for pipeline in PATHS[exit_].values()]
-    return json.dumps([exit_, versions, pipelines])
+    return json.dumps([exit_, versions, _SOURCES])
 
 
 def _named(salt: str, node: torch.fx.Node) -> str:
@@ -146,7 +156,7 @@ def _read(path: Path) -> dict | None:
 def _write(path: Path, answer: dict) -> None:
     """A cache that cannot be written costs time, nothing else."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
             json.dump(answer, file)
         Path(file.name).replace(path)

@@ -5,25 +5,20 @@ from __future__ import annotations
 import torch
 
 from importers.decompositions.angles import atan2
+from importers.decompositions.comparison import of_numbers
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.division import divide, fmod
 from importers.decompositions.error_function import erfc
 from importers.decompositions.gamma import lgamma
 from importers.decompositions.integer_products import bmm, int_mm, mm
 from importers.decompositions.logarithms import acosh, asinh, log10
-from importers.decompositions.magnitude import (
-    copysign,
-    copysign_of_number,
-    distance,
-    hypot,
-    signbit,
-)
+from importers.decompositions.magnitude import distance, hypot
 from importers.decompositions.narrow_sums import in_f32, rms_norm
 from importers.decompositions.negation import neg, neg_view
 from importers.decompositions.numbers import with_tensor
 from importers.decompositions.power import integer_power, powers, powers_of_a_number
 from importers.decompositions.reciprocal import reciprocal
-from importers.decompositions.signs import of_numbers, sign
+from importers.decompositions.signs import copysign, copysign_of_number, sign, signbit
 from importers.decompositions.sums_of_exponentials import logaddexp, logaddexp2
 from importers.decompositions.truncation import trunc
 

@@ -8,7 +8,7 @@ from importers.decompositions.any_all import over_several
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min, clamp_tensor, hardtanh
 from importers.decompositions.comparison import isclose, with_number_of_its_kind
 from importers.decompositions.decomposition import Decomposition
-from importers.decompositions.not_a_number import equal, fmax, fmin, is_finite, maximum, minimum
+from importers.decompositions.nan import equal, fmax, fmin, is_finite, maximum, minimum
 
 COMPARISON = (
     *(

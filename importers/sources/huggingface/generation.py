@@ -34,10 +34,8 @@ from importers.sources.huggingface.adjust import WITHOUT_CACHE
 from importers.sources.huggingface.text import token_ids, vocabulary_of
 from importers.sources.random_weights import seeded
 from importers.sources.source import Source
+from unmess.core.cache_length import DEFAULT, FEWEST, PROMPT
 from unmess.core.error import Error, first_line
-
-# Tokens of the example prompt, and positions where no number is asked for.
-_PROMPT, _POSITIONS = 8, 256
 
 
 def with_cache(
@@ -80,7 +78,7 @@ def generation_entries(
     max_length = _length(model, batch, max_length)
     forward = _with_cache(model)
     with seeded(), torch.no_grad():
-        prompt = token_ids(vocabulary_of(model), batch, _PROMPT)
+        prompt = token_ids(vocabulary_of(model), batch, PROMPT)
         empty = empty_cache(model, batch, max_length)
         _, filled = forward(prompt, empty)
         token = token_ids(vocabulary_of(model), batch, 1)
@@ -127,12 +125,12 @@ def _length(model: PreTrainedModel, batch: int, max_length: int | None) -> int:
     """The number of positions, after checking that the model takes as many."""
     limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if max_length is None:
-        max_length = min(limit or _POSITIONS, _POSITIONS)
+        max_length = min(limit or DEFAULT, DEFAULT)
     if batch < 1:
         raise Error("usage", f"batch is {batch}", hint="at least 1")
-    if max_length <= _PROMPT or (limit is not None and max_length > limit):
+    if max_length < FEWEST or (limit is not None and max_length > limit):
         upper = "" if limit is None else f" and at most {limit}, the model's own limit"
-        raise Error("usage", f"max_length is {max_length}", hint=f"at least {_PROMPT + 1}{upper}")
+        raise Error("usage", f"max_length is {max_length}", hint=f"at least {FEWEST}{upper}")
     return max_length
 
 

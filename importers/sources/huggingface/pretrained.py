@@ -27,6 +27,10 @@ def find_pretrained(path: str, name: str, gguf: str | None = None) -> Source:
         path: what transformers takes.
         gguf: a file in the folder that holds configuration, weights and tokenizer. Quantized
             weights become f32.
+
+    Raises:
+        Error: stage `source`; there is no such model, a file of it is missing or damaged, or the
+            weights do not fit the configuration.
     """
     import transformers
 

@@ -15,10 +15,10 @@ from pipelines.reference.execution.object_code import ObjectCode, Unloadable
 from pipelines.reference.execution.runtime import Runtime
 from pipelines.reference.order import lower_to_llvm
 from pipelines.reference.steps.assertions import Assertions
+from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error, first_line
 from unmess.core.module import Module
 from unmess.core.processor import processor
-from unmess.core.progress import enter_stage
 
 
 class Code(Protocol):

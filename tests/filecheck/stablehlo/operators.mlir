@@ -1,4 +1,4 @@
-// RUN: unmess-opt --pipeline or-of-truths --pipeline stablehlo-operators %s | filecheck %s
+// RUN: unmess-opt --pipeline boolean-sum-to-or --pipeline stablehlo-operators %s | filecheck %s
 
 // The last window begins at 6 of 8: one element is missing, behind the last one and not before the first.
 // CHECK-LABEL: func.func @ceil(

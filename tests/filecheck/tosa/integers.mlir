@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline tosa-integers %s | filecheck %s
 // RUN: not unmess-opt --pipeline tosa %S/Inputs/bytes.mlir 2>&1 | filecheck %s --check-prefix BYTES
-// RUN: not unmess-opt --pipeline tosa %S/Inputs/truths.mlir 2>&1 | filecheck %s --check-prefix TRUTHS
+// RUN: not unmess-opt --pipeline tosa %S/Inputs/booleans.mlir 2>&1 | filecheck %s --check-prefix BOOLEANS
 
 // What a byte is converted to is made of its low bits, whatever TOSA takes it for.
 // CHECK-LABEL: func.func @converted(
@@ -31,8 +31,8 @@ func.func @others(%x: !torch.vtensor<[3],si8>, %y: !torch.vtensor<[3],ui8>) -> (
   return %r, %f : !torch.vtensor<[3],f32>, !torch.vtensor<[3],ui8>
 }
 
-// BYTES:       tosa: aten.add.Tensor of integers without a sign, which TOSA does not have
+// BYTES:       tosa: aten.add.Tensor of unsigned integers, which TOSA does not have
 // BYTES-NEXT:    at: net.py:5
 // BYTES-NEXT:    hint: convert them to int32 before
 
-// TRUTHS:      tosa: aten.maximum of truth values, which TOSA has in no order
+// BOOLEANS:    tosa: aten.maximum of booleans, which TOSA has in no order

@@ -20,7 +20,7 @@ LISTED = [
 def listed(monkeypatch):
     monkeypatch.setattr("importers.recipes.list_recipes", lambda: LISTED)
     # It is for the whole process, which is pytest's here.
-    monkeypatch.setattr("unmess.cli.session.quiet_libraries", lambda: None)
+    monkeypatch.setattr("unmess.cli.session.quiet_libraries", lambda pytorch: None)
 
 
 def test_models(listed, capsys):

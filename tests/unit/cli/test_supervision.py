@@ -10,7 +10,7 @@ import pytest
 SUPERVISED = """
 import os, signal, sys, time
 from unmess.cli.supervision import supervised
-from unmess.core import progress, trail
+from unmess.core import current_stage, trail
 
 def work():
 {body}
@@ -42,7 +42,7 @@ def test_what_is_raised_is_shown_once():
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGFPE"])
 def test_a_crash_names_the_stage(name):
-    done = run(f"progress.enter_stage('compile')\nos.kill(os.getpid(), signal.{name})")
+    done = run(f"current_stage.enter_stage('compile')\nos.kill(os.getpid(), signal.{name})")
     assert done.stdout == "status 3\n"
     assert done.stderr.splitlines()[0] == f"compile: crashed with {name}"
     assert "Traceback" not in done.stderr
@@ -65,11 +65,11 @@ def test_a_crash_with_json_is_a_document():
 def test_a_crash_that_does_not_happen_again_has_no_reproducer(tmp_path):
     once = tmp_path / "once"
     body = f"""
-progress.enter_stage("linalg")
+current_stage.enter_stage("linalg")
 if not os.path.exists({str(once)!r}):
     open({str(once)!r}, "w").close()
     os.abort()
-progress.enter_stage("compile")
+current_stage.enter_stage("compile")
 open({str(tmp_path / "twice")!r}, "w").close()
 return 0
 """

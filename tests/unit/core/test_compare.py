@@ -72,6 +72,16 @@ def test_nan_and_infinity_where_eager_has_them_are_right():
     assert not report(special, lambda x: special(-x), X).ok
 
 
+def test_why_there_is_no_float64_result_is_said():
+    class Narrow(torch.nn.Module):
+        def forward(self, x):
+            return x @ torch.ones(11, dtype=torch.float32)
+
+    found = report(Narrow(), lambda x: x.sum() * 1.1, X)
+    assert "(allowed 1e-05) (no float64 result: RuntimeError: " in found.error
+    assert "no float64 result" not in report(lambda x: x * 2, lambda x: x * 3, X).error
+
+
 def test_integers_are_compared_exactly():
     x = torch.tensor([2**53, 1])
     assert not report(lambda x: x + 1, lambda x: x + torch.tensor([0, 1]), x).ok

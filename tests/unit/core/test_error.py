@@ -1,9 +1,7 @@
 import pickle
-from pathlib import Path
 
 import pytest
 
-from unmess.core.cache import cache_folder, write_reproducer
 from unmess.core.error import Error, first_line
 
 
@@ -44,17 +42,3 @@ def test_first_line_skips_blank_lines_and_is_bounded():
     assert first_line(ValueError("\n\n  what  \nmore")) == "ValueError: what"
     assert first_line(KeyError()) == "KeyError"
     assert len(first_line(ValueError("x" * 1000))) == 300
-
-
-def test_reproducers_never_share_a_name(tmp_path, monkeypatch):
-    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "cache"))
-    first, second = write_reproducer("a", "m/odel"), write_reproducer("b", "m/odel")
-    assert first != second
-    assert (Path(first).read_text(), Path(second).read_text()) == ("a", "b")
-    assert cache_folder() == tmp_path / "cache"
-
-
-def test_a_cache_that_cannot_be_written_costs_the_reproducer_only(tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file" / "cache"))
-    assert write_reproducer("a", "model") is None

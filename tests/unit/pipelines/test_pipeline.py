@@ -54,14 +54,14 @@ def parse(text):
 
 
 def opt(*arguments, stdin=""):
-    command = [sys.executable, "-m", "pipelines.opt", *arguments]
+    command = [sys.executable, "-m", "unmess.opt", *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True)
 
 
 def run_tool(command):
     """A command line of a reproducer, with the tools of this environment."""
     tool = Path(sys.executable).with_name(command[0])
-    start = [tool] if command[0] != "unmess-opt" else [sys.executable, "-m", "pipelines.opt"]
+    start = [tool] if command[0] != "unmess-opt" else [sys.executable, "-m", "unmess.opt"]
     return subprocess.run([*start, *command[1:]], capture_output=True, text=True)
 
 

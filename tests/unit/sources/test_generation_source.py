@@ -58,6 +58,14 @@ def test_sizes_that_the_model_does_not_take(batch, max_length, cause):
     assert caught.value.stage == "usage"
 
 
+def test_the_strategy_is_that_of_both_entry_points():
+    programs = unmess.capture_generation(llama(), max_length=16, strategy="strict")
+    assert [one.strategy for one in programs.entries.values()] == ["strict", "strict"]
+    with pytest.raises(unmess.Error, match="unknown capture strategy") as caught:
+        unmess.capture_generation(llama(), strategy="strictly")
+    assert caught.value.stage == "usage"
+
+
 def no_head():
     return llama().model
 

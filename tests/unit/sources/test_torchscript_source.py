@@ -175,7 +175,9 @@ def test_missing_record(traced):
 def test_other_content(tmp_path, content):
     path = tmp_path / "file.pt"
     path.write_bytes(content)
-    assert "is not a PyTorch file, or is damaged" in fails(path).cause
+    error = fails(path)
+    assert "is not a PyTorch file, or is damaged" in error.cause
+    assert error.__cause__ is not None, "what reading it has raised is for -v"
 
 
 def test_half_a_file(traced):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -42,7 +43,7 @@ def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
         Path(unfinished).chmod(0o666 & ~_umask())
         os.replace(unfinished, path)
     except SafetensorError as problem:
-        raise OSError(5, str(problem).splitlines()[0]) from problem
+        raise OSError(errno.EIO, str(problem).splitlines()[0]) from problem
     finally:
         Path(unfinished).unlink(missing_ok=True)
 

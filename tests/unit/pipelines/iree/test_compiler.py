@@ -31,7 +31,7 @@ def failed(monkeypatch, tmp_path):
         def command(_module, descriptor, *_options):
             return [sys.executable, "-c", code, descriptor]
 
-        monkeypatch.setattr(subject.child, "command", command)
+        monkeypatch.setattr(subject.processes, "command", command)
         with pytest.raises(unmess.Error) as caught:
             subject.compile_text("module {}", ("--option=a b",), "model")
         return caught.value

@@ -12,7 +12,7 @@ def answered(monkeypatch):
     """The answer of a driver whose process runs the given Python code."""
 
     def ask(code):
-        monkeypatch.setattr(subject.child, "command", lambda *_: [sys.executable, "-c", code])
+        monkeypatch.setattr(subject.processes, "command", lambda *_: [sys.executable, "-c", code])
         subject.devices.cache_clear()
         answer = subject.devices("vulkan")
         subject.devices.cache_clear()

@@ -51,10 +51,10 @@ def command(
     """Run pipelines on an MLIR FILE (or standard input), in the order given."""
     from pipelines.debugging import debugging
     from pipelines.editing import inserted, stopped, without
+    from pipelines.exits.tosa_precision import has_f64
     from pipelines.pipeline import Pipeline
     from pipelines.registry import FUNCTIONS, PIPELINES
     from pipelines.stages import NARROW_F64
-    from pipelines.tosa_precision import has_f64
     from unmess.core.parsing import parse
 
     if listing:

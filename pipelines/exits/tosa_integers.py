@@ -1,4 +1,4 @@
-"""Integers without a sign, and truth values in order: TOSA has neither.
+"""Unsigned integers, and booleans in order: TOSA has neither.
 
 Its i8 is signed, so that torch-mlir's lowering makes numbers from -128 to 127 of bytes (`uint8`),
 and -1 of True. Bytes that are converted are given their values; what computes with them is refused.
@@ -19,7 +19,7 @@ _CONVERSION = "torch.aten.to.dtype"
 # PyTorch's numbers of the types.
 _INT32 = 3
 _BYTES = re.compile(r"!torch\.vtensor<\[[^]]*\],ui(8|16)>")
-_TRUTHS = re.compile(r"!torch\.vtensor<\[[^]]*\],i1>")
+_BOOLEANS = re.compile(r"!torch\.vtensor<\[[^]]*\],i1>")
 # They move elements, or ask whether they are the same, whatever they stand for.
 _MOVES = re.compile(
     r"torch\.(aten\.(view|reshape|permute|transpose|t|expand|expand_as|slice|select|cat|stack|flip"
@@ -37,7 +37,7 @@ def give_bytes_their_values(module: ir.Module) -> None:
     """Rewrites conversions of bytes in a module at `torch`.
 
     Raises:
-        Error: stage `tosa`, where something computes with bytes, or puts truth values in order.
+        Error: stage `tosa`, where something computes with bytes, or puts booleans in order.
     """
     with module.context:
         for operation in find_operations(module, lambda each: each.name.startswith("torch.")):
@@ -51,14 +51,14 @@ def give_bytes_their_values(module: ir.Module) -> None:
 def _check(operation: ir.Operation) -> None:
     operands = [str(operand.type) for operand in operation.operands]
     results = [str(result.type) for result in operation.results]
-    if _ORDERS.fullmatch(operation.name) and any(map(_TRUTHS.fullmatch, operands)):
-        problem = "of truth values, which TOSA has in no order"
+    if _ORDERS.fullmatch(operation.name) and any(map(_BOOLEANS.fullmatch, operands)):
+        problem = "of booleans, which TOSA has in no order"
     elif _MOVES.fullmatch(operation.name):
         return
     elif any(map(_BYTES.fullmatch, results)) or (
         operation.name != _CONVERSION and any(map(_BYTES.fullmatch, operands))
     ):
-        problem = "of integers without a sign, which TOSA does not have"
+        problem = "of unsigned integers, which TOSA does not have"
     else:
         return
     raise Error(

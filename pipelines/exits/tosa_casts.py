@@ -1,7 +1,7 @@
 """Conversions between element types where sizes are dynamic: torch-mlir has none to TOSA.
 
 They become what its lowering makes of static ones: TOSA's cast, which rounds to the nearest
-integer, behind a truncation, and a comparison with zero for truth values.
+integer, behind a truncation, and a comparison with zero for booleans.
 """
 
 from __future__ import annotations

@@ -5,19 +5,19 @@ from __future__ import annotations
 import torch
 
 from importers.decompositions.concatenation import concatenate
+from importers.decompositions.cumulative import cummax, cummin
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.histogram import histc
+from importers.decompositions.indexing import of_a_number, take
 from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.padding import constant_pad
-from importers.decompositions.places import of_a_number, take
-from importers.decompositions.rolling import roll
-from importers.decompositions.running import cummax, cummin
+from importers.decompositions.roll import roll
 from importers.decompositions.scatter import with_axis_from_the_front
 from importers.decompositions.searching import kthvalue, masked_select, searchsorted
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
 
-PLACES = (
+INDEXING = (
     Decomposition(
         "histogram",
         "aten::histc.default",

@@ -2,7 +2,7 @@
 
 To TOSA and to StableHLO:
 
-- The sum of truth values is `or`; torch-mlir's is `xor`, or an addition that TOSA does not have.
+- The sum of booleans is `or`; torch-mlir's is `xor`, or an addition that TOSA does not have.
 
 To StableHLO:
 
@@ -34,9 +34,9 @@ _POOLS = {
 }
 
 
-def or_of_truths(module: ir.Module) -> None:
-    """Rewrites sums of truth values in a module at `torch`."""
-    rewrite(module, {"torch.aten.add.Tensor": _sum_of_truths})
+def or_of_booleans(module: ir.Module) -> None:
+    """Rewrites sums of booleans in a module at `torch`."""
+    rewrite(module, {"torch.aten.add.Tensor": _sum_of_booleans})
 
 
 def for_stablehlo(module: ir.Module) -> None:
@@ -85,7 +85,7 @@ def _remainder(operation: ir.Operation) -> ir.Value:
     return made("torch.aten.where.self", kind, is_other, more, left)
 
 
-def _sum_of_truths(operation: ir.Operation) -> ir.Value | None:
+def _sum_of_booleans(operation: ir.Operation) -> ir.Value | None:
     x, y, _ = operation.operands
     kind = operation.results[0].type
     if not all(element_of(value.type) == "i1" for value in (x, y, operation.results[0])):

@@ -1,0 +1,35 @@
+"""`unmess analyze` and `unmess view` are watched and debugged, of a file as of a model."""
+
+import json
+
+import pytest
+
+from pipelines import files
+from pipelines.debugging import is_debugging
+from unmess.__main__ import main
+
+FILE = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }"
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    # It is for the whole process, which is pytest's here.
+    monkeypatch.setattr("unmess.cli.session.quiet_libraries", lambda pytorch: None)
+    path = tmp_path / "model.mlir"
+    path.write_text(FILE)
+    return str(path)
+
+
+@pytest.mark.parametrize("command", [["analyze"], ["view", "--no-browser"]], ids=lambda c: c[0])
+def test_a_file_is_read_in_a_session(command, file, monkeypatch, capfd):
+    debugging = []
+
+    def broken(path):
+        debugging.append(is_debugging())
+        raise ValueError("broken")
+
+    monkeypatch.setattr(files, "parse_file", broken)
+    assert main([*command, file, "--debug", "--json"]) == 3
+    told = json.loads(capfd.readouterr().out)
+    assert (told["stage"], told["error"]) == ("source", "internal error: ValueError: broken")
+    assert debugging == [True]

@@ -1,0 +1,20 @@
+"""Reproducers: files of their own, and never in the way."""
+
+from pathlib import Path
+
+from unmess.core.cache import cache_folder
+from unmess.core.reproducer import write_reproducer
+
+
+def test_reproducers_never_share_a_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "cache"))
+    first, second = write_reproducer("a", "m/odel"), write_reproducer("b", "m/odel")
+    assert first != second
+    assert (Path(first).read_text(), Path(second).read_text()) == ("a", "b")
+    assert cache_folder() == tmp_path / "cache"
+
+
+def test_a_cache_that_cannot_be_written_costs_the_reproducer_only(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file" / "cache"))
+    assert write_reproducer("a", "model") is None

@@ -1,0 +1,38 @@
+"""A capture from what a command line says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import unmess
+from importers.sources.example_inputs import parse_inputs
+from unmess.core.program import Program
+from unmess.core.programs import Programs
+
+
+def captured(
+    model: str,
+    inputs: Sequence[str] = (),
+    dynamic: Sequence[str] = (),
+    strategy: str = "auto",
+    backend_legal_ops: Collection[str] = (),
+) -> Program | Programs:
+    """Captures a model string.
+
+    Args:
+        inputs: example arguments in place of the model's own, as `--input` takes them.
+        dynamic: what is dynamic, as `--dynamic` takes it.
+        strategy, backend_legal_ops: as for `unmess.capture`.
+
+    Raises:
+        Error: stage `usage`, `source` or `capture`.
+    """
+    args, kwargs = parse_inputs(inputs)
+    return unmess.capture(
+        model,
+        args,
+        kwargs,
+        dynamic_shapes=dynamic or None,
+        strategy=strategy,
+        backend_legal_ops=backend_legal_ops,
+    )

@@ -1,0 +1,28 @@
+"""Files that reproduce failures, in the cache folder."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+
+from unmess.core.cache import cache_folder, make_private
+
+
+def write_reproducer(text: str, stem: str) -> str | None:
+    """Writes `text`, of MLIR, to a new file in the cache folder's `repro/` and returns its path.
+
+    The first `THIS_FILE` in it, of the command that runs the file, becomes that path.
+    The name is unique, so that processes that fail at the same time keep their own files. A cache
+    folder that cannot be written costs the reproducer, not the error message: None then.
+    """
+    folder = cache_folder() / "repro"
+    safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in stem)[:80]
+    try:
+        make_private(folder)
+        handle, path = tempfile.mkstemp(prefix=f"{safe}-", suffix=".mlir", dir=folder)
+        with os.fdopen(handle, "w") as file:
+            file.write(text.replace("THIS_FILE", shlex.quote(path), 1))
+    except OSError:
+        return None
+    return path
