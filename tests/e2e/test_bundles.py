@@ -19,7 +19,7 @@ from benchmarks.bare_environment import bare_environment
 from pipelines.iree.cpu_features import parse_target, required_cpu
 from pipelines.iree.devices import devices
 from pipelines.iree.targets import target
-from unmess.bundle.manifest import NAME
+from unmess.bundle.manifest import NAME, read_manifest
 from unmess.cli import cli
 from unmess.core import files, processor
 from unmess.core.signature import Constant
@@ -314,6 +314,12 @@ def copied(scaled, tmp_path):
 
 
 def edit(folder, **changes):
+    """Another manifest, as if it had been written so."""
+    replace(read_manifest(folder), **changes).write(folder)
+
+
+def alter(folder, **changes):
+    """The manifest is not what was written."""
     path = folder / NAME
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
@@ -335,8 +341,11 @@ def flip(path):
         (lambda f: (f / "bundle.json").unlink(), "not a bundle"),
         (lambda f: (f / "bundle.json").write_text("{"), "bundle.json is damaged"),
         (lambda f: (f / "bundle.json").write_text("[]"), "bundle.json is damaged"),
-        (lambda f: (f / "bundle.json").write_text('{"format": 1}'), "bundle.json is damaged"),
-        (lambda f: edit(f, format=2), "format 2, and this unmess reads format 1"),
+        (lambda f: alter(f, name="other"), "bundle.json was altered"),
+        (lambda f: alter(f, files=[]), "bundle.json was altered"),
+        (lambda f: alter(f, format=1), "format 1, and this unmess reads format 2"),
+        (lambda f: alter(f, format=3), "format 3, and this unmess reads format 2"),
+        (lambda f: edit(f, files={}), "bundle.json does not list module.vmfb"),
         (lambda f: edit(f, machine="riscv64"), "for riscv64 CPUs, and this one is"),
         (lambda f: edit(f, features=["sse2", "amx-none"]), "this one lacks amx-none"),
         (lambda f: edit(f, device="cuda-none"), "does not load the bundle on cuda-none"),
