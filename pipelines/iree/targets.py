@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pipelines.iree.devices import Device, devices
 from pipelines.iree.presets import check_preset
+from unmess.core import drivers
 from unmess.core.error import Error
 from unmess.core.note import Note
 from unmess.core.target_options import TargetOptions
@@ -29,6 +30,8 @@ class Target:
         device: URI of the runtime's driver; None where IREE's runtime has none for this platform.
         attributes: of the module, as MLIR spells them: what no option can say.
         notes: what was chosen that the user did not ask for.
+        architecture: of the GPU, such as `sm_80`, `gfx942` or `rdna3`; None where there is none, or
+            it has no name.
         preset: the user's choice of one; None where there is none, and `plain` for what has no
             presets.
     """
@@ -37,6 +40,7 @@ class Target:
     device: str | None
     attributes: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    architecture: str | None = None
     preset: str | None = "plain"
 
 
@@ -48,13 +52,11 @@ class _Kind:
         device: as of a Target.
         options: that do not depend on the hardware.
         hardware: what the target is for the hardware that is asked for; the rest is filled in.
-        remedy: what to install where there is no device, one line.
     """
 
     device: str | None
     options: tuple[str, ...]
     hardware: Callable[[TargetOptions], Target]
-    remedy: str | None = None
 
 
 # The architectures that the compiler has a table of. Code for one (PTX) runs on every device of
@@ -72,18 +74,21 @@ def _cpu(options: TargetOptions) -> Target:
 
 def _cuda(options: TargetOptions) -> Target:
     if options.cuda is not None:
-        return Target((f"--iree-cuda-target={options.cuda}",), None)
+        return _cuda_target(options.cuda)
     device = devices("cuda").default
     capability = device and device.find(r"gpu-compute-capability: (\d+\.\d+)")
     if capability is None:
         note = f"compiled for {CUDA_DEFAULT}, since no CUDA device is here to compile for"
-        return Target((f"--iree-cuda-target={CUDA_DEFAULT}",), None, notes=_notes(note))
+        return _cuda_target(CUDA_DEFAULT, note)
     own = f"sm_{capability.replace('.', '')}"
     nearest = cuda_architecture(own)
     note = f"compiled for {nearest}: IREE's compiler does not know {own}, the one of {device.name}"
-    return Target(
-        (f"--iree-cuda-target={nearest}",), None, notes=() if nearest == own else _notes(note)
-    )
+    return _cuda_target(nearest, None if nearest == own else note)
+
+
+def _cuda_target(architecture: str, note: str | None = None) -> Target:
+    options = (f"--iree-cuda-target={architecture}",)
+    return Target(options, None, notes=_notes(note), architecture=architecture)
 
 
 def cuda_architecture(own: str) -> str:
@@ -107,20 +112,21 @@ def _number(architecture: str) -> int:
 
 
 def _hip(options: TargetOptions) -> Target:
-    architecture = options.hip
-    notes = ()
+    architecture, note = options.hip, None
     if architecture is None:
         device = devices("hip").default
-        name = device and device.find(r"gpu-arch-name: (gfx\w+)")
-        architecture = name or HIP_DEFAULT
+        architecture = device and device.find(r"gpu-arch-name: (gfx\w+)")
+    if architecture is None:
+        architecture = HIP_DEFAULT
         note = f"compiled for {HIP_DEFAULT}, since no HIP device is here to compile for"
-        notes = () if name else _notes(note)
-    return Target((f"--iree-rocm-target={architecture}",), None, notes=notes)
+    own = (f"--iree-rocm-target={architecture}",)
+    return Target(own, None, notes=_notes(note), architecture=architecture)
 
 
 def _vulkan(options: TargetOptions) -> Target:
     if options.vulkan is not None:
-        return Target((f"--iree-vulkan-target={options.vulkan}",), None)
+        own = (f"--iree-vulkan-target={options.vulkan}",)
+        return Target(own, None, architecture=options.vulkan)
     device = devices("vulkan").default
     if device is None:
         note = (
@@ -174,8 +180,8 @@ def _nothing(options: TargetOptions) -> Target:
     return Target((), None)
 
 
-def _notes(text: str) -> tuple[Note, ...]:
-    return (Note("target", text),)
+def _notes(text: str | None) -> tuple[Note, ...]:
+    return () if text is None else (Note("target", text),)
 
 
 _KINDS = {
@@ -191,20 +197,16 @@ _KINDS = {
         device="vulkan",
         options=("--iree-hal-target-device=vulkan",),
         hardware=_vulkan,
-        remedy="install the GPU's Vulkan driver; on the CPU, Debian's mesa-vulkan-drivers and "
-        "libvulkan1",
     ),
     "iree-cuda": _Kind(
         device="cuda",
         options=("--iree-hal-target-device=cuda",),
         hardware=_cuda,
-        remedy="needs an NVIDIA GPU and its driver, which brings libcuda.so",
     ),
     "iree-hip": _Kind(
         device="hip",
         options=("--iree-hal-target-device=hip",),
         hardware=_hip,
-        remedy="needs an AMD GPU and ROCm, which brings libamdhip64.so",
     ),
     "metal": _Kind(
         device=None,
@@ -236,6 +238,7 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
         device=kind.device,
         attributes=hardware.attributes,
         notes=hardware.notes,
+        architecture=hardware.architecture,
         preset=options.preset if name == "iree-cpu" else "plain",
     )
 
@@ -247,4 +250,4 @@ def driver(name: str) -> str | None:
 
 def remedy(name: str) -> str | None:
     """What to install where a target has no device, one line."""
-    return _KINDS[name].remedy
+    return drivers.remedy(_KINDS[name].device)

@@ -18,7 +18,7 @@ import unmess
 from benchmarks.bare_environment import bare_environment
 from pipelines.iree.cpu_features import parse_target, required_cpu
 from pipelines.iree.devices import devices
-from pipelines.iree.targets import target
+from pipelines.iree.targets import driver, remedy, target
 from unmess.bundle.manifest import NAME, read_manifest
 from unmess.cli import cli
 from unmess.core import files, processor
@@ -348,7 +348,12 @@ def flip(path):
         (lambda f: edit(f, files={}), "bundle.json does not list module.vmfb"),
         (lambda f: edit(f, machine="riscv64"), "for riscv64 CPUs, and this one is"),
         (lambda f: edit(f, features=["sse2", "amx-none"]), "this one lacks amx-none"),
-        (lambda f: edit(f, device="cuda-none"), "does not load the bundle on cuda-none"),
+        (
+            lambda f: edit(f, runner="iree-cuda", architecture="sm_80", device="cuda-none"),
+            r"the bundle is for iree-cuda \(sm_80\), and there is no such device: "
+            r"no driver 'cuda-none' registered\n",
+        ),
+        (lambda f: edit(f, scope="other"), "IREE does not load the bundle on local-task: [^/]*$"),
     ],
 )
 def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
@@ -358,6 +363,19 @@ def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
         unmess.bundle.load(copied)
     assert caught.value.stage == "load" and caught.value.hint
     assert "\n" not in caught.value.cause
+
+
+@pytest.mark.parametrize("runner", ["iree-vulkan", "iree-cuda", "iree-hip"])
+def test_a_bundle_for_a_gpu_that_is_not_there(copied, runner):
+    device = driver(runner)
+    found = devices(device)
+    if found.default is not None:
+        pytest.skip(f"{device} is there: {found.default.name}")
+    edit(copied, runner=runner, device=device, architecture="some")
+    with pytest.raises(unmess.Error) as caught:
+        unmess.bundle.load(copied)
+    here = f"the bundle is for {runner} (some), and there is no such device: {found.problem}"
+    assert (caught.value.cause, caught.value.hint) == (here, remedy(runner))
 
 
 def test_large_files_need_not_be_read(copied, monkeypatch):

@@ -31,6 +31,8 @@ class Manifest:
         name: of the model.
         runner: that it was compiled for.
         device: of IREE's runtime, where it runs.
+        architecture: of the GPU that it was compiled for, such as `sm_80`; None where it has no
+            name, or there is none.
         machine: architecture of the CPU that runs it, `x86_64` or `aarch64`; None for any.
         features: what that CPU must have, as LLVM calls it.
         scope: under which the module looks for its weights.
@@ -42,6 +44,7 @@ class Manifest:
     name: str
     runner: str
     device: str
+    architecture: str | None
     machine: str | None
     features: tuple[str, ...]
     scope: str
@@ -53,6 +56,11 @@ class Manifest:
         fields = asdict(self)
         sealed = {**fields, _SEAL: _checksum(fields)}
         (folder / NAME).write_text(json.dumps(sealed, indent=1) + "\n")
+
+    @property
+    def target(self) -> str:
+        """What it was compiled for, for people: `iree-cuda (sm_80)`."""
+        return self.runner + (f" ({self.architecture})" if self.architecture else "")
 
     def check_processor(self) -> None:
         """Raises an Error (`load`) where this computer's CPU cannot run the bundle."""
@@ -137,6 +145,7 @@ def _is_manifest(fields: Mapping[str, Any]) -> bool:
         "name": str,
         "runner": str,
         "device": str,
+        "architecture": (str, type(None)),
         "machine": (str, type(None)),
         "features": list,
         "scope": str,

@@ -89,6 +89,7 @@ def package(
                 name=program.name,
                 runner=on,
                 device=chosen.device,
+                architecture=chosen.architecture,
                 machine=None if cpu is None else cpu[0],
                 features=() if cpu is None else tuple(sorted(cpu[1])),
                 scope=SCOPE,

@@ -14,6 +14,7 @@ MANIFEST = Manifest(
     name="model",
     runner="iree-cpu",
     device="local-task",
+    architecture=None,
     machine="x86_64",
     features=("avx", "avx2"),
     scope="model",
@@ -46,6 +47,11 @@ def refused(folder) -> Error:
 def test_there_and_back(folder):
     files = described(folder, (MODULE, SIGNATURE))
     assert load(folder) == replace(MANIFEST, files=files)
+
+
+def test_what_it_is_for():
+    assert MANIFEST.target == "iree-cpu"
+    assert replace(MANIFEST, runner="iree-cuda", architecture="sm_80").target == "iree-cuda (sm_80)"
 
 
 def test_how_the_file_is_laid_out_does_not_matter(folder):
