@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import unmess
 from benchmarks.bare_environment import bare_environment
 from pipelines.iree.cpu_features import parse_target, required_cpu
-from pipelines.iree.devices import devices
+from pipelines.iree.devices import Devices, devices
 from pipelines.iree.targets import driver, remedy, target
 from unmess.bundle.manifest import NAME, read_manifest
 from unmess.cli import cli
@@ -446,3 +446,35 @@ def test_the_command(tmp_path):
     assert unmess.bundle.load(output)(np.ones((3, 4), np.float32)).shape == (3, 2)
     again = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert again.return_value == 2 and "there is something at" in again.stderr
+
+
+def packaged(tmp_path, *options):
+    """What `unmess package` prints, with and without `--json`."""
+    (tmp_path / "model.py").write_text(_MODEL)
+    printed = []
+    for form in ("-v", "--json"):
+        output = str(tmp_path / f"out{form}")
+        arguments = ["package", str(tmp_path / "model.py"), "-o", output, *options, form]
+        done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+        assert done.return_value == 0, done.stderr
+        printed.append(done.stdout)
+    text, document = printed[0], json.loads(printed[1])
+    notes = [line.removeprefix("note: ") for line in text.splitlines() if line.startswith("note:")]
+    assert notes == document["notes"] == list(read_manifest(tmp_path / "out-v").notes)
+    return notes
+
+
+def test_notes_say_what_was_chosen(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipelines.iree.targets.devices", lambda driver: Devices(problem="none"))
+    expected = "target: compiled for sm_89, since no CUDA device is here to compile for"
+    assert packaged(tmp_path, "--on", "iree-cuda") == [expected]
+
+
+def test_the_preset_is_noted_unless_it_was_asked_for(tmp_path):
+    (note,) = packaged(tmp_path)
+    assert note.startswith("preset: data-tiling: matrices packed into tiles; taken where")
+    (tmp_path / "asked").mkdir()
+    assert packaged(tmp_path / "asked", "--preset", "plain") == []
+    arguments = ["package", str(tmp_path / "model.py"), "-o", str(tmp_path / "no"), "--preset", "x"]
+    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert done.return_value == 2 and "usage: unknown preset 'x'" in done.stderr

@@ -37,6 +37,8 @@ class Manifest:
         features: what that CPU must have, as LLVM calls it.
         scope: under which the module looks for its weights.
         versions: of what made it, by package.
+        notes: what differs from the model that was handed in, and what was chosen for it, a line
+            each.
         files: size in bytes and SHA-256 of every other file, by its path in the folder.
     """
 
@@ -49,6 +51,7 @@ class Manifest:
     features: tuple[str, ...]
     scope: str
     versions: dict[str, str]
+    notes: tuple[str, ...]
     files: dict[str, dict[str, Any]]
 
     def write(self, folder: Path) -> None:
@@ -129,7 +132,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise _unusable(folder, f"{NAME} was altered since it was written")
     if not _is_manifest(fields):
         raise _unusable(folder, f"{NAME} is damaged")
-    return Manifest(**{**fields, "features": tuple(fields["features"])})
+    lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+    return Manifest(**fields | lists)
 
 
 def _checksum(fields: Mapping[str, Any]) -> str:
@@ -150,6 +154,7 @@ def _is_manifest(fields: Mapping[str, Any]) -> bool:
         "features": list,
         "scope": str,
         "versions": dict,
+        "notes": list,
         "files": dict,
     }
     return fields.keys() == kinds.keys() and all(

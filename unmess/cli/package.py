@@ -23,6 +23,7 @@ from unmess.core.names import RUNNERS
 )
 @click.option("-o", "--output", required=True, metavar="DIR", help="The folder to be made.")
 @arguments.cpu
+@arguments.preset
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
@@ -33,6 +34,7 @@ def package_(
     runner: str,
     output: str,
     cpu: str,
+    preset: str | None,
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
@@ -58,7 +60,7 @@ def package_(
             program,
             folder,
             on=runner,
-            target=unmess.TargetOptions(cpu=cpu),
+            target=unmess.TargetOptions(cpu=cpu, preset=preset),
             tokenizer=tokenizer_files(model),
         )
     if session.json:
@@ -72,12 +74,12 @@ def package_(
                 "machine": made.machine,
                 "features": made.features,
                 "versions": made.versions,
-                "notes": [str(note) for note in program.notes],
+                "notes": made.notes,
             }
         )
         return
     for name, file in made.files.items():
         session.write(f"{file['bytes'] / 1e6:10.2f} MB  {output}/{name}")
     if session.verbose:
-        for note in program.notes:
+        for note in made.notes:
             session.write(f"note: {note}")

@@ -61,9 +61,9 @@ def package(
     from pipelines.iree.targets import target as target_of
     from pipelines.iree.vm_module import vm_module
 
+    chosen = target_of(on, target)
     enter_stage("import")
     module = import_program(program)
-    chosen = target_of(on, target)
     compiled = vm_module(module, on, chosen, module.seconds)
     enter_stage("compile")
     cpu = required_cpu(chosen.options)
@@ -93,6 +93,7 @@ def package(
                 machine=None if cpu is None else cpu[0],
                 features=() if cpu is None else tuple(sorted(cpu[1])),
                 scope=SCOPE,
+                notes=tuple(map(str, (*program.notes, *chosen.notes, *compiled.notes))),
                 versions={name: importlib.metadata.version(name) for name in _PACKAGES},
                 files=described(made, names),
             )

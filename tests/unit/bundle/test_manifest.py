@@ -19,6 +19,7 @@ MANIFEST = Manifest(
     features=("avx", "avx2"),
     scope="model",
     versions={"torch": "2.9.0", "iree-base-compiler": "3.13.0"},
+    notes=("preset: plain: what the compiler does by itself",),
     files={},
 )
 
