@@ -27,7 +27,7 @@ class Target:
 
     Attributes:
         options: of the compiler.
-        device: URI of the runtime's driver; None where IREE's runtime has none for this platform.
+        device: URI of the runtime's driver.
         attributes: of the module, as MLIR spells them: what no option can say.
         notes: what was chosen that the user did not ask for.
         architecture: of the GPU, such as `sm_80`, `gfx942` or `rdna3`; None where there is none, or
@@ -37,11 +37,21 @@ class Target:
     """
 
     options: tuple[str, ...]
-    device: str | None
+    device: str
     attributes: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     architecture: str | None = None
     preset: str | None = "plain"
+
+
+@dataclass(frozen=True)
+class _Hardware:
+    """What the compiler is told of the hardware; fields as of a Target."""
+
+    options: tuple[str, ...] = ()
+    attributes: dict[str, str] = field(default_factory=dict)
+    architecture: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,12 +61,12 @@ class _Kind:
     Attributes:
         device: as of a Target.
         options: that do not depend on the hardware.
-        hardware: what the target is for the hardware that is asked for; the rest is filled in.
+        hardware: what is said of the hardware that is asked for.
     """
 
-    device: str | None
+    device: str
     options: tuple[str, ...]
-    hardware: Callable[[TargetOptions], Target]
+    hardware: Callable[[TargetOptions], _Hardware]
 
 
 # The architectures that the compiler has a table of. Code for one (PTX) runs on every device of
@@ -68,11 +78,11 @@ CUDA_DEFAULT = "sm_89"
 HIP_DEFAULT = "gfx942"
 
 
-def _cpu(options: TargetOptions) -> Target:
-    return Target((f"--iree-llvmcpu-target-cpu={options.cpu}",), None)
+def _cpu(options: TargetOptions) -> _Hardware:
+    return _Hardware((f"--iree-llvmcpu-target-cpu={options.cpu}",))
 
 
-def _cuda(options: TargetOptions) -> Target:
+def _cuda(options: TargetOptions) -> _Hardware:
     if options.cuda is not None:
         return _cuda_target(options.cuda)
     device = devices("cuda").default
@@ -86,9 +96,9 @@ def _cuda(options: TargetOptions) -> Target:
     return _cuda_target(nearest, None if nearest == own else note)
 
 
-def _cuda_target(architecture: str, note: str | None = None) -> Target:
+def _cuda_target(architecture: str, note: str | None = None) -> _Hardware:
     options = (f"--iree-cuda-target={architecture}",)
-    return Target(options, None, notes=_notes(note), architecture=architecture)
+    return _Hardware(options, architecture=architecture, note=note)
 
 
 def cuda_architecture(own: str) -> str:
@@ -111,7 +121,7 @@ def _number(architecture: str) -> int:
     return int(architecture.removeprefix("sm_"))
 
 
-def _hip(options: TargetOptions) -> Target:
+def _hip(options: TargetOptions) -> _Hardware:
     architecture, note = options.hip, None
     if architecture is None:
         device = devices("hip").default
@@ -120,21 +130,20 @@ def _hip(options: TargetOptions) -> Target:
         architecture = HIP_DEFAULT
         note = f"compiled for {HIP_DEFAULT}, since no HIP device is here to compile for"
     own = (f"--iree-rocm-target={architecture}",)
-    return Target(own, None, notes=_notes(note), architecture=architecture)
+    return _Hardware(own, architecture=architecture, note=note)
 
 
-def _vulkan(options: TargetOptions) -> Target:
+def _vulkan(options: TargetOptions) -> _Hardware:
     if options.vulkan is not None:
         own = (f"--iree-vulkan-target={options.vulkan}",)
-        return Target(own, None, architecture=options.vulkan)
-    device = devices("vulkan").default
+        return _Hardware(own, architecture=options.vulkan)
+    device, note = devices("vulkan").default, None
     if device is None:
         note = (
             "compiled for what Vulkan 1.3 devices of desktops have in common, since no Vulkan "
             "device is here to compile for"
         )
-        return Target((), None, {"hal.device.targets": _vulkan_device(None)}, _notes(note))
-    return Target((), None, {"hal.device.targets": _vulkan_device(device)})
+    return _Hardware(attributes={"hal.device.targets": _vulkan_device(device)}, note=note)
 
 
 def _vulkan_device(device: Device | None) -> str:
@@ -176,12 +185,8 @@ def _vulkan_device(device: Device | None) -> str:
     return f'[#hal.device.target<"vulkan", [{executable}]> : !hal.device]'
 
 
-def _nothing(options: TargetOptions) -> Target:
-    return Target((), None)
-
-
-def _notes(text: str | None) -> tuple[Note, ...]:
-    return () if text is None else (Note("target", text),)
+def _nothing(options: TargetOptions) -> _Hardware:
+    return _Hardware()
 
 
 _KINDS = {
@@ -209,7 +214,7 @@ _KINDS = {
         hardware=_hip,
     ),
     "metal": _Kind(
-        device=None,
+        device="metal",
         options=("--iree-hal-target-device=metal",),
         hardware=_nothing,
     ),
@@ -237,14 +242,14 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
         options=(*_COMMON, *own, *hardware.options),
         device=kind.device,
         attributes=hardware.attributes,
-        notes=hardware.notes,
+        notes=() if hardware.note is None else (Note("target", hardware.note),),
         architecture=hardware.architecture,
         preset=options.preset if name == "iree-cpu" else "plain",
     )
 
 
-def driver(name: str) -> str | None:
-    """The runtime's driver that runs what is compiled for a target; None where there is none."""
+def driver(name: str) -> str:
+    """The runtime's driver that runs what is compiled for a target."""
     return _KINDS[name].device
 
 

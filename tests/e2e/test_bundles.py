@@ -365,7 +365,7 @@ def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
     assert "\n" not in caught.value.cause
 
 
-@pytest.mark.parametrize("runner", ["iree-vulkan", "iree-cuda", "iree-hip"])
+@pytest.mark.parametrize("runner", ["iree-vulkan", "iree-cuda", "iree-hip", "metal"])
 def test_a_bundle_for_a_gpu_that_is_not_there(copied, runner):
     device = driver(runner)
     found = devices(device)
@@ -406,7 +406,7 @@ def test_what_cannot_be_packaged_is_refused_before_it_is_compiled(tmp_path, monk
     constant = replace(program.signature, outputs=(Constant(torch.float64),))
     for refused, place, on, cause in (
         (program, tmp_path / "new", "reference", "cannot be made for reference"),
-        (program, tmp_path / "new", "iree-tpu", "unknown runner"),
+        (program, tmp_path / "new", "iree-tpu", "unknown runner .*\n.*, iree-hip, metal$"),
         (program, tmp_path, "iree-cpu", "there is something at"),
         (program, tmp_path / "file", "iree-cpu", "there is something at"),
         (program, tmp_path / "file" / "in", "iree-cpu", "cannot write"),
@@ -478,3 +478,16 @@ def test_the_preset_is_noted_unless_it_was_asked_for(tmp_path):
     arguments = ["package", str(tmp_path / "model.py"), "-o", str(tmp_path / "no"), "--preset", "x"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert done.return_value == 2 and "usage: unknown preset 'x'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("runner", "architecture"),
+    [("iree-cuda", "sm_80"), ("iree-hip", "gfx1100"), ("iree-vulkan", "rdna3"), ("metal", None)],
+)
+def test_bundles_for_gpus_that_are_not_here(tmp_path, runner, architecture):
+    chosen = () if architecture is None else ("--target", architecture)
+    assert packaged(tmp_path, "--on", runner, *chosen) == []
+    made = read_manifest(tmp_path / "out-v")
+    assert (made.runner, made.architecture, made.machine) == (runner, architecture, None)
+    mark = {"sm_80": b".target sm_80", None: b"metal_stdlib"}.get(architecture, b"")
+    assert mark in (tmp_path / "out-v" / "module.vmfb").read_bytes()

@@ -12,6 +12,7 @@ _REMEDIES = {
     "libvulkan1",
     "cuda": "needs an NVIDIA GPU and its driver, which brings libcuda.so",
     "hip": "needs an AMD GPU and ROCm, which brings libamdhip64.so",
+    "metal": "needs macOS",
 }
 
 
