@@ -271,7 +271,10 @@ def test_nothing_but_zeros_of_elements(tmp_path):
             lambda call: call["given"].update(x=np.ones((5, 4))),
             "has dtype float64, expected float32",
         ),
-        (lambda call: call["given"].update(x=np.ones((5, 3), np.float32)), r"shape\[1\] is 3"),
+        (
+            lambda call: call["given"].update(x=np.ones((5, 3), np.float32)),
+            r"run: given_x\.shape\[1\] is 3, expected 4\n",
+        ),
         (lambda call: call["given"].update(x=np.ones((1, 4), np.float32)), "expected 2 to 50"),
         (lambda call: call["given"].update(x=np.ones((6, 4), np.float32)), "they must be equal"),
         (lambda call: call["given"].update(x=np.ones(4, np.float32)), "has rank 1, expected 2"),
