@@ -50,7 +50,11 @@ def package_(
     dynamic: tuple[str, ...],
     strategy: str,
 ) -> None:
-    """Write MODEL to a folder that unmess.bundle.load runs without PyTorch."""
+    """Write MODEL to a folder that unmess.bundle.load runs without PyTorch.
+
+    A decoder, hf:FOLDER#generate, has the entry points prefill and decode, and keeps its key-value
+    cache on the device.
+    """
     check_packaged(runner)
     gpu = _gpu(runner, target)
     arguments.check_dynamic(dynamic)
@@ -61,13 +65,19 @@ def package_(
 
         check_folder(folder)
         import unmess
+        from importers.sources import decoder_of
         from importers.sources.example_inputs import parse_inputs
         from importers.sources.huggingface.tokenizer_files import tokenizer_files
 
         args, kwargs = parse_inputs(inputs)
-        program = unmess.capture(
-            model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
-        )
+        decoder = decoder_of(model)
+        if decoder is not None and not (args or kwargs or dynamic):
+            # As arguments, the cache would be copied in and out with each token.
+            program = unmess.capture_generation(decoder, strategy=strategy, cache="state")
+        else:
+            program = unmess.capture(
+                model, args, kwargs, dynamic_shapes=dynamic or None, strategy=strategy
+            )
         made = unmess.package(
             program,
             folder,
