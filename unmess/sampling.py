@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from unmess.core.error import Error
+from unmess.core.note import Note
+
+# Logits divided by less may be infinite in float32, and then no probability is a number.
+_COLDEST = 1e-5
+# What PyTorch's random numbers can begin with.
+_SEEDS = range(-(2**63), 2**64)
 
 
 @dataclass(frozen=True)
@@ -19,7 +26,7 @@ class Sampling:
         top_k: only so many of the most likely tokens.
         top_p: only the most likely tokens that together have this probability.
         seed: of the random numbers; the same seed gives the same text. By default another each
-            time.
+            time. Alone it changes nothing: greedy has no random numbers.
 
     Raises:
         Error: stage `usage`, for a number out of range.
@@ -32,12 +39,18 @@ class Sampling:
 
     def __post_init__(self) -> None:
         for name, value, good, range_ in (
-            ("temperature", self.temperature, lambda t: t >= 0, "at least 0"),
+            (
+                "temperature",
+                self.temperature,
+                lambda t: t == 0 or _COLDEST <= t < math.inf,
+                f"at least {_COLDEST}, or 0 for the most likely token",
+            ),
             ("top_k", self.top_k, lambda k: k >= 1, "at least 1"),
             ("top_p", self.top_p, lambda p: 0 < p <= 1, "above 0, at most 1"),
+            ("seed", self.seed, lambda n: n in _SEEDS, "at least -2**63, below 2**64"),
         ):
             if value is not None and not good(value):
-                raise Error("usage", f"{name} is {value}", hint=f"{range_}")
+                raise Error("usage", f"{name} is {value}", hint=range_)
 
     @property
     def greedy(self) -> bool:
@@ -45,6 +58,14 @@ class Sampling:
         if self.temperature is None:
             return self.top_k is None and self.top_p is None
         return self.temperature == 0
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was asked for and has no effect."""
+        if self.seed is None or not self.greedy:
+            return ()
+        text = "the seed has no effect: the most likely token is taken; temperature 1 samples"
+        return (Note("sampling", text),)
 
     def chooser(self, penalty: float = 1.0) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
         """A function from the ids so far, (batch, tokens), and logits, (batch, vocabulary), to the

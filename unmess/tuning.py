@@ -12,7 +12,7 @@ import torch
 
 from importers.torch_dialect import import_program
 from pipelines.executable import Executable
-from pipelines.iree.presets import PRESETS, keep_tuned
+from pipelines.iree.presets import PRESETS, check_preset, keep_tuned
 from pipelines.iree.targets import target as target_of
 from pipelines.iree.vm_module import program_key
 from pipelines.runners import load
@@ -71,14 +71,20 @@ def tune(
 
     Args:
         target: which hardware `iree-cpu` compiles for; its preset is ignored.
+        presets: names of those to try, one at least.
         progress: told what is being done.
 
     Returns:
         The candidates, the one that is kept first, then by speed.
 
     Raises:
-        Error: stage `import` or `compare`, where no preset gives eager's result.
+        Error: stage `usage`, for no preset or an unknown one; `import`, or `compare`, where no
+            preset gives eager's result.
     """
+    if not presets:
+        raise Error("usage", "no preset to try", hint=f"some of {', '.join(PRESETS)}")
+    for preset in presets:
+        check_preset(preset)
     target = target or TargetOptions()
     enter_stage("import")
     module = import_program(program)

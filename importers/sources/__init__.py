@@ -59,6 +59,24 @@ def find_source(model: str) -> Source:
     raise _unknown(model, prefix if colon else None, rest)
 
 
+def decoder_of(model: str) -> str | None:
+    """The decoder itself, where a model string is one with its cache: `hf:NAME#generate`.
+
+    Returns:
+        None for any other model string.
+
+    Raises:
+        Error: stage `source`; the model has no such form.
+    """
+    prefix, _, rest = model.partition(":")
+    if prefix != "hf":
+        return None
+    from importers.sources import huggingface
+
+    decoder = huggingface.decoder_of(rest)
+    return decoder and f"hf:{decoder}"
+
+
 def _unknown(model: str, prefix: str | None, rest: str) -> Error:
     if prefix is not None:
         meant = [f"{candidate}:{rest}" for candidate in nearest(prefix, _PREFIXES)]

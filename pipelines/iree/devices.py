@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 
 from unmess.core import processes
-from unmess.core.error import first_line
+from unmess.core.drivers import short_problem
 
 _SECONDS = 60
 
@@ -78,13 +78,6 @@ def devices(driver: str) -> Devices:
         return Devices(problem=short_problem(answer["problem"]))
     found = tuple(Device(**device) for device in answer["devices"])
     return Devices(found, None if found else "the driver finds no device")
-
-
-def short_problem(text: str) -> str:
-    """What IREE's runtime says went wrong, without its own source line and what follows."""
-    message = re.search(r"\b[A-Z_]+; ([^\n]*)", text)
-    cause = message[1] if message else first_line(RuntimeError(text))
-    return re.split(r"; (?=please|ensure)|: please", cause)[0].strip(" :")
 
 
 def _last_line(text: str) -> str:

@@ -13,7 +13,6 @@ import torch
 from pipelines.compiled import Compiled
 from pipelines.executable import Executable
 from pipelines.iree.cpu_features import check_cpu
-from pipelines.iree.devices import short_problem
 from pipelines.iree.ownership import shared
 from pipelines.iree.provider import packed_parameters, parameters
 from pipelines.iree.state import DeviceState
@@ -21,6 +20,7 @@ from pipelines.iree.targets import Target, remedy, target
 from pipelines.iree.transfer import Transfer
 from pipelines.iree.vm_module import vm_module
 from unmess.core.current_stage import enter_stage
+from unmess.core.drivers import short_problem
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.signature import Argument, Result, Signature, TensorSpec

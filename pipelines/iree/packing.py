@@ -17,10 +17,10 @@ import iree.runtime as rt
 import numpy as np
 import torch
 
-from pipelines.iree.devices import short_problem
 from pipelines.iree.host_memory import file_over
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PLAIN
+from unmess.core.drivers import short_problem
 from unmess.core.error import Error
 
 # What a program reads in place of its weights. The name is the compiler's choice.

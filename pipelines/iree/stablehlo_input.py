@@ -7,9 +7,9 @@ from functools import partial
 
 from torch_mlir import ir
 
+from pipelines.exits.stablehlo_random import draw_from_a_seed
 from pipelines.ir_modules import find_operations
 from pipelines.pipeline import Pipeline, Step
-from pipelines.exits.stablehlo_random import draw_from_a_seed
 from pipelines.stages import RESHAPES, SEED
 
 STABLEHLO_INPUT = Pipeline(

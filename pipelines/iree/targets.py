@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pipelines.iree.devices import Device, devices
 from pipelines.iree.presets import check_preset
+from unmess.core import drivers
 from unmess.core.error import Error
 from unmess.core.note import Note
 from unmess.core.target_options import TargetOptions
@@ -26,18 +27,31 @@ class Target:
 
     Attributes:
         options: of the compiler.
-        device: URI of the runtime's driver; None where IREE's runtime has none for this platform.
+        device: URI of the runtime's driver.
         attributes: of the module, as MLIR spells them: what no option can say.
         notes: what was chosen that the user did not ask for.
+        architecture: of the GPU, such as `sm_80`, `gfx942` or `rdna3`; None where there is none, or
+            it has no name.
         preset: the user's choice of one; None where there is none, and `plain` for what has no
             presets.
     """
 
     options: tuple[str, ...]
-    device: str | None
+    device: str
     attributes: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    architecture: str | None = None
     preset: str | None = "plain"
+
+
+@dataclass(frozen=True)
+class _Hardware:
+    """What the compiler is told of the hardware; fields as of a Target."""
+
+    options: tuple[str, ...] = ()
+    attributes: dict[str, str] = field(default_factory=dict)
+    architecture: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,14 +61,12 @@ class _Kind:
     Attributes:
         device: as of a Target.
         options: that do not depend on the hardware.
-        hardware: what the target is for the hardware that is asked for; the rest is filled in.
-        remedy: what to install where there is no device, one line.
+        hardware: what is said of the hardware that is asked for.
     """
 
-    device: str | None
+    device: str
     options: tuple[str, ...]
-    hardware: Callable[[TargetOptions], Target]
-    remedy: str | None = None
+    hardware: Callable[[TargetOptions], _Hardware]
 
 
 # The architectures that the compiler has a table of. Code for one (PTX) runs on every device of
@@ -66,24 +78,27 @@ CUDA_DEFAULT = "sm_89"
 HIP_DEFAULT = "gfx942"
 
 
-def _cpu(options: TargetOptions) -> Target:
-    return Target((f"--iree-llvmcpu-target-cpu={options.cpu}",), None)
+def _cpu(options: TargetOptions) -> _Hardware:
+    return _Hardware((f"--iree-llvmcpu-target-cpu={options.cpu}",))
 
 
-def _cuda(options: TargetOptions) -> Target:
+def _cuda(options: TargetOptions) -> _Hardware:
     if options.cuda is not None:
-        return Target((f"--iree-cuda-target={options.cuda}",), None)
+        return _cuda_target(options.cuda)
     device = devices("cuda").default
     capability = device and device.find(r"gpu-compute-capability: (\d+\.\d+)")
     if capability is None:
         note = f"compiled for {CUDA_DEFAULT}, since no CUDA device is here to compile for"
-        return Target((f"--iree-cuda-target={CUDA_DEFAULT}",), None, notes=_notes(note))
+        return _cuda_target(CUDA_DEFAULT, note)
     own = f"sm_{capability.replace('.', '')}"
     nearest = cuda_architecture(own)
     note = f"compiled for {nearest}: IREE's compiler does not know {own}, the one of {device.name}"
-    return Target(
-        (f"--iree-cuda-target={nearest}",), None, notes=() if nearest == own else _notes(note)
-    )
+    return _cuda_target(nearest, None if nearest == own else note)
+
+
+def _cuda_target(architecture: str, note: str | None = None) -> _Hardware:
+    options = (f"--iree-cuda-target={architecture}",)
+    return _Hardware(options, architecture=architecture, note=note)
 
 
 def cuda_architecture(own: str) -> str:
@@ -106,29 +121,29 @@ def _number(architecture: str) -> int:
     return int(architecture.removeprefix("sm_"))
 
 
-def _hip(options: TargetOptions) -> Target:
-    architecture = options.hip
-    notes = ()
+def _hip(options: TargetOptions) -> _Hardware:
+    architecture, note = options.hip, None
     if architecture is None:
         device = devices("hip").default
-        name = device and device.find(r"gpu-arch-name: (gfx\w+)")
-        architecture = name or HIP_DEFAULT
+        architecture = device and device.find(r"gpu-arch-name: (gfx\w+)")
+    if architecture is None:
+        architecture = HIP_DEFAULT
         note = f"compiled for {HIP_DEFAULT}, since no HIP device is here to compile for"
-        notes = () if name else _notes(note)
-    return Target((f"--iree-rocm-target={architecture}",), None, notes=notes)
+    own = (f"--iree-rocm-target={architecture}",)
+    return _Hardware(own, architecture=architecture, note=note)
 
 
-def _vulkan(options: TargetOptions) -> Target:
+def _vulkan(options: TargetOptions) -> _Hardware:
     if options.vulkan is not None:
-        return Target((f"--iree-vulkan-target={options.vulkan}",), None)
-    device = devices("vulkan").default
+        own = (f"--iree-vulkan-target={options.vulkan}",)
+        return _Hardware(own, architecture=options.vulkan)
+    device, note = devices("vulkan").default, None
     if device is None:
         note = (
             "compiled for what Vulkan 1.3 devices of desktops have in common, since no Vulkan "
             "device is here to compile for"
         )
-        return Target((), None, {"hal.device.targets": _vulkan_device(None)}, _notes(note))
-    return Target((), None, {"hal.device.targets": _vulkan_device(device)})
+    return _Hardware(attributes={"hal.device.targets": _vulkan_device(device)}, note=note)
 
 
 def _vulkan_device(device: Device | None) -> str:
@@ -170,12 +185,8 @@ def _vulkan_device(device: Device | None) -> str:
     return f'[#hal.device.target<"vulkan", [{executable}]> : !hal.device]'
 
 
-def _nothing(options: TargetOptions) -> Target:
-    return Target((), None)
-
-
-def _notes(text: str) -> tuple[Note, ...]:
-    return (Note("target", text),)
+def _nothing(options: TargetOptions) -> _Hardware:
+    return _Hardware()
 
 
 _KINDS = {
@@ -191,23 +202,19 @@ _KINDS = {
         device="vulkan",
         options=("--iree-hal-target-device=vulkan",),
         hardware=_vulkan,
-        remedy="install the GPU's Vulkan driver; on the CPU, Debian's mesa-vulkan-drivers and "
-        "libvulkan1",
     ),
     "iree-cuda": _Kind(
         device="cuda",
         options=("--iree-hal-target-device=cuda",),
         hardware=_cuda,
-        remedy="needs an NVIDIA GPU and its driver, which brings libcuda.so",
     ),
     "iree-hip": _Kind(
         device="hip",
         options=("--iree-hal-target-device=hip",),
         hardware=_hip,
-        remedy="needs an AMD GPU and ROCm, which brings libamdhip64.so",
     ),
     "metal": _Kind(
-        device=None,
+        device="metal",
         options=("--iree-hal-target-device=metal",),
         hardware=_nothing,
     ),
@@ -235,16 +242,17 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
         options=(*_COMMON, *own, *hardware.options),
         device=kind.device,
         attributes=hardware.attributes,
-        notes=hardware.notes,
+        notes=() if hardware.note is None else (Note("target", hardware.note),),
+        architecture=hardware.architecture,
         preset=options.preset if name == "iree-cpu" else "plain",
     )
 
 
-def driver(name: str) -> str | None:
-    """The runtime's driver that runs what is compiled for a target; None where there is none."""
+def driver(name: str) -> str:
+    """The runtime's driver that runs what is compiled for a target."""
     return _KINDS[name].device
 
 
 def remedy(name: str) -> str | None:
     """What to install where a target has no device, one line."""
-    return _KINDS[name].remedy
+    return drivers.remedy(_KINDS[name].device)

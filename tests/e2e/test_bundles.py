@@ -12,14 +12,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
+import transformers
 from click.testing import CliRunner
 
 import unmess
 from benchmarks.bare_environment import bare_environment
 from pipelines.iree.cpu_features import parse_target, required_cpu
-from pipelines.iree.devices import devices
-from pipelines.iree.targets import target
-from unmess.bundle.manifest import NAME
+from pipelines.iree.devices import Devices, devices
+from pipelines.iree.targets import driver, remedy, target
+from unmess.bundle.manifest import NAME, read_manifest
 from unmess.cli import cli
 from unmess.core import files, processor
 from unmess.core.signature import Constant
@@ -271,7 +272,10 @@ def test_nothing_but_zeros_of_elements(tmp_path):
             lambda call: call["given"].update(x=np.ones((5, 4))),
             "has dtype float64, expected float32",
         ),
-        (lambda call: call["given"].update(x=np.ones((5, 3), np.float32)), r"shape\[1\] is 3"),
+        (
+            lambda call: call["given"].update(x=np.ones((5, 3), np.float32)),
+            r"run: given_x\.shape\[1\] is 3, expected 4\n",
+        ),
         (lambda call: call["given"].update(x=np.ones((1, 4), np.float32)), "expected 2 to 50"),
         (lambda call: call["given"].update(x=np.ones((6, 4), np.float32)), "they must be equal"),
         (lambda call: call["given"].update(x=np.ones(4, np.float32)), "has rank 1, expected 2"),
@@ -314,6 +318,12 @@ def copied(scaled, tmp_path):
 
 
 def edit(folder, **changes):
+    """Another manifest, as if it had been written so."""
+    replace(read_manifest(folder), **changes).write(folder)
+
+
+def alter(folder, **changes):
+    """The manifest is not what was written."""
     path = folder / NAME
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
@@ -335,11 +345,19 @@ def flip(path):
         (lambda f: (f / "bundle.json").unlink(), "not a bundle"),
         (lambda f: (f / "bundle.json").write_text("{"), "bundle.json is damaged"),
         (lambda f: (f / "bundle.json").write_text("[]"), "bundle.json is damaged"),
-        (lambda f: (f / "bundle.json").write_text('{"format": 1}'), "bundle.json is damaged"),
-        (lambda f: edit(f, format=2), "format 2, and this unmess reads format 1"),
+        (lambda f: alter(f, name="other"), "bundle.json was altered"),
+        (lambda f: alter(f, files=[]), "bundle.json was altered"),
+        (lambda f: alter(f, format=1), "format 1, and this unmess reads format 2"),
+        (lambda f: alter(f, format=3), "format 3, and this unmess reads format 2"),
+        (lambda f: edit(f, files={}), "bundle.json does not list module.vmfb"),
         (lambda f: edit(f, machine="riscv64"), "for riscv64 CPUs, and this one is"),
         (lambda f: edit(f, features=["sse2", "amx-none"]), "this one lacks amx-none"),
-        (lambda f: edit(f, device="cuda-none"), "does not load the bundle on cuda-none"),
+        (
+            lambda f: edit(f, runner="iree-cuda", architecture="sm_80", device="cuda-none"),
+            r"the bundle is for iree-cuda \(sm_80\), and there is no such device: "
+            r"no driver 'cuda-none' registered\n",
+        ),
+        (lambda f: edit(f, scope="other"), "IREE does not load the bundle on local-task: [^/]*$"),
     ],
 )
 def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
@@ -349,6 +367,19 @@ def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
         unmess.bundle.load(copied)
     assert caught.value.stage == "load" and caught.value.hint
     assert "\n" not in caught.value.cause
+
+
+@pytest.mark.parametrize("runner", ["iree-vulkan", "iree-cuda", "iree-hip", "metal"])
+def test_a_bundle_for_a_gpu_that_is_not_there(copied, runner):
+    device = driver(runner)
+    found = devices(device)
+    if found.default is not None:
+        pytest.skip(f"{device} is there: {found.default.name}")
+    edit(copied, runner=runner, device=device, architecture="some")
+    with pytest.raises(unmess.Error) as caught:
+        unmess.bundle.load(copied)
+    here = f"the bundle is for {runner} (some), and there is no such device: {found.problem}"
+    assert (caught.value.cause, caught.value.hint) == (here, remedy(runner))
 
 
 def test_large_files_need_not_be_read(copied, monkeypatch):
@@ -379,7 +410,7 @@ def test_what_cannot_be_packaged_is_refused_before_it_is_compiled(tmp_path, monk
     constant = replace(program.signature, outputs=(Constant(torch.float64),))
     for refused, place, on, cause in (
         (program, tmp_path / "new", "reference", "cannot be made for reference"),
-        (program, tmp_path / "new", "iree-tpu", "unknown runner"),
+        (program, tmp_path / "new", "iree-tpu", "unknown runner .*\n.*, iree-hip, metal$"),
         (program, tmp_path, "iree-cpu", "there is something at"),
         (program, tmp_path / "file", "iree-cpu", "there is something at"),
         (program, tmp_path / "file" / "in", "iree-cpu", "cannot write"),
@@ -419,3 +450,92 @@ def test_the_command(tmp_path):
     assert unmess.bundle.load(output)(np.ones((3, 4), np.float32)).shape == (3, 2)
     again = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert again.return_value == 2 and "there is something at" in again.stderr
+
+
+def packaged(tmp_path, *options):
+    """What `unmess package` prints, with and without `--json`."""
+    (tmp_path / "model.py").write_text(_MODEL)
+    printed = []
+    for form in ("-v", "--json"):
+        output = str(tmp_path / f"out{form}")
+        arguments = ["package", str(tmp_path / "model.py"), "-o", output, *options, form]
+        done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+        assert done.return_value == 0, done.stderr
+        printed.append(done.stdout)
+    text, document = printed[0], json.loads(printed[1])
+    notes = [line.removeprefix("note: ") for line in text.splitlines() if line.startswith("note:")]
+    assert notes == document["notes"] == list(read_manifest(tmp_path / "out-v").notes)
+    return notes
+
+
+def test_notes_say_what_was_chosen(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipelines.iree.targets.devices", lambda driver: Devices(problem="none"))
+    expected = "target: compiled for sm_89, since no CUDA device is here to compile for"
+    assert packaged(tmp_path, "--on", "iree-cuda") == [expected]
+
+
+def test_the_preset_is_noted_unless_it_was_asked_for(tmp_path):
+    (note,) = packaged(tmp_path)
+    assert note.startswith("preset: data-tiling: matrices packed into tiles; taken where")
+    (tmp_path / "asked").mkdir()
+    assert packaged(tmp_path / "asked", "--preset", "plain") == []
+    arguments = ["package", str(tmp_path / "model.py"), "-o", str(tmp_path / "no"), "--preset", "x"]
+    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert done.return_value == 2 and "usage: unknown preset 'x'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("runner", "architecture"),
+    [("iree-cuda", "sm_80"), ("iree-hip", "gfx1100"), ("iree-vulkan", "rdna3"), ("metal", None)],
+)
+def test_bundles_for_gpus_that_are_not_here(tmp_path, runner, architecture):
+    chosen = () if architecture is None else ("--target", architecture)
+    assert packaged(tmp_path, "--on", runner, *chosen) == []
+    made = read_manifest(tmp_path / "out-v")
+    assert (made.runner, made.architecture, made.machine) == (runner, architecture, None)
+    mark = {"sm_80": b".target sm_80", None: b"metal_stdlib"}.get(architecture, b"")
+    assert mark in (tmp_path / "out-v" / "module.vmfb").read_bytes()
+
+
+def test_a_decoder_keeps_its_cache(tmp_path):
+    config = transformers.LlamaConfig(
+        vocab_size=256,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+        eos_token_id=None,
+    )
+    torch.manual_seed(0)
+    model = transformers.LlamaForCausalLM(config).eval()
+    model.save_pretrained(tmp_path / "llama")
+    string, output = f"hf:{tmp_path / 'llama'}#generate", str(tmp_path / "bundle")
+    done = CliRunner().invoke(cli, ["package", string, "-o", output, "-v"], standalone_mode=False)
+    assert done.return_value == 0, done.stderr
+    assert "with a key-value cache of 64 positions, batch 1" in done.stdout
+    run = unmess.bundle.load(output)
+    assert {name: len(entry.inputs) for name, entry in run.entries.items()} == {
+        "prefill": 1,
+        "decode": 1,
+    }
+    # A new text each, of one token to a full cache.
+    for length in (1, 2, 11, 50):
+        prompt = torch.randint(10, 250, (1, length))
+        expected = model.generate(prompt, do_sample=False, max_new_tokens=14)[0, length:]
+        run.reset()
+        ids, chosen = prompt.numpy(), []
+        for _ in range(14):
+            logits = (run.decode if ids.shape[1] == 1 else run.prefill)(ids)
+            ids = logits.argmax(-1, keepdims=True)
+            chosen.append(ids.item())
+        assert chosen == expected.tolist()
+        assert run.state["cache_length"] == length + 13
+    assert run.state["cache_keys_0"].shape == (1, 2, 64, 8)
+    ids = np.array([[1, 2]])
+    with pytest.raises(unmess.Error, match="IREE stopped"):
+        run.prefill(ids)
+    arguments = ["package", string, "-o", output + "2", "--dynamic", "input_ids.0"]
+    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert done.return_value == 2 and "arguments of their own" in done.stderr

@@ -309,7 +309,16 @@ def test_the_commands_show_and_remove(folder):
     assert (shown["kind"], shown["files"], shown["bytes"]) == ("weights", 1, 1000)
     # Both kinds count, and the file was not used for longest.
     assert invoke("prune", "--max-size", size)["freed"] == 1000
+    assert invoke("prune", "--max-size", "5TB")["freed"] == 0
     assert "no size" in invoke("prune", "--max-size", "much")["error"]
     assert invoke("clear")["freed"] == int(size)
     assert not folder.exists()
     assert invoke("ls")["programs"] == []
+
+
+def test_a_limit_that_is_no_number_is_all_that_ls_says(folder, monkeypatch):
+    unmess.load(captured(2)[0])
+    monkeypatch.setenv("UNMESS_CACHE_MB", "abc")
+    done = CliRunner().invoke(cli, ["cache", "ls"], standalone_mode=False)
+    assert (done.return_value, done.stdout) == (2, "")
+    assert "usage: UNMESS_CACHE_MB is 'abc'" in done.stderr

@@ -88,6 +88,17 @@ def test_json(capfd, folder, theirs):
     assert result["tokens_per_second"] > 0
 
 
+def test_a_seed_without_sampling_is_told(capfd, folder, theirs):
+    arguments = (f"hf:{folder}", "--prompt", "A", "--max-new-tokens", 5, "--on", "reference")
+    status, out, err = run(capfd, *arguments, "--seed", 5, "-q")
+    assert (status, out) == (0, theirs("A", 5) + "\n")
+    assert err.startswith("note: sampling: the seed has no effect: the most likely token is taken")
+    _, out, _ = run(capfd, *arguments, "--seed", 5, "--json")
+    assert json.loads(out)["notes"][0].startswith("sampling: the seed has no effect")
+    _, _, err = run(capfd, *arguments, "--seed", 5, "--top-k", 3, "-q")
+    assert "no effect" not in err
+
+
 def test_pieces_are_whole_characters(generator, theirs):
     pieces = list(generator(PROMPT, 40))
     assert len(pieces) > 3
@@ -127,12 +138,16 @@ def test_chat_template(generator):
     [
         (("--max-new-tokens", "300"), "more than the 256 positions of the cache"),
         (("--top-p", "2"), "top_p is 2.0"),
+        (("--temperature", "1e-45"), "temperature is 1e-45"),
+        (("--seed", "9" * 23, "--temperature", "1"), f"seed is {'9' * 23}"),
         (("--on", "abacus"), "unknown runner 'abacus'"),
         (("--dtype", "int3"), "unknown dtype 'int3'"),
         (("--prompt", ""), "the prompt is empty"),
     ],
 )
-def test_usage(capfd, folder, arguments, cause):
+def test_usage(capfd, monkeypatch, folder, arguments, cause):
+    # Before anything that takes long.
+    monkeypatch.setattr("unmess.generation.capture_generation", None)
     status, out, err = run(capfd, f"hf:{folder}", "--prompt", "A", *arguments)
     assert (status, out) == (2, "")
     assert f"usage: {cause}" in err or cause in err

@@ -138,6 +138,18 @@ def test_a_preset_that_gives_another_result_is_not_taken(monkeypatch):
         unmess.tune(program, presets=["plain", "data-tiling"])
 
 
+@pytest.mark.parametrize(
+    ("presets", "cause"),
+    [((), "no preset to try"), (("plain", "fast"), "unknown preset 'fast'")],
+)
+def test_presets_to_try_are_looked_at_first(monkeypatch, presets, cause):
+    monkeypatch.setattr(tuning, "import_program", None)
+    program = unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
+    with pytest.raises(unmess.Error, match=cause) as caught:
+        unmess.tune(program, presets=presets)
+    assert caught.value.stage == "usage" and "channels-last" in caught.value.hint
+
+
 def test_a_preset_that_fails_costs_the_preset(monkeypatch):
     compile_for = vm_module.compile_for
 

@@ -63,9 +63,46 @@ def test_repetition_penalty():
 
 
 @pytest.mark.parametrize(
-    "name, value", [("temperature", -0.1), ("top_k", 0), ("top_p", 0.0), ("top_p", 1.1)]
+    "name, value",
+    [
+        ("temperature", -0.1),
+        ("temperature", 1e-45),
+        ("temperature", 9.9e-6),
+        ("temperature", float("nan")),
+        ("temperature", float("inf")),
+        ("top_k", 0),
+        ("top_p", 0.0),
+        ("top_p", 1.1),
+        ("seed", 2**64),
+        ("seed", -(2**63) - 1),
+        ("seed", 99999999999999999999999),
+    ],
 )
 def test_numbers_out_of_range(name, value):
     with pytest.raises(unmess.Error, match=f"{name} is {value}") as caught:
         unmess.Sampling(**{name: value})
     assert caught.value.stage == "usage"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"temperature": 1e-5},
+        {"temperature": 1e30},
+        {"top_k": 10**23},
+        {"top_p": 1e-45},
+        {"temperature": 1.0, "seed": 2**64 - 1},
+        {"temperature": 1.0, "seed": -(2**63)},
+    ],
+)
+def test_numbers_at_the_end_of_their_range(options):
+    # Logits of decoders are in the tens.
+    assert int(unmess.Sampling(**options).chooser()(NO_IDS, 1e3 * LOGITS)) in range(5)
+
+
+def test_a_seed_without_sampling_is_told():
+    for options in ({}, {"temperature": 0.0, "top_k": 3}):
+        (note,) = unmess.Sampling(seed=5, **options).notes
+        assert "the seed has no effect" in str(note)
+        assert not unmess.Sampling(**options).notes
+    assert not unmess.Sampling(seed=5, top_k=3).notes

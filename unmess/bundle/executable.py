@@ -14,7 +14,8 @@ from unmess.bundle.manifest import (
     Manifest,
     read_manifest,
 )
-from unmess.core.error import Error, first_line
+from unmess.core.drivers import remedy, short_problem
+from unmess.core.error import Error
 
 try:
     import iree.runtime as rt
@@ -66,12 +67,22 @@ class Bundle:
         self._folder = folder
         self._lock = threading.RLock()
         try:
+            self._device = rt.get_device(manifest.device)
+        except (RuntimeError, ValueError) as problem:
+            raise Error(
+                "load",
+                f"the bundle is for {manifest.target}, and there is no such device: "
+                f"{short_problem(str(problem))}",
+                hint=remedy(manifest.device) or "package the model for what is here",
+            ) from problem
+        try:
             self._load()
         except (RuntimeError, ValueError) as problem:
             raise Error(
                 "load",
-                f"IREE does not load the bundle on {manifest.device}: {first_line(problem)}",
-                hint=f"it was made for {manifest.runner}, by IREE's compiler "
+                f"IREE does not load the bundle on {manifest.device}: "
+                f"{short_problem(str(problem))}",
+                hint=f"it was made for {manifest.target}, by IREE's compiler "
                 f"{manifest.versions.get('iree-base-compiler')}",
             ) from problem
         self.reset()
@@ -135,7 +146,6 @@ class Bundle:
                         self._state[slot.name] = view, slot.spec.dtype
 
     def _load(self) -> None:
-        self._device = rt.get_device(self.manifest.device)
         instance = rt.VmInstance()
         modules = [rt.create_hal_module(instance, self._device)]
         if WEIGHTS in self.manifest.files:
@@ -168,7 +178,7 @@ class Bundle:
             except RuntimeError as problem:
                 raise Error(
                     "run",
-                    f"IREE stopped: {first_line(problem)}",
+                    f"IREE stopped: {short_problem(str(problem))}",
                     hint="an index or a size may be out of range",
                 ) from problem
             return entry.unflatten_results(self._results(entry, outputs))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,12 @@ from unmess.core.files import damage
 from unmess.core.processor import machine, processor_features
 
 # Of the folder: raised when an older `load` would not do the right thing.
-FORMAT = 1
+FORMAT = 2
 NAME = "bundle.json"
 MODULE, SIGNATURE = "module.vmfb", "signature.json"
 WEIGHTS, STATE = "weights.irpa", "state.irpa"
+# Of the manifest: SHA-256 of all its other fields.
+_SEAL = "sha256"
 
 
 @dataclass(frozen=True)
@@ -27,10 +31,14 @@ class Manifest:
         name: of the model.
         runner: that it was compiled for.
         device: of IREE's runtime, where it runs.
+        architecture: of the GPU that it was compiled for, such as `sm_80`; None where it has no
+            name, or there is none.
         machine: architecture of the CPU that runs it, `x86_64` or `aarch64`; None for any.
         features: what that CPU must have, as LLVM calls it.
         scope: under which the module looks for its weights.
         versions: of what made it, by package.
+        notes: what differs from the model that was handed in, and what was chosen for it, a line
+            each.
         files: size in bytes and SHA-256 of every other file, by its path in the folder.
     """
 
@@ -38,15 +46,24 @@ class Manifest:
     name: str
     runner: str
     device: str
+    architecture: str | None
     machine: str | None
     features: tuple[str, ...]
     scope: str
     versions: dict[str, str]
+    notes: tuple[str, ...]
     files: dict[str, dict[str, Any]]
 
     def write(self, folder: Path) -> None:
-        """Writes it into the bundle."""
-        (folder / NAME).write_text(json.dumps(asdict(self), indent=1) + "\n")
+        """Writes it into the bundle, with a checksum of its own."""
+        fields = asdict(self)
+        sealed = {**fields, _SEAL: _checksum(fields)}
+        (folder / NAME).write_text(json.dumps(sealed, indent=1) + "\n")
+
+    @property
+    def target(self) -> str:
+        """What it was compiled for, for people: `iree-cuda (sm_80)`."""
+        return self.runner + (f" ({self.architecture})" if self.architecture else "")
 
     def check_processor(self) -> None:
         """Raises an Error (`load`) where this computer's CPU cannot run the bundle."""
@@ -76,8 +93,11 @@ class Manifest:
             whole: read large files too, not only see that they have the right size.
 
         Raises:
-            Error: stage `load`; a file is missing or altered.
+            Error: stage `load`; a file is missing, altered, or not listed.
         """
+        for name in (MODULE, SIGNATURE):
+            if name not in self.files:
+                raise _unusable(folder, f"{NAME} does not list {name}")
         if problem := damage(folder, self.files, whole=whole):
             raise _unusable(folder, problem)
 
@@ -86,7 +106,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a bundle.
 
     Raises:
-        Error: stage `load`; there is none, it is damaged, or of a newer format.
+        Error: stage `load`; there is none, it is damaged or altered, or of another format.
     """
     path = folder / NAME
     try:
@@ -98,16 +118,48 @@ def read_manifest(folder: Path) -> Manifest:
         raise _unusable(folder, f"{NAME} cannot be read: {problem.strerror}") from problem
     except (ValueError, KeyError, TypeError):
         raise _unusable(folder, f"{NAME} is damaged") from None
+    if type(found) is not int:
+        raise _unusable(folder, f"{NAME} is damaged")
+    # Nothing is known of what other formats hold, their checksums included.
     if found != FORMAT:
+        remedy = "package the model again"
         raise Error(
             "load",
             f"{folder} is a bundle of format {found}, and this unmess reads format {FORMAT}",
-            hint="update unmess, or package the model again",
+            hint=f"update unmess, or {remedy}" if found > FORMAT else remedy,
         )
-    try:
-        return Manifest(**{**fields, "features": tuple(fields["features"])})
-    except (KeyError, TypeError):
-        raise _unusable(folder, f"{NAME} is damaged") from None
+    if fields.pop(_SEAL, None) != _checksum(fields):
+        raise _unusable(folder, f"{NAME} was altered since it was written")
+    if not _is_manifest(fields):
+        raise _unusable(folder, f"{NAME} is damaged")
+    lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+    return Manifest(**fields | lists)
+
+
+def _checksum(fields: Mapping[str, Any]) -> str:
+    """Of what the fields say, however the file is laid out."""
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _is_manifest(fields: Mapping[str, Any]) -> bool:
+    """Whether `Manifest` may be made of the fields. Entries of `files` are looked at later."""
+    kinds = {
+        "format": int,
+        "name": str,
+        "runner": str,
+        "device": str,
+        "architecture": (str, type(None)),
+        "machine": (str, type(None)),
+        "features": list,
+        "scope": str,
+        "versions": dict,
+        "notes": list,
+        "files": dict,
+    }
+    return fields.keys() == kinds.keys() and all(
+        isinstance(fields[name], kind) for name, kind in kinds.items()
+    )
 
 
 def _unusable(folder: Path, cause: str) -> Error:

@@ -22,7 +22,7 @@ from unmess.core.cache import cache_folder, weights_folder
 from unmess.core.error import Error
 from unmess.core.eviction import evict, files_in
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _AGES = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
@@ -44,7 +44,7 @@ def cache() -> None:
 @command
 def ls(session: Session) -> None:
     """Show the compiled programs, and how much there is of everything."""
-    programs, totals = list_artifacts(), _totals()
+    limit, programs, totals = size_limit(), list_artifacts(), _totals()
     if session.json:
         about = [
             {
@@ -56,7 +56,7 @@ def ls(session: Session) -> None:
             }
             for one in programs
         ]
-        session.write_json({"limit": size_limit(), "held": totals, "programs": about})
+        session.write_json({"limit": limit, "held": totals, "programs": about})
         return
     now = time.time()
     for one in programs:
@@ -67,7 +67,7 @@ def ls(session: Session) -> None:
             f"{each['kind']:8}  {each['files']:6} files  {each['bytes'] / 1e6:8.1f} MB  "
             f"{each['folder']}"
         )
-    session.write(f"compiled programs take at most {size_limit() >> 20} MiB ({SIZE})")
+    session.write(f"compiled programs take at most {limit >> 20} MiB ({SIZE})")
 
 
 @cache.command()
@@ -75,7 +75,7 @@ def ls(session: Session) -> None:
     "--max-size",
     required=True,
     metavar="SIZE",
-    help="What may be left, for instance 500MB (k, M and G are powers of 1000).",
+    help="What may be left, for instance 500MB (k, M, G and T are powers of 1000).",
 )
 @command
 def prune(session: Session, max_size: str) -> None:
@@ -127,7 +127,7 @@ def _sizes(folder: Path) -> Iterator[int]:
 
 
 def _bytes(text: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)B?", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE)
     if match is None:
         raise Error("usage", f"{text!r} is no size", hint="for instance 500MB, 2GB, or 0")
     return int(float(match[1]) * _UNITS[match[2].upper()])

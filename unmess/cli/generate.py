@@ -46,7 +46,12 @@ _DTYPES = ("float32", "bfloat16", "float16")
     metavar="P",
     help="Sample from the most likely tokens that together have probability P.",
 )
-@click.option("--seed", type=int, metavar="N", help="Of the random numbers: the same text again.")
+@click.option(
+    "--seed",
+    type=int,
+    metavar="N",
+    help="Of the random numbers: the same text again. No effect without T, K or P.",
+)
 @click.option("--chat", is_flag=True, help="TEXT is a user's turn: use the model's chat template.")
 @click.option(
     "--max-length",
@@ -97,6 +102,8 @@ def generate(
         from unmess.sampling import Sampling
 
         sampling = Sampling(temperature, top_k, top_p, seed)
+        for note in sampling.notes:
+            session.progress.line(f"note: {note}")
         enter_stage("source")
         source = find_source(model)
         # Before minutes are spent on compiling.
@@ -129,7 +136,7 @@ def generate(
                 "prompt_tokens": done.prompt_tokens,
                 "new_tokens": done.new_tokens,
                 "tokens_per_second": done.tokens_per_second,
-                "notes": [str(note) for note in generator.notes],
+                "notes": [str(note) for note in (*sampling.notes, *generator.notes)],
                 "seconds": generator.run.seconds
                 | {"prefill": done.prefill_seconds, "decode": done.decode_seconds},
             }

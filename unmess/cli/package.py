@@ -8,7 +8,11 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.names import RUNNERS
+from unmess.core.error import Error
+from unmess.core.names import IREE_TARGETS, check_packaged
+
+# Those with architectures to choose from, to the field of TargetOptions.
+_GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
 
 
 @click.command("package")
@@ -19,10 +23,17 @@ from unmess.core.names import RUNNERS
     default="iree-cpu",
     show_default=True,
     metavar="RUNNER",
-    help=f"One of {', '.join(name for name in RUNNERS if name.startswith('iree-'))}.",
+    help=f"One of {', '.join(IREE_TARGETS)}.",
 )
 @click.option("-o", "--output", required=True, metavar="DIR", help="The folder to be made.")
 @arguments.cpu
+@click.option(
+    "--target",
+    metavar="NAME",
+    help="The GPU's architecture: sm_80 for iree-cuda, gfx942 for iree-hip, rdna3 for iree-vulkan. "
+    "By default that of the device that is here.",
+)
+@arguments.preset
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
@@ -33,29 +44,42 @@ def package_(
     runner: str,
     output: str,
     cpu: str,
+    target: str | None,
+    preset: str | None,
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
 ) -> None:
-    """Write MODEL to a folder that unmess.bundle.load runs without PyTorch."""
+    """Write MODEL to a folder that unmess.bundle.load runs without PyTorch.
+
+    A decoder, hf:FOLDER#generate, has the entry points prefill and decode, and keeps its key-value
+    cache on the device.
+    """
+    check_packaged(runner)
+    gpu = _gpu(runner, target)
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     folder = Path(output)
     with session.working(model):
-        from unmess.packaging import check_folder, check_target
+        from unmess.packaging import check_folder
 
-        check_target(runner)
         check_folder(folder)
         import unmess
+        from importers.sources import decoder_of
         from importers.sources.huggingface.tokenizer_files import tokenizer_files
         from unmess.captured import captured
 
-        program = captured(model, inputs, dynamic, strategy)
+        decoder = decoder_of(model)
+        if decoder is not None and not (inputs or dynamic):
+            # As arguments, the cache would be copied in and out with each token.
+            program = unmess.capture_generation(decoder, strategy=strategy, cache="state")
+        else:
+            program = captured(model, inputs, dynamic, strategy)
         made = unmess.package(
             program,
             folder,
             on=runner,
-            target=unmess.TargetOptions(cpu=cpu),
+            target=unmess.TargetOptions(cpu=cpu, preset=preset, **gpu),
             tokenizer=tokenizer_files(model),
         )
     if session.json:
@@ -66,13 +90,27 @@ def package_(
                 "runner": runner,
                 "output": output,
                 "files": made.files,
+                "architecture": made.architecture,
                 "machine": made.machine,
                 "features": made.features,
                 "versions": made.versions,
-                "notes": [str(note) for note in program.notes],
+                "notes": made.notes,
             }
         )
         return
     for name, file in made.files.items():
         session.write(f"{file['bytes'] / 1e6:10.2f} MB  {output}/{name}")
-    session.say_notes(program.notes)
+    session.say_notes(made.notes)
+
+
+def _gpu(runner: str, architecture: str | None) -> dict[str, str]:
+    """The field of TargetOptions for `--target`."""
+    if architecture is None:
+        return {}
+    if runner not in _GPUS:
+        raise Error(
+            "usage",
+            f"--target is the architecture of a GPU, and {runner} has none to choose from",
+            hint="--cpu says which CPU" if runner == "iree-cpu" else "leave it out",
+        )
+    return {_GPUS[runner]: architecture}

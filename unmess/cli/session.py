@@ -108,7 +108,7 @@ class Session:
         self.out.write(text)
         self.out.flush()
 
-    def say_notes(self, notes: Iterable[Note]) -> None:
+    def say_notes(self, notes: Iterable[Note | str]) -> None:
         """With `--verbose`, prints the notes on stderr."""
         if self.verbose:
             for note in notes:

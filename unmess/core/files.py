@@ -23,8 +23,11 @@ def damage(folder: Path, files: Mapping[str, Mapping[str, Any]], *, whole: bool)
     """What is wrong with the first file that is not as `described` has found it; None for nothing.
 
     Args:
+        files: as read from a file, which may hold anything.
         whole: read large files too, not only see that they have the right size.
     """
+    if not _is_description(files):
+        return "the list of its files is damaged"
     for name, known in files.items():
         path = folder / name
         try:
@@ -45,3 +48,12 @@ def checksum(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_description(files: Any) -> bool:
+    return isinstance(files, Mapping) and all(
+        isinstance(known, Mapping)
+        and type(known.get("bytes")) is int
+        and isinstance(known.get("sha256"), str)
+        for known in files.values()
+    )

@@ -12,6 +12,8 @@ RUNNERS = ("reference", "iree-cpu", "iree-vulkan", "iree-cuda", "iree-hip")
 DEFAULT_RUNNERS = ("reference", "iree-cpu")
 # What can be compiled for here, and not run.
 COMPILE_ONLY = ("metal",)
+# What IREE compiles for; bundles are for one of these.
+IREE_TARGETS = (*(name for name in RUNNERS if name.startswith("iree-")), *COMPILE_ONLY)
 # Of files that hold IR: text, bytecode.
 IR_SUFFIXES = (".mlir", ".mlirbc")
 STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
@@ -38,9 +40,20 @@ def check_runner(on: str) -> None:
         raise Error(
             "usage",
             f"{on} is compiled for here, and not run",
-            hint=f"a runner is one of {', '.join(RUNNERS)}",
+            hint=f"a runner is one of {', '.join(RUNNERS)}; `unmess package` takes {on}",
         )
     check_name("runner", on, RUNNERS)
+
+
+def check_packaged(on: str) -> None:
+    """Raises an Error (`usage`) where no bundle can be made for `on`."""
+    if on in RUNNERS and on not in IREE_TARGETS:
+        raise Error(
+            "usage",
+            f"a bundle cannot be made for {on}",
+            hint="what it compiles needs torch-mlir to be called; take iree-cpu",
+        )
+    check_name("runner", on, IREE_TARGETS)
 
 
 def check_name(what: str, name: str, names: tuple[str, ...]) -> None:

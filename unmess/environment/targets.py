@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 
+from unmess.core.names import COMPILE_ONLY, IREE_TARGETS
+
 # What a runner needs, module by distribution.
 _REFERENCE = {"torch_mlir": "torch-mlir", "mlir": "xtc-mlir-python-bindings"}
 _COMPILER = {"torch_mlir": "torch-mlir", "iree.compiler": "iree-base-compiler"}
@@ -39,13 +41,10 @@ def availability() -> list[Availability]:
         _reference(),
     ]
     if missing := _missing({**_COMPILER, **_RUNTIME}):
-        from unmess.core.names import COMPILE_ONLY, RUNNERS
-
-        names = [name for name in RUNNERS if name.startswith("iree-")]
         remedy = f"install {', '.join(missing)}"
         return found + [
             Availability(name, False, False, None, "IREE is not installed", remedy)
-            for name in (*names, *COMPILE_ONLY)
+            for name in IREE_TARGETS
         ]
     from pipelines.iree.targets import TARGETS
 
@@ -63,9 +62,9 @@ def _iree(name: str) -> Availability:
     from pipelines.iree.devices import devices
     from pipelines.iree.targets import driver, remedy
 
-    wanted = driver(name)
-    if wanted is None:
+    if name in COMPILE_ONLY:
         return Availability(name, True, False, None, "compiled here, run on macOS")
+    wanted = driver(name)
     answer = devices(wanted)
     if answer.default is None:
         return Availability(name, True, False, None, answer.problem, remedy(name))

@@ -16,7 +16,7 @@ from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
 from unmess.core.files import described
 from unmess.core.module import Module
-from unmess.core.names import check_runner
+from unmess.core.names import check_packaged
 from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.target_options import TargetOptions
@@ -40,7 +40,7 @@ def package(
 
     Args:
         folder: must not exist, or be empty.
-        on: the runner to compile for, one of IREE's.
+        on: the runner to compile for, one of IREE's, or `metal`.
         target: which hardware to compile for; by default what is here.
         tokenizer: files to be put into the bundle's folder `tokenizer`.
 
@@ -52,7 +52,7 @@ def package(
             form without PyTorch; else the stage that failed.
     """
     folder = Path(folder)
-    check_target(on)
+    check_packaged(on)
     check_folder(folder)
     # IREE's libraries are imported when they are needed.
     from pipelines.iree.cpu_features import required_cpu
@@ -61,9 +61,9 @@ def package(
     from pipelines.iree.targets import target as target_of
     from pipelines.iree.vm_module import vm_module
 
+    chosen = target_of(on, target)
     enter_stage("import")
     module = import_program(program)
-    chosen = target_of(on, target)
     compiled = vm_module(module, on, chosen, module.seconds)
     enter_stage("compile")
     cpu = required_cpu(chosen.options)
@@ -89,9 +89,11 @@ def package(
                 name=program.name,
                 runner=on,
                 device=chosen.device,
+                architecture=chosen.architecture,
                 machine=None if cpu is None else cpu[0],
                 features=() if cpu is None else tuple(sorted(cpu[1])),
                 scope=SCOPE,
+                notes=tuple(map(str, (*program.notes, *chosen.notes, *compiled.notes))),
                 versions={name: importlib.metadata.version(name) for name in _PACKAGES},
                 files=described(made, names),
             )
@@ -104,17 +106,6 @@ def package(
             hint="choose a place that you may write to, with room for the weights",
         ) from problem
     return manifest
-
-
-def check_target(on: str) -> None:
-    """Raises an Error (`usage`) where programs for a runner cannot be packaged."""
-    check_runner(on)
-    if not on.startswith("iree-"):
-        raise Error(
-            "usage",
-            f"a bundle cannot be made for {on}",
-            hint="what it compiles needs torch-mlir to be called; take iree-cpu",
-        )
 
 
 def check_folder(folder: Path) -> None:

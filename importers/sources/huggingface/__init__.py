@@ -21,7 +21,7 @@ from importers.sources.source import Source
 from unmess.core.error import Error
 from unmess.core.suggest import did_you_mean
 
-__all__ = ["find", "model_types"]
+__all__ = ["decoder_of", "find", "model_types"]
 
 
 def find(name: str) -> Source:
@@ -33,13 +33,10 @@ def find(name: str) -> Source:
     """
     from importers.sources.huggingface.pretrained import find_pretrained
 
-    base, mark, form = name.partition("#")
-    if mark and not Path(name).expanduser().exists():
-        if form != "generate":
-            raise Error("source", f"unknown form #{form}", hint=f"hf:{base}#generate is one")
+    if decoder := decoder_of(name):
         from importers.sources.huggingface.generation import with_cache
 
-        return with_cache(find(base))
+        return with_cache(find(decoder))
     types = model_types()
     if name in types:
         from importers.sources.huggingface.tiny import find_tiny
@@ -74,6 +71,20 @@ def find(name: str) -> Source:
         f"transformers has no model type {name!r}",
         hint=did_you_mean(name, types, listed),
     )
+
+
+def decoder_of(name: str) -> str | None:
+    """The model of a name with `#generate` behind it; None for a name of the model itself.
+
+    Raises:
+        Error: stage `source`; something else is behind it.
+    """
+    base, mark, form = name.partition("#")
+    if not mark or Path(name).expanduser().exists():
+        return None
+    if form != "generate":
+        raise Error("source", f"unknown form #{form}", hint=f"hf:{base}#generate is one")
+    return base
 
 
 def _only_gguf(folder: Path) -> str | None:

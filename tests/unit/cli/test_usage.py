@@ -34,6 +34,8 @@ sys.exit(status)
         (["schema", "--help"], 0),
         (["repairs", "--help"], 0),
         (["check", "file.py", "--on", "reference,gpu"], 2),
+        (["package", "file.py", "-o", "out", "--on", "reference"], 2),
+        (["package", "file.py", "-o", "out", "--target", "sm_80"], 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -71,6 +73,22 @@ def test_unknown_command_suggests_one(capsys):
             ("run", "file.py", "--on", "gpu"),
             "usage: unknown runner 'gpu'\n"
             "  hint: one of reference, iree-cpu, iree-vulkan, iree-cuda, iree-hip\n",
+        ),
+        (
+            ("run", "file.py", "--on", "metal"),
+            "usage: metal is compiled for here, and not run\n"
+            "  hint: a runner is one of reference, iree-cpu, iree-vulkan, iree-cuda, iree-hip; "
+            "`unmess package` takes metal\n",
+        ),
+        (
+            ("package", "file.py", "-o", "out", "--target", "sm_80"),
+            "usage: --target is the architecture of a GPU, and iree-cpu has none to choose from\n"
+            "  hint: --cpu says which CPU\n",
+        ),
+        (
+            ("package", "file.py", "-o", "out", "--on", "metal", "--target", "sm_80"),
+            "usage: --target is the architecture of a GPU, and metal has none to choose from\n"
+            "  hint: leave it out\n",
         ),
         (
             ("run", "file.py", "--strategy", "lucky"),

@@ -57,11 +57,3 @@ def test_a_driver_that_prints(answered):
 
 def test_a_driver_without_devices(answered):
     assert answered("""print('{"devices": []}')""").problem == "the driver finds no device"
-
-
-def test_what_the_runtime_says_is_shortened():
-    text = (
-        "Error creating driver: c/runtime/src/cuda.c:66: UNAVAILABLE; CUDA driver library "
-        "'libcuda.so' not available; please ensure installed and in the search path"
-    )
-    assert subject.short_problem(text) == "CUDA driver library 'libcuda.so' not available"

@@ -1,0 +1,127 @@
+"""A manifest that is not as it was written is refused, whatever is wrong with it."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from unmess.bundle.manifest import FORMAT, MODULE, NAME, SIGNATURE, Manifest, read_manifest
+from unmess.core.error import Error
+from unmess.core.files import described
+
+MANIFEST = Manifest(
+    format=FORMAT,
+    name="model",
+    runner="iree-cpu",
+    device="local-task",
+    architecture=None,
+    machine="x86_64",
+    features=("avx", "avx2"),
+    scope="model",
+    versions={"torch": "2.9.0", "iree-base-compiler": "3.13.0"},
+    notes=("preset: plain: what the compiler does by itself",),
+    files={},
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in (MODULE, SIGNATURE):
+        (tmp_path / name).write_text(name)
+    replace(MANIFEST, files=described(tmp_path, (MODULE, SIGNATURE))).write(tmp_path)
+    return tmp_path
+
+
+def load(folder):
+    manifest = read_manifest(folder)
+    manifest.check_files(folder, whole=True)
+    return manifest
+
+
+def refused(folder) -> Error:
+    with pytest.raises(Error) as caught:
+        load(folder)
+    assert caught.value.stage == "load" and caught.value.hint
+    return caught.value
+
+
+def test_there_and_back(folder):
+    files = described(folder, (MODULE, SIGNATURE))
+    assert load(folder) == replace(MANIFEST, files=files)
+
+
+def test_what_it_is_for():
+    assert MANIFEST.target == "iree-cpu"
+    assert replace(MANIFEST, runner="iree-cuda", architecture="sm_80").target == "iree-cuda (sm_80)"
+
+
+def test_how_the_file_is_laid_out_does_not_matter(folder):
+    path = folder / NAME
+    fields = json.loads(path.read_text())
+    path.write_text(json.dumps(dict(reversed(fields.items()))))
+    load(folder)
+
+
+def test_any_bit_that_is_not_as_it_was_is_noticed(folder):
+    path = folder / NAME
+    content = path.read_bytes()
+    for place in range(len(content)):
+        for bit in range(8):
+            altered = bytearray(content)
+            altered[place] ^= 1 << bit
+            path.write_bytes(altered)
+            refused(folder)
+
+
+def test_cut_anywhere(folder):
+    path = folder / NAME
+    content = path.read_bytes()
+    # The last byte ends a line.
+    for length in range(len(content) - 1):
+        path.write_bytes(content[:length])
+        refused(folder)
+
+
+@pytest.mark.parametrize("found", [FORMAT + 1, FORMAT - 1])
+def test_another_format_is_known_by_its_number_alone(folder, found):
+    (folder / NAME).write_text(json.dumps({"format": found, "whatever": 1}))
+    problem = refused(folder)
+    assert f"format {found}, and this unmess reads format {FORMAT}" in problem.cause
+    assert ("update unmess" in problem.hint) == (found > FORMAT)
+
+
+@pytest.mark.parametrize("found", [None, True, "2", 2.0, [2], {}])
+def test_a_format_that_is_no_number(folder, found):
+    (folder / NAME).write_text(json.dumps({"format": found}))
+    assert refused(folder).cause.endswith(f"{NAME} is damaged")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "cause"),
+    [
+        ("files", {}, f"{NAME} does not list {MODULE}"),
+        ("files", {MODULE: {"bytes": 1, "sha256": ""}}, f"{NAME} does not list {SIGNATURE}"),
+        ("files", [], f"{NAME} is damaged"),
+        ("device", None, f"{NAME} is damaged"),
+        ("features", "avx", f"{NAME} is damaged"),
+        *(
+            (
+                "files",
+                {MODULE: known, SIGNATURE: {"bytes": 1, "sha256": ""}},
+                "the list of its files is damaged",
+            )
+            for known in (
+                None,
+                7,
+                [],
+                {},
+                {"bytes": 11},
+                {"bytes": "11", "sha256": ""},
+                {"bytes": 11, "sha256": 0},
+            )
+        ),
+    ],
+)
+def test_fields_that_have_another_form(folder, field, value, cause):
+    replace(MANIFEST, **{field: value}).write(folder)
+    assert refused(folder).cause.endswith(cause)
