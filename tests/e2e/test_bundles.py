@@ -453,18 +453,18 @@ def test_the_command(tmp_path):
 
 
 def packaged(tmp_path, *options):
-    """What `unmess package` prints, with and without `--json`."""
+    """The notes of `unmess package`, the same ones with and without `--json`."""
     (tmp_path / "model.py").write_text(_MODEL)
-    printed = []
+    done = {}
     for form in ("-v", "--json"):
         output = str(tmp_path / f"out{form}")
         arguments = ["package", str(tmp_path / "model.py"), "-o", output, *options, form]
-        done = CliRunner().invoke(cli, arguments, standalone_mode=False)
-        assert done.return_value == 0, done.stderr
-        printed.append(done.stdout)
-    text, document = printed[0], json.loads(printed[1])
-    notes = [line.removeprefix("note: ") for line in text.splitlines() if line.startswith("note:")]
-    assert notes == document["notes"] == list(read_manifest(tmp_path / "out-v").notes)
+        done[form] = CliRunner().invoke(cli, arguments, standalone_mode=False)
+        assert done[form].return_value == 0, done[form].stderr
+    lines = done["-v"].stderr.splitlines()
+    notes = [line.removeprefix("note: ") for line in lines if line.startswith("note:")]
+    assert notes == json.loads(done["--json"].stdout)["notes"]
+    assert notes == list(read_manifest(tmp_path / "out-v").notes)
     return notes
 
 
@@ -514,7 +514,7 @@ def test_a_decoder_keeps_its_cache(tmp_path):
     string, output = f"hf:{tmp_path / 'llama'}#generate", str(tmp_path / "bundle")
     done = CliRunner().invoke(cli, ["package", string, "-o", output, "-v"], standalone_mode=False)
     assert done.return_value == 0, done.stderr
-    assert "with a key-value cache of 64 positions, batch 1" in done.stdout
+    assert "with a key-value cache of 64 positions, batch 1" in done.stderr
     run = unmess.bundle.load(output)
     assert {name: len(entry.inputs) for name, entry in run.entries.items()} == {
         "prefill": 1,

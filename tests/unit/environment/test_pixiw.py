@@ -597,6 +597,12 @@ def test_usage(ready, arguments):
     assert "usage" in error_line(done)
 
 
+def test_link_leaves_other_pythons_alone(ready):
+    done = ready.call("link")
+    assert done.returncode == 2
+    assert "link is for pixi" in error_line(done)
+
+
 def test_help(ready):
     done = ready.call("--help")
     assert done.returncode == 0 and done.stderr == ""
