@@ -6,8 +6,6 @@ import ctypes
 import re
 from collections.abc import Sequence
 
-from iree.compiler.api import Output, Session, Source, ctypes_dl
-
 from unmess.core.error import Error
 from unmess.core.processor import FEATURES, processor_features
 
@@ -36,6 +34,9 @@ def required_cpu(options: Sequence[str]) -> tuple[str, frozenset[str]] | None:
     """
     if not any("llvm-cpu" in option for option in options):
         return None
+    # It loads the compiler into this process: 70 MB.
+    from iree.compiler.api import Output, Session, Source, ctypes_dl
+
     with Session() as session:
         session.set_flags(*options)
         invocation = session.invocation()
