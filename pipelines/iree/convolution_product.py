@@ -18,8 +18,8 @@ _WIDEST = 64
 _DIVISORS = range(2, 9)
 # IREE's code for a convolution reads all weights for each tile of the result. More bytes than these
 # do not stay in a core's second-level cache meanwhile. On Cascade Lake, a 3×3 convolution of 512
-# channels took 1.9 to 2.7 times as long, ResNet-18 2.0 to 2.2 times, ResNet-50 1.4 times. With a tenth
-# of it as the limit, ResNet-18 takes 1.3 times as long as with this.
+# channels took 1.9 to 2.7 times as long, ResNet-18 2.0 to 2.2 times, ResNet-50 1.4 times. With a
+# tenth of it as the limit, ResNet-18 takes 1.3 times as long as with this.
 _WEIGHTS_IN_CACHE = 1 << 20
 
 
