@@ -94,6 +94,18 @@ class Exact:
         is_real = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
         return leaf.double() if is_real else None
 
+    @property
+    def rounding(self) -> float:
+        """A unit in the last place of float64, of the largest finite number in the arguments.
+
+        So much may be left of sums that cancel. Eager's own results in float64 do not show it: they
+        are what `result` gives.
+        """
+        leaves = (leaf for leaf in pytree.tree_leaves(self._call) if isinstance(leaf, torch.Tensor))
+        sizes = [leaf[torch.isfinite(leaf)].abs().double() for leaf in leaves]
+        largest = max((float(size.max()) for size in sizes if size.numel()), default=0.0)
+        return largest * torch.finfo(torch.float64).eps
+
     def _compute(self) -> list[Any] | None:
         if isinstance(self._model, Recorded):
             return self._model.exact

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import unmess
-from unmess.compare import compare
+from unmess.compare import compare, compare_results
 
 
 class Fake:
@@ -206,3 +206,16 @@ def test_sizes_that_eager_refuses_are_nobodys_fault():
     assert "not compared, the model fails in eager PyTorch: RuntimeError: never four" in str(
         found.notes[-2]
     )
+
+
+def test_what_is_left_of_sums_that_cancel_in_float64():
+    x = torch.tensor([-1.5, -1, -0.5, 0, 0.5, 1, 1.5], dtype=torch.float64)
+
+    class Cancels(torch.nn.Module):
+        def forward(self, x):
+            return x.sum().reshape(1) * -3.3
+
+    for left, ok in ((8.88e-16, True), (1e-13, False)):
+        actual = torch.tensor([left], dtype=torch.float64)
+        (difference,) = compare_results(Cancels(), (x,), {}, actual)
+        assert difference.ok == ok
