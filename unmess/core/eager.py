@@ -102,7 +102,8 @@ class Exact:
         are what `result` gives.
         """
         leaves = (leaf for leaf in pytree.tree_leaves(self._call) if isinstance(leaf, torch.Tensor))
-        sizes = [leaf[torch.isfinite(leaf)].abs().double() for leaf in leaves]
+        # Flags have no absolute value.
+        sizes = [leaf[torch.isfinite(leaf)].to(torch.complex128).abs() for leaf in leaves]
         largest = max((float(size.max()) for size in sizes if size.numel()), default=0.0)
         return largest * torch.finfo(torch.float64).eps
 

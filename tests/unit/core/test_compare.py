@@ -212,10 +212,10 @@ def test_what_is_left_of_sums_that_cancel_in_float64():
     x = torch.tensor([-1.5, -1, -0.5, 0, 0.5, 1, 1.5], dtype=torch.float64)
 
     class Cancels(torch.nn.Module):
-        def forward(self, x):
+        def forward(self, x, flag, z):
             return x.sum().reshape(1) * -3.3
 
     for left, ok in ((8.88e-16, True), (1e-13, False)):
         actual = torch.tensor([left], dtype=torch.float64)
-        (difference,) = compare_results(Cancels(), (x,), {}, actual)
+        (difference,) = compare_results(Cancels(), (x, torch.tensor(True), x.cfloat()), {}, actual)
         assert difference.ok == ok
