@@ -7,7 +7,10 @@ What `name` may be:
 - an **nn.Module**, or a class of modules whose constructor needs no arguments. Its example call is
   its attribute `example_args` (a tuple, or a lone tensor), and `example_kwargs` (a dict) where it
   takes keywords;
-- a **function** that is the model itself: one with the attribute `example_args`.
+- a **function** that is the model itself: one with the attribute `example_args`, or one with
+  required parameters.
+
+An example call may be missing where the user gives one (`--input`).
 
 Without `:name` it is the factory (or other form) called `model`.
 
@@ -42,6 +45,7 @@ from unmess.core.user_source import user_line
 
 DEFAULT_NAME = "model"
 _FORMS = "a factory returns (module, args) or (module, args, kwargs)"
+_GIVE_INPUTS = "describe its arguments, as in --input 1x3x224x224xf32"
 
 _serial = itertools.count()
 # Modules that an earlier file imported from beside itself. They are forgotten before the next file
@@ -204,7 +208,8 @@ def _from_class(cls: type, name: str, label: str, path: str) -> Source:
             where=_definition(cls),
             hint=f"derive it from torch.nn.Module, or write a factory: {_FORMS}",
         )
-    _check_no_parameters(cls, f"the constructor of {name}", _definition(cls))
+    if required := _required_parameters(cls):
+        raise _needs_arguments(f"the constructor of {name}", required, _definition(cls))
     try:
         module = cls()
     except (Exception, SystemExit) as problem:
@@ -215,19 +220,23 @@ def _from_class(cls: type, name: str, label: str, path: str) -> Source:
 
 def _from_factory(factory: Callable[[], Any], name: str, label: str) -> Source:
     where = _definition(factory)
-    _check_no_parameters(factory, f"the factory {name}", where)
+    if required := _required_parameters(factory):
+        problem = _needs_arguments(f"the factory {name}", required, where)
+        problem.hint += f"; if it is the model itself, {_GIVE_INPUTS}"
+        return Source(label, factory, without_example=problem)
     try:
         result = factory()
     except (Exception, SystemExit) as problem:
         raise _raised(f"the factory {name} raises", problem) from problem
     if isinstance(result, torch.nn.Module):
         if not hasattr(result, "example_args"):
-            raise Error(
+            problem = Error(
                 "source",
                 f"the factory {name} returns a module without example arguments",
                 where=where,
-                hint="return (module, args)",
+                hint=f"return (module, args), or {_GIVE_INPUTS}",
             )
+            return Source(label, result, without_example=problem)
         return _model(result, name, label, ())
     if not isinstance(result, tuple) or len(result) not in (2, 3):
         returned = type(result).__name__
@@ -249,15 +258,17 @@ def _from_factory(factory: Callable[[], Any], name: str, label: str) -> Source:
 
 
 def _model(value: Any, name: str, label: str, notes: tuple[str, ...]) -> Source:
-    """A module or function that carries its own example call."""
+    """A module, or a function that carries its own example call."""
     where = _definition(type(value) if isinstance(value, torch.nn.Module) else value)
     if not hasattr(value, "example_args"):
-        raise Error(
+        problem = Error(
             "source",
             f"{name} has no example arguments",
             where=where,
-            hint=f"give it the attribute example_args (a tuple), or write a factory: {_FORMS}",
+            hint=f"{_GIVE_INPUTS}, give it the attribute example_args (a tuple), or write a "
+            f"factory: {_FORMS}",
         )
+        return Source(label, value, notes=notes, without_example=problem)
     kwargs = getattr(value, "example_kwargs", {})
     call = _checked_call(value.example_args, kwargs, f"{name}.example_args", where)
     return Source(label, value, *call, notes=notes)
@@ -283,25 +294,27 @@ def _checked_call(args: Any, kwargs: Any, what: str, where: str | None) -> tuple
     return tuple(args), kwargs
 
 
-def _check_no_parameters(value: Callable[..., Any], what: str, where: str | None) -> None:
+def _required_parameters(value: Callable[..., Any]) -> list[str]:
     try:
         parameters = inspect.signature(value).parameters.values()
     except (TypeError, ValueError):  # a callable written in C: calling it will tell
-        return
+        return []
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    required = [
+    return [
         parameter.name
         for parameter in parameters
         if parameter.default is inspect.Parameter.empty and parameter.kind not in optional
     ]
-    if required:
-        raise Error(
-            "source",
-            f"{what} needs arguments: {', '.join(required)}",
-            where=where,
-            hint="give them defaults, or write a factory without parameters that returns "
-            "(module, args)",
-        )
+
+
+def _needs_arguments(what: str, required: list[str], where: str | None) -> Error:
+    return Error(
+        "source",
+        f"{what} needs arguments: {', '.join(required)}",
+        where=where,
+        hint="give them defaults, or write a factory without parameters that returns "
+        "(module, args)",
+    )
 
 
 def _definition(value: Any) -> str | None:

@@ -83,6 +83,25 @@ def test_a_model_that_lowers(file, capfd):
     assert "0 of 2 distinct calls do not lower to tosa" in out
 
 
+def test_all_entry_points_of_a_model(capfd):
+    # The length of the cache is a number that is read from a tensor.
+    status, out = run(capfd, "ops", "hf:llama#generate", "-v")
+    assert status == 0
+    assert "aten._local_scalar_dense.default (int64) -> , 2 times" in out
+    # Of prefill and of decode.
+    assert "aten.embedding.default (512x64xfloat32, 1x?xint64) -> 1x?x64xfloat32, 1 times" in out
+    assert "aten.embedding.default (512x64xfloat32, 1x1xint64) -> 1x1x64xfloat32, 1 times" in out
+
+
+def test_inputs_and_dynamic_sizes(file, capfd):
+    status, out = run(
+        *(capfd, "ops", f"{file}:all_lowers", "-v"),
+        *("--input", "2x3xf64", "--dynamic", "x.0=N:1..8"),
+    )
+    assert status == 0
+    assert "aten.relu.default (?x3xfloat64) -> ?x3xfloat64, 1 times" in out
+
+
 def test_a_crash_costs_one_operator(file, capfd, monkeypatch):
     import os
     import signal

@@ -113,7 +113,10 @@ def check_dynamic(texts: tuple[str, ...]) -> None:
 
 
 def check_no_example(
-    model: str, inputs: tuple[str, ...], dynamic: tuple[str, ...], hint: str
+    model: str,
+    inputs: tuple[str, ...],
+    dynamic: tuple[str, ...],
+    hint: str = "give them with the model that the file was made from",
 ) -> None:
     """Raises an Error (`usage`) for options that describe a call, of a model that is IR."""
     if inputs or dynamic:

@@ -47,8 +47,7 @@ def contract(
     arguments.check_strategy(strategy)
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
-        hint = "give them with the model that the file was made from"
-        arguments.check_no_example(model, inputs, dynamic, hint)
+        arguments.check_no_example(model, inputs, dynamic)
     with session.working(model, pytorch=not is_file):
         from pipelines import contract as backend
         from pipelines.legal_ops import legal_ops

@@ -21,29 +21,41 @@ if TYPE_CHECKING:
 @click.option(
     "--to", default="linalg", show_default=True, metavar="EXIT", help="torch, linalg, tosa, …"
 )
+@arguments.inputs
+@arguments.dynamic
 @arguments.strategy
 @command
-def ops(session: Session, model: str, to: str, strategy: str) -> int:
+def ops(
+    session: Session,
+    model: str,
+    to: str,
+    inputs: tuple[str, ...],
+    dynamic: tuple[str, ...],
+    strategy: str,
+) -> int:
     """List the operators of MODEL that do not lower, before it is lowered.
 
     Each distinct call (operator, shapes, dtypes, constants) is tried as a program of its own.
     With -v, those that lower are listed too. The exit status is 3 where one does not.
     """
     check_stage(to)
+    arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     with session.working(model):
         import unmess
+        from unmess.captured import captured
         from unmess.probe.operators import examine
 
-        program = unmess.capture(model, strategy=strategy)
-        if program.exported is None:
+        program = captured(model, inputs, dynamic, strategy)
+        parts = program.entries.values() if isinstance(program, unmess.Programs) else [program]
+        if any(part.exported is None for part in parts):
             raise Error(
                 "usage",
                 f"{model} was not captured from PyTorch, so it has no ATen operators to list",
                 hint=f"unmess import {model} --to {to} names the operator that does not lower",
             )
         findings = examine(
-            program.exported,
+            [part.exported for part in parts],
             to,
             lambda operator, number, total: session.progress.begin(
                 f"{model}: {operator} [{number}/{total}]"

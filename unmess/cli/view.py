@@ -18,6 +18,8 @@ from unmess.core.names import IR_SUFFIXES, STAGES, check_stage
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="Where to serve. Default: a free one.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
+@arguments.inputs
+@arguments.dynamic
 @arguments.strategy
 @command
 def view(
@@ -26,6 +28,8 @@ def view(
     at: str | None,
     port: int | None,
     no_browser: bool,
+    inputs: tuple[str, ...],
+    dynamic: tuple[str, ...],
     strategy: str,
 ) -> None:
     """Open MODEL, or an MLIR file, in the graph viewer Netron.
@@ -34,8 +38,11 @@ def view(
     """
     if at is not None:
         check_stage(at)
+    arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     is_file = model.endswith(IR_SUFFIXES)
+    if is_file:
+        arguments.check_no_example(model, inputs, dynamic)
     with session.working(model, pytorch=not is_file):
         from unmess.viewing import serve, wait
 
@@ -45,8 +52,9 @@ def view(
             module = read_module(model, at)
         else:
             import unmess
+            from unmess.captured import captured
 
-            module = unmess.lower(unmess.capture(model, strategy=strategy), to=at or "torch")
+            module = unmess.lower(captured(model, inputs, dynamic, strategy), to=at or "torch")
     address = serve(module, port, browse=not no_browser)
     if session.json:
         session.write_json({"ok": True, "model": model, "stage": module.stage, "url": address})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,10 +46,11 @@ class Call:
         return [spelled for value in values if (spelled := _spelled(value)) is not None]
 
 
-def distinct_calls(program: torch.export.ExportedProgram) -> list[Call]:
-    """The operator calls of a program and of its sub-graphs, equal ones together."""
+def distinct_calls(programs: Iterable[torch.export.ExportedProgram]) -> list[Call]:
+    """The operator calls of programs and of their sub-graphs, equal ones together."""
     calls: dict[str, Call] = {}
-    for module in program.graph_module.modules():
+    modules = (module for program in programs for module in program.graph_module.modules())
+    for module in modules:
         if not isinstance(module, torch.fx.GraphModule):
             continue
         for node in module.graph.nodes:
@@ -76,7 +77,10 @@ def alone(node: torch.fx.Node) -> torch.fx.Graph:
     inputs: dict[torch.fx.Node, torch.fx.Node] = {}
     for operand in _operands(node):
         placeholder = graph.placeholder(operand.name)
-        placeholder.meta["val"] = operand.meta["val"]
+        # torch-mlir reads the dtype of what `item` is called on from `tensor_meta`.
+        placeholder.meta = {
+            key: operand.meta[key] for key in ("val", "tensor_meta") if key in operand.meta
+        }
         inputs[operand] = placeholder
     copy = graph.node_copy(node, inputs.__getitem__)
     value = copy.meta["val"] = node.meta.get("val")

@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -63,21 +63,21 @@ class Finding:
 
 
 def examine(
-    program: torch.export.ExportedProgram,
+    programs: Iterable[torch.export.ExportedProgram],
     exit_: str,
     on_call: Callable[[str, int, int], None] = lambda _operator, _index, _total: None,
 ) -> list[Finding]:
-    """Tries every distinct call of an operator in a program, each as a program of its own.
+    """Tries every distinct call of an operator in programs, each as a program of its own.
 
     Args:
-        program: captured, decomposed and repaired.
+        programs: captured, decomposed and repaired; several of a model with several entry points.
         exit_: a stage, `torch` or later.
         on_call: called with the operator, its number and how many there are.
 
     Returns:
         A finding for each, those that do not lower first.
     """
-    calls = distinct_calls(program)
+    calls = distinct_calls(programs)
     salt = _salt(exit_)
     paths = [cache_folder() / "ops" / f"{_named(salt, call.node)}.json" for call in calls]
     known = [_read(path) for path in paths]

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from importers.sources import find_source
+from unmess.captured import captured
 from unmess.core.error import Error
 
 
@@ -28,6 +29,14 @@ def fails(model) -> Error:
     assert caught.value.stage == "source"
     assert caught.value.exit_status == 2
     assert "\n" not in caught.value.cause
+    return caught.value
+
+
+def lacks_example(model) -> Error:
+    """What is said where the user gives no arguments either."""
+    with pytest.raises(Error) as caught:
+        captured(str(model))
+    assert caught.value.stage == "source"
     return caught.value
 
 
@@ -275,7 +284,6 @@ def test_constructor_that_raises(write):
         ("(L,)", "returns a tuple of 1"),
         ("(L, (), {}, 1)", "returns a tuple of 4"),
         ("[L, ()]", "returns a list"),
-        ("L", "returns a module without example arguments"),
         ("('L', ())", "the first thing the factory model returns is a str, not a module"),
         ("(nn.ReLU, ())", "the first thing the factory model returns is the class ReLU"),
         ("(L, 3)", "gives a int as the positional arguments"),
@@ -296,7 +304,7 @@ def test_factory_that_returns_the_wrong_thing(write, returned, cause):
 
 def test_factory_that_wants_arguments(write):
     file = write("\n\ndef model(width, depth=2, *, mode):\n    pass\n")
-    error = fails(file)
+    error = lacks_example(file)
     assert error.cause == "the factory model needs arguments: width, mode"
     assert error.where == f"{file}:3"
 
@@ -317,10 +325,38 @@ def test_class_that_wants_arguments(write):
 
 def test_class_without_example_args(write):
     file = write("import torch\nclass Net(torch.nn.Module):\n    pass\n")
-    error = fails(f"{file}:Net")
+    error = lacks_example(f"{file}:Net")
     assert error.cause == "Net has no example arguments"
     assert error.where == f"{file}:2"
     assert "example_args" in error.hint
+
+
+def test_factory_of_a_module_without_example_args(write):
+    file = write("import torch\n\ndef model():\n    return torch.nn.Linear(3, 4)\n")
+    error = lacks_example(file)
+    assert error.cause == "the factory model returns a module without example arguments"
+    assert error.where == f"{file}:3"
+
+
+@pytest.mark.parametrize("name", ["Net", "net", "built", "function"])
+def test_arguments_that_the_user_gives_do(write, name):
+    file = write(
+        """\
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                return x + 1
+        net = Net().eval()
+        def built():
+            return net
+        def function(x):
+            return x + 1
+        """
+    )
+    assert "--input" in lacks_example(f"{file}:{name}").hint
+    program = captured(f"{file}:{name}", inputs=["3xf32"])
+    x = torch.arange(3.0)
+    assert torch.equal(program.exported.module()(x), x + 1)
 
 
 def test_class_that_is_no_module(write):
