@@ -7,6 +7,7 @@ import sys
 BENCHMARKS = {
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
     "cache": ("loading a program, first and from the cache", "2 min"),
+    "dynamic_batch": ("iree-cpu: default preset beside plain, a dynamic batch", "10 min"),
     "generation": ("tokens a second of SmolLM2-135M; fetches its weights", "5 min"),
     "import_speed": ("live model to linalg, beside torch-mlir's own call", "3 min"),
     "iree_classification": ("iree-cpu: default preset beside plain, 80 classifiers", "hours"),

@@ -89,7 +89,7 @@ def _measure(name: str, sides: list[str]) -> dict[str, Any]:
             calls["torch.compile"] = torch.compile(model)
         for side, call in list(calls.items()):
             try:
-                difference = _difference(call(*args, **kwargs), expected)
+                difference = difference_of(call(*args, **kwargs), expected)
             except Exception as problem:
                 problems[side] = str(problem).splitlines()[0]
                 del calls[side]
@@ -97,13 +97,13 @@ def _measure(name: str, sides: list[str]) -> dict[str, Any]:
             if not difference < 1e-3:
                 raise SystemExit(f"{side} of {name} differs from eager by {difference:.1e}")
         measured = {side: calls[side] for side in sides if side in calls}
-        times, cpu_times = _by_turns(measured, args, kwargs)
+        times, cpu_times = by_turns(measured, args, kwargs)
     notes = [note.text for note in calls["default"].notes if note.kind == "preset"]
     preset = notes[-1].partition(":")[0]
     return {"times": times, "cpu_times": cpu_times, "preset": preset, "problems": problems}
 
 
-def _by_turns(
+def by_turns(
     calls: dict[str, Callable], args: tuple, kwargs: dict
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Median seconds of a call, and its least CPU time, which other work changes less."""
@@ -119,7 +119,7 @@ def _by_turns(
     return medians, {side: min(own) for side, own in cpu_times.items()}
 
 
-def _difference(result: Any, expected: Any) -> float:
+def difference_of(result: Any, expected: Any) -> float:
     """The largest difference, by the largest magnitude of each tensor."""
     pairs = zip(_tensors(result), _tensors(expected), strict=True)
     return max(float((a - b).abs().max() / b.abs().max()) for a, b in pairs)

@@ -20,7 +20,7 @@ from pipelines.iree.convolution_product import (
     is_better_as_product,
     within_reach,
 )
-from pipelines.iree.tensor_ops import copied, empty, permuted, sliced, transposed
+from pipelines.iree.tensor_ops import Size, copied, empty, permuted, sizes_of, sliced, transposed
 
 # From NCHW to NHWC and back: the axis of the one that each axis of the other is.
 _TO, _BACK = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -38,7 +38,9 @@ _GROUPS = [[0], [1, 2], [3], [4]]
 
 
 def to_channels_last(module: ir.Module) -> None:
-    """Rewrites the functions of a module at `linalg` in place. Sizes that are not known stay NCHW.
+    """Rewrites the functions of a module at `linalg` in place.
+
+    The number of images may be dynamic. What has other sizes that are not known stays NCHW.
 
     A 1×1 convolution with strides becomes one without, of a slice: IREE makes scalar code of it.
     """
@@ -71,7 +73,7 @@ class _Function:
         name = operation.name
         if name == _GROUPED:
             return self._grouped if _joins_groups(operation) else None
-        if not _is_static(operation):
+        if not _is_of_images(operation):
             return None
         if name in _NAMED:
             return self._named
@@ -108,14 +110,18 @@ class _Function:
         """A value of four axes as NHWC; the insertion point is where it is needed."""
         if value in self._last:
             return self._last[value]
-        kind = permuted(value.type, _TO)
         owner = value.owner
         made = None if isinstance(owner, ir.Block) else owner.operation
         if made is not None and made.name == "tensor.empty":
-            return empty(kind)
+            return empty(_sizes_of(value), ir.RankedTensorType(value.type).element_type)
         if made is not None and made.name == "linalg.fill":
-            return copied("linalg.fill", kind, made.operands[0])
-        if made is not None and made.name == "tensor.pad" and _padding(made) and _is_static(made):
+            return copied("linalg.fill", _sizes_of(value), made.operands[0])
+        if (
+            made is not None
+            and made.name == "tensor.pad"
+            and _padding(made)
+            and _is_of_images(made)
+        ):
             # Otherwise, the transposition would be in the loops of the convolution.
             return self._padded(made)
         if made is not None and made.name == "linalg.broadcast":
@@ -123,7 +129,7 @@ class _Function:
             if len(added) == 3:
                 axes = [axis for axis in range(4) if _TO[axis] in added]
                 dimensions = {"dimensions": ir.DenseI64ArrayAttr.get(axes)}
-                return copied("linalg.broadcast", kind, made.operands[0], dimensions)
+                return copied("linalg.broadcast", _sizes_of(value), made.operands[0], dimensions)
         return transposed(value, _TO)
 
     def _named(self, operation: ir.Operation) -> None:
@@ -242,36 +248,50 @@ class _Function:
         names = ("static_offsets", "static_sizes", "static_strides")
         attributes = _with_permuted(operation, *names)
         kind = permuted(operation.results[0].type, _TO)
-        operands = [self._of(operand) for operand in operation.operands]
+        operands = [
+            self._of(operand) if isinstance(operand.type, ir.RankedTensorType) else operand
+            for operand in operation.operands
+        ]
         own = ir.Operation.create(operation.name, [kind], operands, attributes)
         self._put(operation, own.results[0])
 
 
-def _is_static(operation: ir.Operation) -> bool:
-    """Whether all that an operation gives are images of known size."""
+def _is_of_images(operation: ir.Operation) -> bool:
+    """Whether all that an operation gives are images, and only their number may be dynamic."""
     return (
         all(
-            isinstance(result.type, ir.RankedTensorType)
-            and result.type.rank == 4
-            and result.type.has_static_shape
+            isinstance(result.type, ir.RankedTensorType) and result.type.rank == 4
             for result in operation.results
         )
         and all(
-            not isinstance(operand.type, ir.RankedTensorType) or operand.type.has_static_shape
-            for operand in operation.operands
+            not isinstance(value.type, ir.RankedTensorType) or _is_known_but_for_first(value.type)
+            for value in (*operation.results, *operation.operands)
         )
         and _has_static_parameters(operation)
     )
 
 
+def _is_known_but_for_first(kind: ir.RankedTensorType) -> bool:
+    return not any(kind.is_dynamic_dim(axis) for axis in range(1, kind.rank))
+
+
 def _has_static_parameters(operation: ir.Operation) -> bool:
-    """Whether offsets and the like are attributes, and slices have four axes."""
+    """Whether offsets and the like are attributes, and slices have four axes.
+
+    A slice may have the number of images as its one operand beside images.
+    """
     count = {"tensor.pad": 1, "tensor.extract_slice": 1, "tensor.insert_slice": 2}
     if operation.name not in count:
         return True
-    return len(operation.operands) == count[operation.name] and all(
-        ir.RankedTensorType(operand.type).rank == 4 for operand in operation.operands
-    )
+    images = list(operation.operands)[: count[operation.name]]
+    sizes = len(operation.operands) - len(images)
+    if sizes == 1 and operation.name != "tensor.pad":
+        first, *others = ir.DenseI64ArrayAttr(operation.attributes["static_sizes"])
+        dynamic = ir.ShapedType.get_dynamic_size()
+        has_only_known = first == dynamic and dynamic not in others
+    else:
+        has_only_known = sizes == 0
+    return has_only_known and all(ir.RankedTensorType(image.type).rank == 4 for image in images)
 
 
 def _joins_groups(operation: ir.Operation) -> bool:
@@ -288,11 +308,11 @@ def _joins_groups(operation: ir.Operation) -> bool:
 
 
 def _is_of_floats(operation: ir.Operation) -> bool:
-    """Whether a convolution is of f32 or f64 throughout, and of sizes that are known."""
+    """Whether a convolution is of f32 or f64 throughout; only the number of images is dynamic."""
     kinds = [ir.RankedTensorType(operand.type) for operand in operation.operands]
     element = kinds[0].element_type
     return isinstance(element, ir.F32Type | ir.F64Type) and all(
-        kind.has_static_shape and kind.element_type == element for kind in kinds
+        _is_known_but_for_first(kind) and kind.element_type == element for kind in kinds
     )
 
 
@@ -341,9 +361,15 @@ def _strided(image: ir.Value, strides: ir.Attribute, result: ir.Value) -> ir.Val
     steps = [1, *ir.DenseIntElementsAttr(strides), 1]
     if steps == [1, 1, 1, 1]:
         return image
-    count, *_, channels = ir.RankedTensorType(image.type).shape
+    count, *_, channels = sizes_of(image)
     _, height, width, _ = ir.RankedTensorType(result.type).shape
     return sliced(image, [count, height, width, channels], steps)
+
+
+def _sizes_of(value: ir.Value) -> list[Size]:
+    """The sizes of the NHWC of a value."""
+    sizes = sizes_of(value)
+    return [sizes[axis] for axis in _TO]
 
 
 def _with_permuted(operation: ir.Operation, *names: str) -> dict[str, ir.Attribute]:

@@ -10,7 +10,16 @@ from math import prod
 
 from torch_mlir import ir
 
-from pipelines.iree.tensor_ops import elementwise, reshaped, sliced, transposed, zeros
+from pipelines.iree.tensor_ops import (
+    Size,
+    elementwise,
+    product_of,
+    reshaped,
+    sizes_of,
+    sliced,
+    transposed,
+    zeros,
+)
 
 # Widths up to this, with no divisor from 2 to 8 that a tile could have, are slow. Of a 3×3
 # convolution: 11 takes 2.5 times as long, 13 2.8, 19 1.8, 31 1.6; others, and 149, less time.
@@ -35,7 +44,7 @@ def is_better_as_product(
 
     Args:
         weight: of shape (f, c, p, q).
-        kind: of the result, of shape (n, h, w, f).
+        kind: of the result, of shape (n, h, w, f); only n may be dynamic.
     """
     window = ir.RankedTensorType(weight.type).shape[2:]
     if list(window) == [1, 1]:
@@ -61,7 +70,7 @@ def within_reach(
     Args:
         kind: of the result.
     """
-    count, height, width, _ = kind.shape
+    _, height, width, _ = kind.shape
     if 1 not in (height, width):
         return image
     reach = [
@@ -70,7 +79,7 @@ def within_reach(
             (height, width), strides, window, dilations, strict=True
         )
     ]
-    channels = ir.RankedTensorType(image.type).shape[3]
+    count, *_, channels = sizes_of(image)
     return sliced(image, [count, *reach, channels], [1, 1, 1, 1])
 
 
@@ -85,7 +94,7 @@ def convolution_as_product(
     """For each group, a matrix of the windows of the image times one of the weights.
 
     Args:
-        image: padded, of shape (n, h, w, g·c), of floats.
+        image: padded, of shape (n, h, w, g·c), of floats; only n may be dynamic.
         weight: of shape (g, f, c, p, q), as the operation on NCHW has it; or (f, c, p, q).
         kind: of the result, of shape (n, h, w, g·f).
         init: of that type, which is added; None for 0.
@@ -95,21 +104,19 @@ def convolution_as_product(
         axes = [[0, 1], [2], [3], [4]]
         weight = reshaped("tensor.expand_shape", weight, [1, *shape], axes)
     groups, filters, channels, *window = ir.RankedTensorType(weight.type).shape
-    count, height, width, _ = kind.shape
+    _, height, width, _ = kind.shape
     image = within_reach(image, kind, window, strides, dilations)
-    apart = [*ir.RankedTensorType(image.type).shape[:3], groups, channels]
+    count, *extent, _ = sizes_of(image)
+    apart = [count, *extent, groups, channels]
     image = reshaped("tensor.expand_shape", image, apart, [[0], [1], [2], [3, 4]])
     g, n, h, w, p, q, c = (ir.AffineDimExpr.get(axis) for axis in range(7))
     at = [
         loop * stride + offset * dilation
         for loop, stride, offset, dilation in zip((h, w), strides, (p, q), dilations, strict=True)
     ]
-    element = kind.element_type
     shape = [groups, count, height, width, *window, channels]
-    windows = elementwise(
-        ir.RankedTensorType.get(shape, element), [(image, [n, *at, g, c])], lambda value: value
-    )
-    rows, depth = count * height * width, window[0] * window[1] * channels
+    windows = elementwise(shape, [(image, [n, *at, g, c])], lambda value: value)
+    rows, depth = product_of([count, height, width]), prod([*window, channels])
     left = reshaped(
         "tensor.collapse_shape", windows, [groups, rows, depth], [[0], [1, 2, 3], [4, 5, 6]]
     )
@@ -119,9 +126,7 @@ def convolution_as_product(
         [groups, depth, filters],
         [[0], [1, 2, 3], [4]],
     )
-    product = _batch_matmul(
-        left, right, zeros(ir.RankedTensorType.get([groups, rows, filters], element))
-    )
+    product = _batch_matmul(left, right, zeros([groups, rows, filters], kind.element_type))
     product = reshaped(
         "tensor.expand_shape",
         product,
@@ -129,11 +134,12 @@ def convolution_as_product(
         [[0], [1, 2, 3], [4]],
     )
     apart = transposed(product, (1, 2, 3, 0, 4))
-    result = reshaped("tensor.collapse_shape", apart, kind.shape, [[0], [1], [2], [3, 4]])
+    sizes: list[Size] = [count, height, width, groups * filters]
+    result = reshaped("tensor.collapse_shape", apart, sizes, [[0], [1], [2], [3, 4]])
     if init is None:
         return result
     loops = [ir.AffineDimExpr.get(axis) for axis in range(4)]
-    return elementwise(kind, [(result, loops), (init, loops)], _sum)
+    return elementwise(sizes, [(result, loops), (init, loops)], _sum)
 
 
 def _sum(*values: ir.Value) -> ir.Value:

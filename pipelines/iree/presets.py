@@ -43,7 +43,12 @@ class Preset:
 PLAIN = "plain"
 PRESETS = {
     PLAIN: Preset("IREE's own defaults", "sizes are dynamic, or nothing gains by another"),
-    "channels-last": Preset("images in the layout NHWC", rewrite=to_channels_last, otherwise=PLAIN),
+    "channels-last": Preset(
+        "images in the layout NHWC",
+        "there are convolutions of a dynamic number of images",
+        rewrite=to_channels_last,
+        otherwise=PLAIN,
+    ),
     "data-tiling": Preset(
         "matrices packed into tiles",
         "there are matrix multiplications",
@@ -86,7 +91,8 @@ def preset_for(module: Module) -> str:
     One at another exit is compiled as IREE's users compile it.
     """
     if _is_dynamic(module):
-        return PLAIN
+        # Its data tiling is for sizes that are known.
+        return "channels-last" if find_operations(module.ir, _is_of_known_images) else PLAIN
     if find_operations(module.ir, _is_convolution):
         return "channels-last-data-tiling"
     if find_operations(module.ir, _is_product):
@@ -123,6 +129,15 @@ def _tuned_key(program_key: str) -> str:
 
 def _is_convolution(operation) -> bool:
     return operation.name.startswith("linalg.") and "conv" in operation.name
+
+
+def _is_of_known_images(operation) -> bool:
+    """Whether it is a convolution of images, whose number alone may be dynamic."""
+    return "conv_2d" in operation.name and not any(
+        result.type.is_dynamic_dim(axis)
+        for result in operation.results
+        for axis in range(1, result.type.rank)
+    )
 
 
 def _is_product(operation) -> bool:

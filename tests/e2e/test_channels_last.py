@@ -102,18 +102,33 @@ class Permuted(nn.Module):
         return y, tokens, interpolate(y, scale_factor=2, mode="nearest"), y.flatten(1)
 
 
-@pytest.mark.parametrize("preset", ["channels-last", "channels-last-data-tiling"])
-@pytest.mark.parametrize("make", [InvertedResidual, Bottleneck, Branches, Windows, Large, Permuted])
-def test_network(make, preset):
+@pytest.fixture(params=[InvertedResidual, Bottleneck, Branches, Windows, Large, Permuted])
+def model(request):
     torch.manual_seed(0)
-    model, x = make().eval(), torch.randn(2, 6, 8, 10)
+    model = request.param().eval()
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean.normal_()
             module.running_var.uniform_(0.5, 2)
+    return model
+
+
+@pytest.mark.parametrize("preset", ["channels-last", "channels-last-data-tiling"])
+def test_network(model, preset):
+    x = torch.randn(2, 6, 8, 10)
     program = unmess.capture(model, (x,))
     run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset=preset))
     torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-5)
+
+
+def test_a_dynamic_number_of_images(model):
+    dynamic = ({0: torch.export.Dim("n", max=9)},)
+    program = unmess.capture(model, (torch.randn(2, 6, 8, 10),), dynamic_shapes=dynamic)
+    run = unmess.load(program, on="iree-cpu")
+    assert any(str(note).startswith("preset: channels-last:") for note in run.notes)
+    for count in (1, 2, 9):
+        x = torch.randn(count, 6, 8, 10)
+        torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-5)
 
 
 def test_batch_statistics():

@@ -102,12 +102,12 @@ func.func @own(%x: tensor<1x2x4x4xf32>, %init: tensor<1x2x3x3xf32>, %init2: tens
   return %4 : tensor<1x2x2x2xf32>
 }
 
-// A loop that asks where it is, and sizes that are not known, stay as they are.
+// A loop that asks where it is, and images of a size that is not known, stay as they are.
 // CHECK-LABEL: func.func @index(
 // CHECK:         %[[BACK:.*]] = linalg.transpose {{.*}}permutation = [0, 3, 1, 2]
 // CHECK:         linalg.generic {{.*}} ins(%[[BACK]] :
 // CHECK:           linalg.index 1
-// CHECK-LABEL: func.func @dynamic(
+// CHECK-LABEL: func.func @dynamic_height(
 // CHECK:         linalg.pooling_nchw_max
 func.func @index(%x: tensor<1x2x4x4xi64>, %init: tensor<1x2x3x3xi64>) -> tensor<1x2x3x3xi64> {
   %window = tensor.empty() : tensor<2x2xi64>
@@ -122,10 +122,36 @@ func.func @index(%x: tensor<1x2x4x4xi64>, %init: tensor<1x2x3x3xi64>) -> tensor<
   } -> tensor<1x2x3x3xi64>
   return %1 : tensor<1x2x3x3xi64>
 }
-func.func @dynamic(%x: tensor<?x2x4x4xf32>, %init: tensor<?x2x3x3xf32>) -> tensor<?x2x3x3xf32> {
+func.func @dynamic_height(%x: tensor<1x2x?x4xf32>, %init: tensor<1x2x?x3xf32>) -> tensor<1x2x?x3xf32> {
   %window = tensor.empty() : tensor<2x2xf32>
-  %0 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %window : tensor<?x2x4x4xf32>, tensor<2x2xf32>) outs(%init : tensor<?x2x3x3xf32>) -> tensor<?x2x3x3xf32>
-  return %0 : tensor<?x2x3x3xf32>
+  %0 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %window : tensor<1x2x?x4xf32>, tensor<2x2xf32>) outs(%init : tensor<1x2x?x3xf32>) -> tensor<1x2x?x3xf32>
+  return %0 : tensor<1x2x?x3xf32>
+}
+
+// The number of images may be one that is not known. IREE takes a result of one place for all of
+// the image, so it gets what the window reaches.
+// CHECK-LABEL: func.func @dynamic_number(
+// CHECK:         linalg.transpose ins(%arg0 : tensor<?x2x5x5xf32>) outs(%{{.*}} : tensor<?x5x5x2xf32>)
+// CHECK:         linalg.pooling_nhwc_max {{.*}}tensor<?x4x4x2xf32>
+// CHECK:         tensor.extract_slice %{{.*}}[0, 0, 0, 0] [%{{.*}}, 4, 3, 2] [1, 1, 1, 1] : tensor<?x4x4x2xf32> to tensor<?x4x3x2xf32>
+// CHECK:         tensor.extract_slice %{{.*}}[0, 0, 0, 0] [%{{.*}}, 3, 3, 2] [1, 1, 1, 1] : tensor<?x4x3x2xf32> to tensor<?x3x3x2xf32>
+// CHECK:         %[[LEFT:.*]] = tensor.collapse_shape %{{.*}} : tensor<1x?x1x1x3x3x2xf32> into tensor<1x?x18xf32>
+// CHECK:         linalg.batch_matmul ins(%[[LEFT]], %{{.*}} : tensor<1x?x18xf32>, tensor<1x18x4xf32>)
+// CHECK:         %[[LAST:.*]] = tensor.collapse_shape %{{.*}} into tensor<?x1x1x4xf32>
+// CHECK:         linalg.transpose ins(%[[LAST]]
+func.func @dynamic_number(%x: tensor<?x2x5x5xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<?x4x1x1xf32> {
+  %zero = arith.constant 0.0 : f32
+  %first = arith.constant 0 : index
+  %n = tensor.dim %x, %first : tensor<?x2x5x5xf32>
+  %window = tensor.empty() : tensor<2x2xf32>
+  %e = tensor.empty(%n) : tensor<?x2x4x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x2x4x4xf32>) -> tensor<?x2x4x4xf32>
+  %0 = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %window : tensor<?x2x5x5xf32>, tensor<2x2xf32>) outs(%f : tensor<?x2x4x4xf32>) -> tensor<?x2x4x4xf32>
+  %1 = tensor.extract_slice %0[0, 0, 0, 0] [%n, 2, 4, 3] [1, 1, 1, 1] : tensor<?x2x4x4xf32> to tensor<?x2x4x3xf32>
+  %e1 = tensor.empty(%n) : tensor<?x4x1x1xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<?x4x1x1xf32>) -> tensor<?x4x1x1xf32>
+  %2 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>} ins(%1, %w : tensor<?x2x4x3xf32>, tensor<4x2x3x3xf32>) outs(%f1 : tensor<?x4x1x1xf32>) -> tensor<?x4x1x1xf32>
+  return %2 : tensor<?x4x1x1xf32>
 }
 
 // A grouped convolution is a product of matrices for each group: windows of the image times weights.

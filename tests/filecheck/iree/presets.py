@@ -1,6 +1,6 @@
 # RUN: %python %s | filecheck %s
 
-# The preset goes by what is in a program; sizes that are not known rule all of them out.
+# The preset goes by what is in a program; sizes that are not known rule out data tiling.
 
 from types import SimpleNamespace
 
@@ -12,6 +12,10 @@ CONVOLUTION = (
     "linalg.conv_1d ins(%a, %b : tensor<{0}xf32>, tensor<2xf32>) outs(%b : tensor<2xf32>)"
     " -> tensor<2xf32>"
 )
+IMAGES = (
+    "linalg.conv_2d_nchw_fchw ins(%d, %e : tensor<?x2x3x{0}xf32>, tensor<2x2x1x1xf32>)"
+    " outs(%d : tensor<?x2x3x{0}xf32>) -> tensor<?x2x3x{0}xf32>"
+)
 PRODUCT = (
     "linalg.matmul ins(%c, %c : tensor<2x2xf32>, tensor<2x2xf32>) outs(%c : tensor<2x2xf32>)"
     " -> tensor<2x2xf32>"
@@ -22,15 +26,20 @@ SUM = "arith.addf %a, %a : tensor<{0}xf32>"
 # CHECK-NEXT: product: data-tiling
 # CHECK-NEXT: sum: plain
 # CHECK-NEXT: dynamic sum and product: plain
+# CHECK-NEXT: dynamic number of images: channels-last
+# CHECK-NEXT: images of dynamic width: plain
 for name, operations, size in (
     ("convolution and product", (CONVOLUTION, PRODUCT), "3"),
     ("product", (PRODUCT, SUM), "3"),
     ("sum", (SUM,), "3"),
     ("dynamic sum and product", (SUM, PRODUCT), "?"),
+    ("dynamic number of images", (IMAGES,), "3"),
+    ("images of dynamic width", (IMAGES,), "?"),
 ):
     lines = "\n".join(f"%{i} = {text.format(size)}" for i, text in enumerate(operations))
     text = (
-        f"func.func @main(%a: tensor<{size}xf32>, %b: tensor<2xf32>, %c: tensor<2x2xf32>) {{\n"
+        f"func.func @main(%a: tensor<{size}xf32>, %b: tensor<2xf32>, %c: tensor<2x2xf32>, "
+        f"%d: tensor<?x2x3x{size}xf32>, %e: tensor<2x2x1x1xf32>) {{\n"
         f"{lines}\nreturn\n}}"
     )
     print(f"{name}: {preset_for(SimpleNamespace(ir=parse(text, name)))}")
