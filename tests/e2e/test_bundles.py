@@ -539,3 +539,15 @@ def test_a_decoder_keeps_its_cache(tmp_path):
     arguments = ["package", string, "-o", output + "2", "--dynamic", "input_ids.0"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert done.return_value == 2 and "arguments of their own" in done.stderr
+    arguments = ["package", string, "-o", output + "3", "--max-length", "20"]
+    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert done.return_value == 0, done.stderr
+    run = unmess.bundle.load(output + "3")
+    assert run.state["cache_keys_0"].shape == (1, 2, 20, 8)
+
+
+def test_only_decoders_have_a_length(tmp_path):
+    arguments = ["package", "torchvision:resnet18", "-o", str(tmp_path), "--max-length", "20"]
+    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert done.return_value == 2
+    assert "--max-length is of a decoder's cache" in done.stderr

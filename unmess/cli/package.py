@@ -8,6 +8,7 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
+from unmess.core import cache_length
 from unmess.core.error import Error
 from unmess.core.names import IREE_TARGETS, check_packaged
 
@@ -34,6 +35,13 @@ _GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
     "By default that of the device that is here.",
 )
 @arguments.preset
+@click.option(
+    "--max-length",
+    type=click.IntRange(min=cache_length.FEWEST),
+    metavar="N",
+    help="Of a decoder: positions of the key-value cache, prompt and new tokens together. "
+    f"Default: {cache_length.DEFAULT}, or the model's limit.",
+)
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
@@ -46,6 +54,7 @@ def package_(
     cpu: str,
     target: str | None,
     preset: str | None,
+    max_length: int | None,
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
@@ -72,7 +81,15 @@ def package_(
         decoder = decoder_of(model)
         if decoder is not None and not (inputs or dynamic):
             # As arguments, the cache would be copied in and out with each token.
-            program = unmess.capture_generation(decoder, strategy=strategy, cache="state")
+            program = unmess.capture_generation(
+                decoder, max_length=max_length, strategy=strategy, cache="state"
+            )
+        elif max_length is not None:
+            raise Error(
+                "usage",
+                "--max-length is of a decoder's cache, and none is packaged",
+                hint="package hf:FOLDER#generate, without --input and --dynamic",
+            )
         else:
             program = captured(model, inputs, dynamic, strategy)
         made = unmess.package(
