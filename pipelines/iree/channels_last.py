@@ -111,20 +111,17 @@ class _Function:
         if value in self._last:
             return self._last[value]
         owner = value.owner
-        made = None if isinstance(owner, ir.Block) else owner.operation
-        if made is not None and made.name == "tensor.empty":
+        if isinstance(owner, ir.Block):
+            return transposed(value, _TO)
+        made = owner.operation
+        if made.name == "tensor.empty":
             return empty(_sizes_of(value), ir.RankedTensorType(value.type).element_type)
-        if made is not None and made.name == "linalg.fill":
+        if made.name == "linalg.fill":
             return copied("linalg.fill", _sizes_of(value), made.operands[0])
-        if (
-            made is not None
-            and made.name == "tensor.pad"
-            and _padding(made)
-            and _is_of_images(made)
-        ):
+        if made.name == "tensor.pad" and _padding(made) and _is_of_images(made):
             # Otherwise, the transposition would be in the loops of the convolution.
             return self._padded(made)
-        if made is not None and made.name == "linalg.broadcast":
+        if made.name == "linalg.broadcast":
             added = list(ir.DenseI64ArrayAttr(made.attributes["dimensions"]))
             if len(added) == 3:
                 axes = [axis for axis in range(4) if _TO[axis] in added]
