@@ -181,3 +181,12 @@ func.func @large(%x: tensor<1x256x6x6xf16>, %w: tensor<128x256x3x3xf16>, %init: 
   %1 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%y, %v : tensor<1x256x6x6xf32>, tensor<128x256x3x3xf32>) outs(%init2 : tensor<1x128x4x4xf32>) -> tensor<1x128x4x4xf32>
   return %0, %1 : tensor<1x128x4x4xf16>, tensor<1x128x4x4xf32>
 }
+
+// Of a number of images that is not known, a product has no tiles: IREE's own code is faster.
+// CHECK-LABEL: func.func @large_of_dynamic_number(
+// CHECK-NOT:     linalg.batch_matmul
+// CHECK:         linalg.conv_2d_nhwc_hwcf
+func.func @large_of_dynamic_number(%y: tensor<?x256x6x6xf32>, %v: tensor<128x256x3x3xf32>, %init: tensor<?x128x4x4xf32>) -> tensor<?x128x4x4xf32> {
+  %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%y, %v : tensor<?x256x6x6xf32>, tensor<128x256x3x3xf32>) outs(%init : tensor<?x128x4x4xf32>) -> tensor<?x128x4x4xf32>
+  return %0 : tensor<?x128x4x4xf32>
+}
