@@ -53,8 +53,8 @@ def is_better_as_product(
     has_no_tile = width <= _WIDEST and all(width % divisor for divisor in _DIVISORS)
     elements = prod(ir.RankedTensorType(weight.type).shape)
     is_large = elements * ir.FloatType(kind.element_type).width // 8 > _WEIGHTS_IN_CACHE
-    # Products gain from data tiling, which is for sizes that are known. Without, VGG-11 takes 1.3 to
-    # 1.7 times as long as with IREE's own code, ResNet-18 1.2 times (on Zen 5).
+    # Products need data tiling, which is for sizes that are known. Without, VGG-11 takes 1.3 to 1.7
+    # times as long as with IREE's own code, ResNet-18 1.2 times (on Zen 5).
     is_slow = is_large and not kind.is_dynamic_dim(0)
     return is_slow or has_no_tile or list(window) == list(strides) or 1 in (*window, height)
 
