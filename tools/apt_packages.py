@@ -1,4 +1,4 @@
-"""Installs packages of the system, where there is apt and this process may use it."""
+"""Installs packages of the system with apt."""
 
 from __future__ import annotations
 
@@ -10,15 +10,26 @@ from collections.abc import Sequence
 _SECONDS = 300
 
 
-def install(packages: Sequence[str]) -> str | None:
-    """Why the packages were not installed; None where they were."""
+def install(packages: Sequence[str], sudo: bool = False) -> str | None:
+    """Installs packages as root.
+
+    Args:
+        sudo: become root with sudo, if it asks for no password.
+
+    Returns:
+        Why the packages are not installed; None if they are.
+    """
     wanted = " ".join(packages)
     if not shutil.which("apt-get"):
-        return f"without apt, {wanted} are for you to install"
-    if os.geteuid() != 0:
-        return f"sudo apt-get install {wanted}"
-    get = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
-    for command in (get, ["apt-get", "update"], get):
+        return f"there is no apt; install {wanted} yourself"
+    root = os.geteuid() == 0
+    if not (root or (sudo and shutil.which("sudo"))):
+        return f"not root; run: sudo apt-get install {wanted}"
+    # sudo removes most variables from the environment of its command.
+    apt = [] if root else ["sudo", "--non-interactive"]
+    apt += ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
+    get = [*apt, "install", "--yes", "--no-install-recommends", *packages]
+    for command in (get, [*apt, "update"], get):
         problem = _run(command)
         if problem is None and command is get:
             return None
@@ -34,7 +45,6 @@ def _run(command: list[str]) -> str | None:
             text=True,
             errors="replace",
             timeout=_SECONDS,
-            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
         )
     except subprocess.TimeoutExpired:
         return f"{' '.join(command)} took more than {_SECONDS} s"

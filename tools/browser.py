@@ -1,9 +1,9 @@
-"""Installs a headless Chromium, where there is none and it may: tests open HTML pages in it.
+"""Installs a headless Chromium, if there is no browser: tests open HTML pages in it.
 
     ./pixiw run browser
 
-Where it may not (no root, no apt, no network) it says so and succeeds: the tests that need a
-browser are then skipped, with the reason shown.
+If it cannot be installed (no root, no apt, no network), prints why. The exit status is then 1 if
+`UNMESS_REQUIRE` names `browser`. Otherwise it is 0, and the tests in a browser are skipped.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import shutil
 import sys
 
 from apt_packages import install
+from required import is_required, report_missing
 
-# As the tests look for it; the first one is the smallest to install.
+# The names that the tests look for; the first one is the smallest to install.
 NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
 
 
 def main() -> int:
-    """Installs what is missing; returns 0, whatever came of it."""
+    """Installs what is missing; returns the exit status."""
     if any(map(shutil.which, NAMES)):
         return 0
-    reason = install(NAMES[:1])
+    sudo = is_required("browser")
+    reason = install(NAMES[:1], sudo)
     # Older distributions have the browser as a whole only.
     if reason is not None:
-        reason = install(NAMES[1:2])
-    if reason is not None:
-        print(f"no browser, tests in one will be skipped: {reason}", file=sys.stderr)
-    return 0
+        reason = install(NAMES[1:2], sudo)
+    return 0 if reason is None else report_missing("browser", reason)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import rattler
 import yaml
 from packaging.utils import canonicalize_name
 
+from unmess.core.writing import Replacements
 from unmess.environment import locked
 
 PLATFORM = "linux-64"
@@ -68,8 +69,9 @@ def lock(root: Path, conda: Path | None) -> int:
     found = locked.disagreements((root / "pixi.toml").read_text(), pixi_lock, requirements)
     if found:
         raise locked.LockError("\nlock: ".join(["the result is not consistent:", *found]))
-    (root / "pixi.lock").write_text(pixi_lock)
-    (root / "requirements.lock").write_text(requirements)
+    with Replacements() as files:
+        files.beside(root / "pixi.lock").write_text(pixi_lock)
+        files.beside(root / "requirements.lock").write_text(requirements)
     print(f"lock: {len(wheels)} wheels, {len(records)} conda packages", file=sys.stderr)
     return 0
 

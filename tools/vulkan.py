@@ -1,9 +1,9 @@
-"""Installs Mesa's lavapipe, a Vulkan device on the CPU, where there is no Vulkan device and it may.
+"""Installs Mesa's lavapipe, a Vulkan device on the CPU, if there is no Vulkan device.
 
     ./pixiw run vulkan
 
-Where it may not (no root, no apt, no network) it says so and succeeds: the tests that need a device
-are then skipped, with the reason shown.
+If it cannot be installed (no root, no apt, no network), prints why. The exit status is then 1 if
+`UNMESS_REQUIRE` names `vulkan`. Otherwise it is 0, and the tests on a Vulkan device are skipped.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 
 from apt_packages import install
+from required import is_required, report_missing
 
 from pipelines.iree.devices import devices
 
@@ -18,14 +19,13 @@ PACKAGES = ("mesa-vulkan-drivers", "libvulkan1")
 
 
 def main() -> int:
-    """Installs what is missing; returns 0, whatever came of it."""
+    """Installs what is missing; returns the exit status."""
     if devices("vulkan").default is None:
         devices.cache_clear()
-        reason = install(PACKAGES)
-        found = devices("vulkan").default
-        if found is None:
-            reason = reason or devices("vulkan").problem
-            print(f"no Vulkan device, tests on one will be skipped: {reason}", file=sys.stderr)
+        reason = install(PACKAGES, sudo=is_required("vulkan"))
+        found = devices("vulkan")
+        if found.default is None:
+            return report_missing("vulkan", reason or found.problem)
     return 0
 
 

@@ -16,7 +16,7 @@ def findings(tmp_path_factory):
     before = os.environ.get("UNMESS_CACHE")
     os.environ["UNMESS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     try:
-        return doctor.examine()
+        return list(doctor.examine())
     finally:
         os.environ.pop("UNMESS_CACHE")
         if before is not None:

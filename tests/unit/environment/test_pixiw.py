@@ -420,6 +420,34 @@ def test_a_limit_on_file_size(project):
     assert "the disk is full" in error_line(done)
 
 
+def test_files_and_logs_follow_no_links(pixiw, tmp_path, monkeypatch):
+    shared, folder, victim = tmp_path / "shared", tmp_path / "folder", tmp_path / "victim"
+    for each in (shared, folder):
+        each.mkdir()
+    victim.write_text("mine")
+    # What another user can prepare: a link for each name that can be known.
+    for name in ("pixiw.log", f"pixiw-{os.getpid()}.log"):
+        (shared / name).symlink_to(victim)
+        (shared / f"{name}.new").symlink_to(victim)
+    monkeypatch.setattr("tempfile.tempdir", str(shared))
+    pip = pixiw.Pip([], None)
+    assert pip.keep("one", str(shared)) == str(shared / "pixiw.log")
+    assert not (shared / "pixiw.log").is_symlink()
+    logs = [Path(pip.keep(text, str(folder / "missing"))) for text in ("two", "three")]
+    assert [log.read_text() for log in logs] == ["two", "three"]
+    assert all(log.parent == shared and log.stat().st_mode & 0o077 == 0 for log in logs)
+    assert not any(str(os.getpid()) in log.name for log in logs)
+    assert victim.read_text() == "mine" and victim.stat().st_nlink == 1
+
+
+def test_a_full_disk_leaves_the_earlier_file(pixiw, tmp_path, small_files):
+    path = tmp_path / "file"
+    pixiw.write_text(str(path), "earlier")
+    with small_files(1 << 12), pytest.raises(OSError, match="File too large"):
+        pixiw.write_text(str(path), "later" * 10_000)
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("file", "earlier")]
+
+
 def test_a_read_only_checkout(small_disk):
     project = Project(small_disk)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)

@@ -1,0 +1,33 @@
+"""Which optional devices a test run must have: the environment variable `UNMESS_REQUIRE`.
+
+It is a list of names, `vulkan browser` in CI. Without a required device, `./pixiw run test` and the
+tests on it fail. Without any other one, its tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+VARIABLE = "UNMESS_REQUIRE"
+NAMES = ("vulkan", "browser")
+
+
+def is_required(name: str) -> bool:
+    """Whether tests on this device must run.
+
+    Raises:
+        ValueError: the variable holds an unknown name, or `name` is one.
+    """
+    required = os.environ.get(VARIABLE, "").split()
+    if unknown := {name, *required}.difference(NAMES):
+        raise ValueError(f"{VARIABLE}: unknown {', '.join(unknown)}; known: {', '.join(NAMES)}")
+    return name in required
+
+
+def report_missing(name: str, reason: str) -> int:
+    """Prints that a device is missing. Returns the exit status: 1 if it is required, else 0."""
+    required = is_required(name)
+    end = f"and {VARIABLE} requires one" if required else "tests on one will be skipped"
+    print(f"no {name} device, {end}: {reason}", file=sys.stderr)
+    return int(required)
