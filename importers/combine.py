@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from importers.capture.signature import memory_key
 from unmess.core.error import Error
 from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.signature import Signature
+from unmess.core.weights import memory_key
 
 
 def combine(programs: Mapping[str, Program], name: str | None = None) -> Programs:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch_mlir import ir
+from typing import TYPE_CHECKING, Any
 
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.note import Note
-from unmess.core.parsing import parse_file
 from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.recorded import Recorded
 from unmess.core.signature import Signature
+
+if TYPE_CHECKING:
+    import torch
+    from torch_mlir import ir
 
 
 @dataclass
@@ -34,6 +34,8 @@ class IrFile:
         entries: signatures by entry function.
         recorded: eager's result by entry function.
         notes: what differs from the model that the IR was made of.
+        trust: the IR may have any operation.
+        digest: of the IR that the file was written with, where it is known.
     """
 
     path: Path
@@ -45,6 +47,65 @@ class IrFile:
     recorded: dict[str, Recorded]
     tied: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    trust: bool = False
+    digest: str | None = None
+
+
+class FileModule(Module):
+    """A Module whose IR is read from its file when something needs it.
+
+    A program whose compiled code is in the cache runs without its IR.
+    """
+
+    _parsed: ir.Module | None = None
+    _file: IrFile | None = None
+
+    @classmethod
+    def of(cls, file: IrFile, program: Program | Programs | None) -> FileModule:
+        """The module in a file."""
+        module = cls(
+            name=file.name,
+            stage=file.stage,
+            ir=None,
+            signature=next(iter(file.entries.values())),
+            weights=file.weights,
+            weight_mode=file.weight_mode,
+            entry=next(iter(file.entries)),
+            entries=file.entries,
+            notes=file.notes,
+            program=program,
+        )
+        module._file = file
+        return module
+
+    @property
+    def ir(self) -> ir.Module:
+        """The MLIR module."""
+        if self._parsed is None:
+            # It imports the dialects of all stages.
+            from importers.ir_safety import check_operations
+            from unmess.core.parsing import parse_file
+
+            parsed = parse_file(self._file.path)
+            # The file is read again, and may be another one by now.
+            if not self._file.trust:
+                check_operations(parsed, str(self._file.path))
+            self._parsed = parsed
+        return self._parsed
+
+    @ir.setter
+    def ir(self, module: ir.Module | None) -> None:
+        self._parsed = module
+
+    def digest(self) -> str:
+        """SHA-256 of the IR as bytecode: that which the file was written with, where it is known.
+
+        Bytecode that is read and written again may differ from what it was.
+        """
+        file = self._file
+        if file is None or file.digest is None or self.stage != file.stage:
+            return super().digest()
+        return file.digest
 
 
 @dataclass
@@ -57,14 +118,20 @@ class IrEntry:
 
 @dataclass
 class IrProgram(Program):
-    """A Program whose IR is given; `exported` is None."""
+    """A Program whose IR is given; `exported` is None.
+
+    Attributes:
+        file: that the IR is in.
+        captured_by: the capture strategies, where they are known.
+    """
 
     file: IrFile | None = None
+    captured_by: str = "ir"
 
     @property
     def strategy(self) -> str:
-        """It was not captured here."""
-        return "ir"
+        """The capture strategies that made the IR; `ir` where they are not known."""
+        return self.captured_by
 
 
 def ir_program(
@@ -132,28 +199,12 @@ def module_of(
     Args:
         program: that it is to be of.
         start: when the work for it began.
+
+    Raises:
+        Error: stage `source`, where the IR needs trust.
     """
     start = time.perf_counter() if start is None else start
-    module = Module(
-        name=file.name,
-        stage=file.stage,
-        ir=parse_file(file.path),
-        signature=next(iter(file.entries.values())),
-        weights=file.weights,
-        weight_mode=file.weight_mode,
-        entry=next(iter(file.entries)),
-        entries=file.entries,
-        notes=file.notes,
-        program=program,
-    )
+    module = FileModule.of(file, program)
+    module.seconds = {} if program is None else dict(program.seconds)
     module.seconds["import"] = time.perf_counter() - start
     return module
-
-
-def entry_functions(module: ir.Module) -> dict[str, ir.OpView]:
-    """The functions that may be called from outside, by name."""
-    return {
-        ir.StringAttr(function.attributes["sym_name"]).value: function
-        for function in module.body.operations
-        if function.operation.name == "func.func" and "sym_visibility" not in function.attributes
-    }

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
+from importers.sources.model_string import PYTHON_FILE, check_model_string
 from importers.sources.source import Source
-from unmess.core.error import Error
-from unmess.core.names import IR_SUFFIXES
-from unmess.core.suggest import did_you_mean, nearest
-
-_PREFIXES = ("torchvision", "hf")
-_PYTHON_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>.*))?")
-_FORMS = (
-    "file.py:name, torchvision:NAME, hf:TYPE, hf:FOLDER, hf:ORG/NAME, file.pt2 (ExportedProgram), "
-    "file.pt (TorchScript), file.onnx or file.mlir"
-)
+from unmess.core.model_sources import add_model_file
 
 
-def find_source(model: str) -> Source:
+def find_source(model: str, trust: bool = False) -> Source:
     """The model that a model string stands for, with example arguments.
 
+    Args:
+        trust: the model's files may run code. Python files always may.
+
     Raises:
-        Error: stage `source`.
+        Error: stage `source`; also where the files need trust.
     """
+    check_model_string(model)
     # Adapters import the libraries they adapt, so each is imported when it is asked for.
     prefix, colon, rest = model.partition(":")
     if colon and prefix == "torchvision":
@@ -33,30 +28,29 @@ def find_source(model: str) -> Source:
     if colon and prefix == "hf":
         from importers.sources import huggingface
 
-        return huggingface.find(rest)
-    python = _PYTHON_FILE.fullmatch(model)
-    if python:
+        return huggingface.find(rest, trust)
+    if python := PYTHON_FILE.fullmatch(model):
         from importers.sources import python_file
 
+        add_model_file(python["path"])
         return python_file.find(python["path"], python["name"] or None)
+    add_model_file(model)
     suffix = Path(model).suffix
     if suffix == ".pt2":
         from importers.sources import exported_program
 
-        return exported_program.find(model)
+        return exported_program.find(model, trust)
     if suffix in (".pt", ".pth"):
         from importers.sources import torchscript
 
-        return torchscript.find(model)
+        return torchscript.find(model, trust)
     if suffix == ".onnx":
         from importers.sources import onnx
 
         return onnx.find(model)
-    if suffix in IR_SUFFIXES:
-        from importers.sources import mlir_file
+    from importers.sources import mlir_file
 
-        return mlir_file.find(model)
-    raise _unknown(model, prefix if colon else None, rest)
+    return mlir_file.find(model, trust)
 
 
 def decoder_of(model: str) -> str | None:
@@ -75,27 +69,3 @@ def decoder_of(model: str) -> str | None:
 
     decoder = huggingface.decoder_of(rest)
     return decoder and f"hf:{decoder}"
-
-
-def _unknown(model: str, prefix: str | None, rest: str) -> Error:
-    if prefix is not None:
-        meant = [f"{candidate}:{rest}" for candidate in nearest(prefix, _PREFIXES)]
-        return Error(
-            "source",
-            f"unknown source {prefix!r} in {model!r}",
-            hint=did_you_mean(model, meant, f"a model string is {_FORMS}"),
-        )
-    if (Path(model) / "config.json").is_file():
-        return Error("source", f"{model} is a folder", hint=f"did you mean hf:{model}?")
-    if Path(model).exists():
-        return Error("source", f"{model} is not a model", hint=f"a model string is {_FORMS}")
-    from importers.recipes import list_recipes
-
-    # A name whose source was left out is worth the second that listing all names takes.
-    by_name: dict[str, list[str]] = {}
-    for recipe in list_recipes():
-        by_name.setdefault(recipe.model.partition(":")[2], []).append(recipe.model)
-    names = [model] if model in by_name else nearest(model, by_name)
-    meant = [string for name in names for string in by_name[name]]
-    hint = f"did you mean {' or '.join(meant[:3])}?" if meant else f"a model string is {_FORMS}"
-    return Error("source", f"unknown model {model!r}", hint=hint)

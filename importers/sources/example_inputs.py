@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from torch.utils import _pytree as pytree
 
@@ -28,9 +31,12 @@ _DTYPES = {
     "c64": torch.complex64,
     "c128": torch.complex128,
 }
+_INTEGER = re.compile(r"[+-]?\d+")
 _TENSOR = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)")
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)")
 _CONSTANTS = {"true": True, "false": False, "none": None}
+# Digits of the largest size; dimensions that every operator of PyTorch takes; shown of an input.
+_DIGITS, _MOST_AXES, _SHOWN = 19, 64, 60
 _FORMS = "1x3x224x224xf32 (a random tensor), 3, 0.5, true, none or file.npy; NAME=… for a keyword"
 
 
@@ -86,16 +92,49 @@ def _parse(text: str) -> Any:
         return _CONSTANTS[text.lower()]
     if text.endswith(".npy"):
         return _load(text)
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
+    if _INTEGER.fullmatch(text):
+        return _integer(text)
+    with contextlib.suppress(ValueError):
+        return float(text)
     tensor = _TENSOR.fullmatch(text)
     if tensor is None or tensor["dtype"] not in _DTYPES:
-        raise Error("usage", f"{text!r} is not an input", hint=f"write {_FORMS}")
-    sizes = tuple(int(size) for size in tensor["shape"].split("x") if size)
-    return TensorLike(sizes, _DTYPES[tensor["dtype"]])
+        raise Error("usage", f"{_short(text)} is not an input", hint=f"write {_FORMS}")
+    dtype = _DTYPES[tensor["dtype"]]
+    sizes = tensor["shape"].split("x")[:-1]
+    # Longer numbers are no sizes either, and take Python long to read.
+    shape = tuple(int(size) if len(size) <= _DIGITS else 1 << 63 for size in sizes)
+    _check_size(text, shape, dtype)
+    return TensorLike(shape, dtype)
+
+
+def _integer(text: str) -> int:
+    """Raises an Error (`usage`) for an integer that no program takes."""
+    # Python refuses to read thousands of digits.
+    if len(text) > _DIGITS + 1 or int(text) not in range(-(1 << 63), 1 << 63):
+        raise Error("usage", f"the input {_short(text)} does not fit into 64 bits")
+    return int(text)
+
+
+def _check_size(text: str, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    """Raises an Error (`usage`) for a tensor that PyTorch or this machine cannot hold."""
+    if len(shape) > _MOST_AXES:
+        raise Error("usage", f"the input {_short(text)} has more than {_MOST_AXES} dimensions")
+    # PyTorch computes strides as if a size of 0 were 1.
+    if math.prod(max(size, 1) for size in shape) >= 1 << 63:
+        raise Error("usage", f"the sizes of the input {_short(text)} do not fit into 64 bits")
+    memory = psutil.virtual_memory().total
+    needed = math.prod(shape) * dtype.itemsize
+    if needed > memory:
+        raise Error(
+            "usage",
+            f"the input {_short(text)} takes {needed / 1e9:.3g} GB of memory, "
+            f"and this machine has {memory / 1e9:.3g} GB",
+            hint="give smaller sizes",
+        )
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
 
 
 def _load(path: str) -> torch.Tensor:
@@ -103,7 +142,8 @@ def _load(path: str) -> torch.Tensor:
 
     try:
         return torch.from_numpy(numpy.load(Path(path).expanduser(), allow_pickle=False))
-    except (OSError, ValueError, TypeError) as problem:
+    except Exception as problem:
+        # A damaged file raises what its reader happens to meet: EOFError, MemoryError, ….
         raise Error(
             "usage",
             f"{path} is not a NumPy array: {first_line(problem)}",

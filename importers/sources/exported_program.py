@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 
+from importers.sources.exported_program_safety import load
+from importers.sources.model_string import existing_file
 from importers.sources.source import Source
 from unmess.core.error import Error, first_line
-from unmess.core.suggest import did_you_mean
 
 
-def find(path: str) -> Source:
+def find(path: str, trust: bool = False) -> Source:
     """The ExportedProgram in the file at `path`, with the example inputs saved with it.
 
+    Args:
+        trust: the file may run code: unpickle objects, load compiled libraries.
+
     Raises:
-        Error: stage `source`; the file is missing, or is not a saved ExportedProgram.
+        Error: stage `source`; the file is missing, is not a saved ExportedProgram, or needs trust.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        there = [str(entry) for entry in file.parent.glob("*.pt2")] if file.parent.is_dir() else []
-        raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
+    file = existing_file(path, (".pt2",))
     try:
-        exported = torch.export.load(file)
+        exported = torch.export.load(file) if trust else load(file)
+    except Error:
+        raise
     except Exception as problem:
         raise Error(
             "source",

@@ -1,4 +1,4 @@
-"""`file.mlir`, `file.mlirbc`: IR at any stage, recognised by its dialects."""
+"""`file.mlir`, `file.mlirbc`, `file.jax_export`: IR at any stage, recognised by its dialects."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from pathlib import Path
 
 from torch_mlir import ir
 
-from importers.ir_file import IrEntry, IrFile, entry_functions
+from importers.ir_file import IrEntry, IrFile
+from importers.ir_safety import check_operations
 from importers.ir_signature import signature_of_function
+from importers.sources.model_string import existing_file
 from importers.sources.source import Source
 from unmess.core.error import Error
 from unmess.core.exported.example import recorded
@@ -22,45 +24,58 @@ from unmess.core.exported.tensors import read_tensors
 from unmess.core.names import IR_SUFFIXES
 from unmess.core.note import Note
 from unmess.core.parsing import parse_file
+from unmess.core.public_functions import public_functions
 from unmess.core.recognition import stage_of
 from unmess.core.recorded import Recorded
 from unmess.core.signature import Signature, TensorSpec
 from unmess.core.signature_form import signature_of
-from unmess.core.suggest import did_you_mean
 
 
-def find(path: str) -> Source:
+def find(path: str, trust: bool = False) -> Source:
     """The IR in a file, with what is beside it: weights, signature, example call.
 
     Without a table, every argument is an input, and the example call is the user's.
 
+    Args:
+        trust: the IR may have any operation, such as calls of functions of the C library.
+
     Raises:
         Error: stage `source`; the file is missing, its table or what belongs to it is not all
-            right, or does not fit the IR. Stage `usage`, where the IR does not parse.
+            right, or does not fit the IR, or the IR needs trust. Stage `usage`, where the IR does
+            not parse.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        there = (
-            [str(entry) for entry in file.parent.glob("*.mlir*")] if file.parent.is_dir() else []
-        )
-        there = [name for name in there if name.endswith(IR_SUFFIXES)]
-        raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
+    file = existing_file(path, IR_SUFFIXES)
     table = read_table(file)
     module = parse_file(file)
-    functions = entry_functions(module)
+    if not trust:
+        check_operations(module, path)
+    functions = public_functions(module)
     if not functions:
         raise Error(
             "source", f"{path} has no function to call", hint="a func.func that is not private"
         )
+    _check_devices(module, path)
     stage = stage_of(module)
     if table is None:
-        found = _without_table(file, stage, functions)
+        found = _without_table(file, stage, functions, trust)
     else:
-        found = _with_table(file, stage, functions, table)
+        found = _with_table(file, stage, functions, table, trust)
     parts = {entry: _source(found, entry) for entry in found.entries}
     if len(parts) == 1:
         return next(iter(parts.values()))
     return Source(found.name, IrEntry(found, next(iter(parts))), entries=parts)
+
+
+def _check_devices(module: ir.Module, path: str) -> None:
+    attributes = module.operation.attributes
+    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
+        count = ir.IntegerAttr(attributes[name]).value if name in attributes else 1
+        if count > 1:
+            raise Error(
+                "source",
+                f"{path} is a program for {count} devices ({name})",
+                hint="write it for one device, without shardings",
+            )
 
 
 def _source(file: IrFile, entry: str) -> Source:
@@ -78,7 +93,9 @@ def _source(file: IrFile, entry: str) -> Source:
     return Source(file.name, model, without_example=problem)
 
 
-def _with_table(file: Path, stage: str, functions: dict[str, ir.OpView], table: Table) -> IrFile:
+def _with_table(
+    file: Path, stage: str, functions: dict[str, ir.OpView], table: Table, trust: bool
+) -> IrFile:
     try:
         entries = {entry: signature_of(form) for entry, form in table.entries.items()}
         numbers = {entry: form["example"] for entry, form in table.entries.items()}
@@ -91,6 +108,12 @@ def _with_table(file: Path, stage: str, functions: dict[str, ir.OpView], table: 
     for entry, signature in entries.items():
         _check_function(file, entry, signature, functions.get(entry))
     has_weights = any(a.kind != "input" for s in entries.values() for a in s.arguments)
+    if has_weights and weights_file(file).name not in table.files:
+        raise Error(
+            "source",
+            f"{table_file(file)} does not list {weights_file(file).name}",
+            hint="export the model again with `unmess import MODEL -o FILE`",
+        )
     has_example = any(numbers_of is not None for numbers_of in numbers.values())
     path = example_file(file)
     # An example without tensors has no file.
@@ -109,10 +132,11 @@ def _with_table(file: Path, stage: str, functions: dict[str, ir.OpView], table: 
             for entry, signature in entries.items()
         },
         notes=tuple(Note(kind, text) for kind, text in table.notes),
+        trust=trust,
     )
 
 
-def _without_table(file: Path, stage: str, functions: dict[str, ir.OpView]) -> IrFile:
+def _without_table(file: Path, stage: str, functions: dict[str, ir.OpView], trust: bool) -> IrFile:
     entries = {}
     for entry, function in functions.items():
         signature = signature_of_function(function)
@@ -132,6 +156,7 @@ def _without_table(file: Path, stage: str, functions: dict[str, ir.OpView]) -> I
         weights={},
         entries=entries,
         recorded={entry: Recorded(str(file)) for entry in entries},
+        trust=trust,
     )
 
 

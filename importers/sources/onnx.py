@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from importers.sources.example_inputs import TensorLike, random_tensors
+from importers.sources.model_string import existing_file
 from importers.sources.source import Source
 from unmess.core.error import Error, first_line
-from unmess.core.suggest import did_you_mean
 
 if TYPE_CHECKING:
     import onnx
 
-    from importers.onnx_model import OnnxModel
+    from importers.onnx.model import OnnxModel
 
 # Forms of operators before this opset have too few lowerings; the model is converted.
 _OLDEST = 13
@@ -38,14 +38,11 @@ def find(path: str) -> Source:
             "ONNX files need the package onnx, which is not installed",
             hint="pip install 'unmess[onnx]' (the locked environment has it)",
         ) from None
-    file = Path(path).expanduser()
-    if not file.is_file():
-        there = [str(entry) for entry in file.parent.glob("*.onnx")] if file.parent.is_dir() else []
-        raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
-    from importers.onnx_model import OnnxModel
+    file = existing_file(path, (".onnx",))
+    from importers.onnx.model import OnnxModel
 
     proto = _read(onnx, path, file)
-    notes = ["compared with onnx's reference evaluator, since there is no PyTorch model"]
+    notes: list[str] = []
     proto = _of_supported_opset(onnx, path, file, proto, notes)
     try:
         model = OnnxModel(proto, file.parent)
@@ -53,6 +50,7 @@ def find(path: str) -> Source:
         raise
     except Exception as problem:
         raise _invalid(path, problem) from problem
+    notes.insert(0, f"compared with {model.reference.name}, since there is no PyTorch model")
     return Source(file.stem, model, _example(model, notes), notes=tuple(notes))
 
 

@@ -37,10 +37,11 @@ from typing import Any
 import torch
 
 from importers.sources import side_effects
+from importers.sources.model_string import existing_python_file
 from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
 from unmess.core.error import Error, first_line
-from unmess.core.suggest import did_you_mean, nearest
+from unmess.core.suggest import did_you_mean
 from unmess.core.user_source import user_line
 
 DEFAULT_NAME = "model"
@@ -60,7 +61,7 @@ def find(path: str, name: str | None = None) -> Source:
         Error: stage `source`; the file is missing or does not run, has no such name, or the name
             is none of the forms above.
     """
-    file = _existing(path)
+    file = existing_python_file(path)
     with _user_code(file), side_effects.reported() as changed:
         module = _execute(file)
         value = _lookup(module, name or DEFAULT_NAME, path, chosen=name is not None)
@@ -68,25 +69,6 @@ def find(path: str, name: str | None = None) -> Source:
         source = _as_source(value, name or DEFAULT_NAME, label, path)
     source.notes = (*source.notes, *changed)
     return source
-
-
-def _existing(path: str) -> Path:
-    file = Path(path).expanduser()
-    if file.is_file():
-        return file.resolve()
-    if file.exists():
-        raise Error("source", f"{path} is not a file", hint="give the path of a Python file")
-    folder = file.parent
-    if not folder.is_dir():
-        raise Error("source", f"no file {path}: there is no folder {folder}")
-    there = sorted(entry.name for entry in folder.iterdir() if entry.suffix == ".py")
-    otherwise = None
-    if there:
-        shown = ", ".join(there[:5]) + (", …" if len(there) > 5 else "")
-        otherwise = f"Python files in that folder: {shown}"
-    matches = [str(folder / match) for match in nearest(file.name, there)]
-    hint = did_you_mean(str(file), matches, otherwise)
-    raise Error("source", f"no file {path}", hint=hint)
 
 
 @contextlib.contextmanager
@@ -136,7 +118,9 @@ def _execute(file: Path) -> ModuleType:
         if package:
             importlib.import_module(package)
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as problem:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
         del sys.modules[name]
         raise _raised(f"{file.name} cannot be imported", problem) from problem
     return module
@@ -212,7 +196,9 @@ def _from_class(cls: type, name: str, label: str, path: str) -> Source:
         raise _needs_arguments(f"the constructor of {name}", required, _definition(cls))
     try:
         module = cls()
-    except (Exception, SystemExit) as problem:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
         raise _raised(f"{name}() raises", problem) from problem
     note = f"{name}() has the weights its constructor gives with seed {SEED}, in evaluation mode"
     return _model(module.eval(), name, label, (note,))
@@ -226,7 +212,9 @@ def _from_factory(factory: Callable[[], Any], name: str, label: str) -> Source:
         return Source(label, factory, without_example=problem)
     try:
         result = factory()
-    except (Exception, SystemExit) as problem:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
         raise _raised(f"the factory {name} raises", problem) from problem
     if isinstance(result, torch.nn.Module):
         if not hasattr(result, "example_args"):

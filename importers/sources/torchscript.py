@@ -21,31 +21,36 @@ from torch.storage import _dtype_to_storage_type_map
 from torch.utils import _pytree as pytree
 
 from importers.sources.example_inputs import TensorLike, random_tensors
+from importers.sources.model_string import existing_file
 from importers.sources.source import Source
+from importers.sources.torchscript_safety import forbidden_code
 from unmess.core.error import Error, first_line
-from unmess.core.suggest import did_you_mean
+from unmess.core.trust import needs_trust
 
 # `FloatStorage` and so on, as pickles of tensors name them.
 _STORAGE_DTYPES = {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}
 _SUFFIXES = (".pt", ".pth")
 
 
-def find(path: str) -> Source:
+def find(path: str, trust: bool = False) -> Source:
     """The TorchScript module in the file at `path`.
+
+    Args:
+        trust: the file's code may call operators that do more than compute, such as write files.
 
     Raises:
         Error: stage `source`; the file is missing, is not TorchScript, is damaged or newer than
-            this PyTorch, or lacks the code of a module.
+            this PyTorch, lacks the code of a module, or needs trust.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        folder = file.parent.iterdir() if file.parent.is_dir() else []
-        there = [str(entry) for entry in folder if entry.suffix in _SUFFIXES]
-        raise Error("source", f"no file {path}", hint=did_you_mean(str(file), there))
-    if not zipfile.is_zipfile(file) or not _has(file, "constants.pkl"):
+    file = existing_file(path, _SUFFIXES)
+    if _record(file, "constants.pkl") is None:
         _refuse(path, file)
     try:
+        if not trust and (call := forbidden_code(file)):
+            raise needs_trust(path, f"code that does more than compute ({call})")
         module = torch.jit.load(file, map_location="cpu")
+    except Error:
+        raise
     except Exception as problem:
         raise _unloadable(path, problem) from problem
     notes = []
@@ -60,10 +65,17 @@ def find(path: str) -> Source:
     return Source(file.stem, module, random_tensors(tuple(example)), notes=tuple(notes))
 
 
-def _has(file: Path, record: str) -> bool:
-    """Whether the archive has a record of that name, below the folder that all records are in."""
-    with zipfile.ZipFile(file) as archive:
-        return any(name.partition("/")[2] == record for name in archive.namelist())
+def _record(file: Path, name: str) -> str | None:
+    """The full name of a record of an archive; None without one, or if the archive is damaged.
+
+    Records are in a folder whose name does not matter.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return next((n for n in archive.namelist() if n.partition("/")[2] == name), None)
+    except Exception:
+        # Not only BadZipFile: NotImplementedError for the version in a damaged header, ….
+        return None
 
 
 def _refuse(path: str, file: Path) -> NoReturn:
@@ -125,15 +137,15 @@ def _no_example(path: str, module: torch.jit.ScriptModule) -> Error:
 
 def _traced_inputs(file: Path) -> list[Any] | None:
     """What a module was traced with: a `TensorLike` for each tensor; None where it is not known."""
-    if not _has(file, "traced_inputs.pkl"):
+    name = _record(file, "traced_inputs.pkl")
+    if name is None:
         return None
-    with zipfile.ZipFile(file) as archive:
-        name = next(n for n in archive.namelist() if n.endswith("/traced_inputs.pkl"))
-        try:
-            inputs = _Shapes(io.BytesIO(archive.read(name))).load()
-        except (pickle.UnpicklingError, ValueError, EOFError):
-            return None
-    return inputs.get("forward")
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return _Shapes(io.BytesIO(archive.read(name))).load().get("forward")
+    except Exception:
+        # A damaged record raises anything, and the module does not need it.
+        return None
 
 
 class _Shapes(pickle.Unpickler):

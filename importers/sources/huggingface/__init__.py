@@ -17,26 +17,29 @@ from __future__ import annotations
 from pathlib import Path
 
 from importers.sources.huggingface.tasks import model_types
+from importers.sources.model_string import unknown_model_type
 from importers.sources.source import Source
 from unmess.core.error import Error
-from unmess.core.suggest import did_you_mean
 
 __all__ = ["decoder_of", "find", "model_types"]
 
 
-def find(name: str) -> Source:
+def find(name: str, trust: bool = False) -> Source:
     """The model called `name`, in evaluation mode, with one example call.
+
+    Args:
+        trust: the model may bring Python code, which is then imported.
 
     Raises:
         Error: stage `source`; the type is unknown or has no tiny form, the folder holds no model,
-            or the hub does not give it.
+            the hub does not give it, or it needs trust.
     """
     from importers.sources.huggingface.pretrained import find_pretrained
 
     if decoder := decoder_of(name):
         from importers.sources.huggingface.generation import with_cache
 
-        return with_cache(find(decoder))
+        return with_cache(find(decoder, trust))
     types = model_types()
     if name in types:
         from importers.sources.huggingface.tiny import find_tiny
@@ -44,9 +47,9 @@ def find(name: str) -> Source:
         return find_tiny(name)
     path = Path(name).expanduser()
     if path.is_dir():
-        return find_pretrained(str(path), path.resolve().name, _only_gguf(path))
+        return find_pretrained(str(path), path.resolve().name, _only_gguf(path), trust)
     if path.is_file() and path.suffix == ".gguf":
-        return find_pretrained(str(path.parent), path.stem, path.name)
+        return find_pretrained(str(path.parent), path.stem, path.name, trust)
     if path.is_file():
         raise Error(
             "source",
@@ -54,23 +57,12 @@ def find(name: str) -> Source:
             hint="give the folder that holds config.json, or a .gguf file",
         )
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
-        return find_pretrained(name, name.rpartition("/")[2])
+        return find_pretrained(name, name.rpartition("/")[2], trust=trust)
     if "/" in name:
         raise Error("source", f"no folder {name}", hint="give the folder that holds config.json")
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-    if name in CONFIG_MAPPING_NAMES:
-        raise Error(
-            "source",
-            f"transformers has a configuration for {name}, but no model class of its own",
-            hint="write a factory in a Python file: it returns (module, args, kwargs)",
-        )
-    listed = "`unmess models` lists them; a folder is hf:./FOLDER, a hub name hf:ORG/NAME"
-    raise Error(
-        "source",
-        f"transformers has no model type {name!r}",
-        hint=did_you_mean(name, types, listed),
-    )
+    raise unknown_model_type(name, list(types), list(CONFIG_MAPPING_NAMES))
 
 
 def decoder_of(name: str) -> str | None:

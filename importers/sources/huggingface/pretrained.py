@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from importers.sources.huggingface.adjust import adjust
 from importers.sources.huggingface.fixed import fix_layout
 from importers.sources.huggingface.hub import ask_hub, is_there
+from importers.sources.huggingface.own_code import own_model_class, refusal, wants_own_code
 from importers.sources.huggingface.processed import find_tokenizer, processed_example
 from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 
-def find_pretrained(path: str, name: str, gguf: str | None = None) -> Source:
+def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool = False) -> Source:
     """The model in a folder or on the hub.
 
     Args:
         path: what transformers takes.
         gguf: a file in the folder that holds configuration, weights and tokenizer. Quantized
             weights become f32.
+        trust: the model may bring Python code, which is then imported.
 
     Raises:
         Error: stage `source`; there is no such model, a file of it is missing or damaged, or the
-            weights do not fit the configuration.
+            weights do not fit the configuration, or the model needs trust.
     """
     import transformers
 
@@ -49,35 +51,42 @@ def find_pretrained(path: str, name: str, gguf: str | None = None) -> Source:
     if not local:
         ask_hub(path)
     try:
-        config = transformers.AutoConfig.from_pretrained(path, local_files_only=local, **form)
+        config = transformers.AutoConfig.from_pretrained(
+            path, local_files_only=local, trust_remote_code=trust, **form
+        )
         for part in (config, config.get_text_config()):
             if hasattr(part, "use_cache"):
                 part.use_cache = False
         # A GGUF file names the architecture, and no class; what it is for is text.
-        model_class = _model_class(config) if gguf is None else transformers.AutoModelForCausalLM
+        model_class = transformers.AutoModelForCausalLM
+        if gguf is None:
+            model_class = _model_class(config, trust)
         with seeded(), _no_progress_bar():
             model, loaded = model_class.from_pretrained(
                 path,
                 config=config,
                 local_files_only=local,
+                trust_remote_code=trust,
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # reported below, all of them in one line
                 **form,
             )
             model.eval()
             _check_shapes(path, loaded["mismatched_keys"])
-            tokenizer = find_tokenizer(path, local, gguf)
-            kwargs, random = processed_example(path, local, model, tokenizer)
+            tokenizer = find_tokenizer(path, local, gguf, trust)
+            kwargs, random = processed_example(path, local, model, tokenizer, trust)
             notes = adjust(model)
     except Error:
         raise
     except Exception as problem:
+        if wants_own_code(problem):
+            raise refusal(path, "model") from problem
         what = "folder" if gguf is None else "file"
         damaged = f"the {what} is damaged" if folder else "the download is not complete"
         raise Error(
             "source",
             f"transformers does not load {gguf or path}: {first_line(problem)}",
-            hint=f"{damaged}, or the model needs code of its own; --debug shows the traceback",
+            hint=f"{damaged}; --debug shows the traceback",
         ) from problem
     notes = [f"{type(model).__name__} from {path}", *notes, *random]
     if loaded["missing_keys"]:
@@ -126,12 +135,13 @@ def _no_progress_bar() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _model_class(config: PreTrainedConfig) -> Any:
-    """The class that the configuration names first, else what AutoModel takes."""
+def _model_class(config: PreTrainedConfig, trust: bool) -> Any:
+    """The class that the configuration names first, else its own or what AutoModel takes."""
     import transformers
 
     for architecture in config.architectures or ():
         named = getattr(transformers, architecture, None)
-        if named is not None:
+        # The file may name anything that the library has.
+        if isinstance(named, type) and issubclass(named, transformers.PreTrainedModel):
             return named
-    return transformers.AutoModel
+    return (own_model_class(config) if trust else None) or transformers.AutoModel

@@ -9,6 +9,7 @@ import torch
 
 from importers.sources.huggingface.example import parameters, working_example
 from importers.sources.huggingface.hub import is_there
+from importers.sources.huggingface.own_code import refusal, wants_own_code
 from importers.sources.huggingface.text import SENTENCES, decoder_start, shifted
 
 _VOCABULARIES = (
@@ -25,7 +26,7 @@ _PICTURE = (48, 64)
 
 
 def processed_example(
-    path: str, local: bool, model: Any, tokenizer: Any
+    path: str, local: bool, model: Any, tokenizer: Any, trust: bool = False
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Keyword arguments of a call, and notes on what of them is random.
 
@@ -38,7 +39,7 @@ def processed_example(
             return working_example(model), (note,)
         encoded = tokenizer(list(SENTENCES), padding=True, return_tensors="pt")
         return _completed(model, encoded), ()
-    processor = _processor(path, local)
+    processor = _processor(path, local, trust)
     if processor is None:
         kind = "image" if "pixel_values" in parameters(model) else "sound"
         return working_example(model), (f"the example's {kind} is random: there is no processor",)
@@ -77,8 +78,12 @@ def _through(processor: Any, tokenizer: Any) -> Any:
     return processor(images=[Image.fromarray(pixels)], **options)
 
 
-def _processor(path: str, local: bool) -> Any:
-    """The processor beside the model; None where there is none."""
+def _processor(path: str, local: bool, trust: bool) -> Any:
+    """The processor beside the model; None where there is none.
+
+    Raises:
+        Error: stage `source`; it needs trust.
+    """
     from transformers import AutoFeatureExtractor, AutoImageProcessor, AutoProcessor
 
     if not any(is_there(path, name) for name in _PROCESSORS):
@@ -86,14 +91,20 @@ def _processor(path: str, local: bool) -> Any:
     # One without its tokenizer is still an image processor or a feature extractor.
     for kind in (AutoProcessor, AutoImageProcessor, AutoFeatureExtractor):
         try:
-            return kind.from_pretrained(path, local_files_only=local)
-        except (OSError, ValueError, KeyError, TypeError):
+            return kind.from_pretrained(path, local_files_only=local, trust_remote_code=trust)
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            if wants_own_code(problem):
+                raise refusal(path, "processor") from problem
             continue
     return None
 
 
-def find_tokenizer(path: str, local: bool, gguf: str | None = None) -> Any:
-    """The tokenizer beside the model, or in its GGUF file; None where there is none."""
+def find_tokenizer(path: str, local: bool, gguf: str | None = None, trust: bool = False) -> Any:
+    """The tokenizer beside the model, or in its GGUF file; None where there is none.
+
+    Raises:
+        Error: stage `source`; it needs trust.
+    """
     from transformers import AutoTokenizer
 
     # Without one, transformers may give one whose vocabulary is empty, and every token unknown.
@@ -101,8 +112,12 @@ def find_tokenizer(path: str, local: bool, gguf: str | None = None) -> Any:
         return None
     form = {} if gguf is None else {"gguf_file": gguf}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=local, **form)
-    except (OSError, ValueError, KeyError):
+        tokenizer = AutoTokenizer.from_pretrained(
+            path, local_files_only=local, trust_remote_code=trust, **form
+        )
+    except (OSError, ValueError, KeyError) as problem:
+        if wants_own_code(problem):
+            raise refusal(path, "tokenizer") from problem
         return None
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from importers.sources.model_string import unknown_torchvision_model
 from importers.sources.random_weights import SEED, enliven, seeded
 from importers.sources.source import Source
 from importers.sources.torchvision import detection, quantized
 from importers.sources.torchvision.weights import cached, file_of, folder, load_file
 from unmess.core.error import Error, first_line
-from unmess.core.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from torchvision.models import Weights
@@ -59,10 +59,7 @@ def find(text: str) -> Source:
     """
     name, _, path = text.partition("@")
     if name not in names():
-        listed = "`unmess models` lists them"
-        raise Error(
-            "source", f"torchvision has no model {name!r}", hint=did_you_mean(name, names(), listed)
-        )
+        raise unknown_torchvision_model(name, names())
     weights = None if path else cached(name)
     is_random = weights is None and not path
     with seeded(), warnings.catch_warnings():
