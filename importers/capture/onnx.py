@@ -1,37 +1,34 @@
-"""An ONNX model as a Program: there is nothing to trace, the graph is given."""
+"""An ONNX model as a Program: captured from a module that computes its graph with PyTorch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import torch
 from torch.utils import _pytree as pytree
 
-from importers.onnx_model import OnnxModel, OnnxValue
+from importers.onnx.model import OnnxModel, OnnxValue
+from importers.onnx.module import OnnxModule
 from unmess.core.error import Error
+from unmess.core.note import Note
 from unmess.core.program import Program
-from unmess.core.signature import Argument, Dim, Input, Result, Signature, TensorSpec
+from unmess.core.signature import Constant, Input, Signature
+from unmess.core.weights import brief
 
-
-@dataclass
-class OnnxProgram(Program):
-    """A Program whose graph is an ONNX one; `exported` is None."""
-
-    onnx: OnnxModel | None = None
-
-    @property
-    def strategy(self) -> str:
-        """The graph was not captured here."""
-        return "onnx"
+# Captures a module: (module, args, dynamic shapes).
+Capture = Callable[[OnnxModule, tuple, Any], Program]
 
 
 def capture_onnx(
-    model: OnnxModel, args: tuple, kwargs: dict, dynamic_shapes: Any, name: str | None
-) -> OnnxProgram:
+    model: OnnxModel, args: tuple, kwargs: dict, dynamic_shapes: Any, capture: Capture
+) -> Program:
     """The Program of an ONNX model and an example call.
 
     Raises:
-        Error: stage `usage`, for dynamic shapes; `source`, for a call that does not fit.
+        Error: stage `usage`, for dynamic shapes; `source`, for a call that does not fit; `import`,
+            for an operator without a lowering; what `capture` raises.
     """
     if dynamic_shapes:
         raise Error(
@@ -47,44 +44,136 @@ def capture_onnx(
             f"the example arguments do not fit the model: {problem}",
             hint=f"it takes ({', '.join(model.parameter_names)})",
         ) from None
-    signature = _signature(model, call.args)
-    program = OnnxProgram(
-        name=name or "onnx",
-        exported=None,
-        signature=signature,
-        weights=model.weights,
-        tied={},
-        eager=model,
-        args=call.args,
-        kwargs={},
-        onnx=model,
-    )
-    signature.flatten_call(program.args, program.kwargs)
+    example = _checked(model, call.arguments)
+    module = model.module()
+    module.fix_what_is_needed(example)
+    free = [value for value in model.inputs if value.name not in module.fixed]
+    names = dict(zip((v.name for v in model.inputs), model.parameter_names, strict=True))
+    module = module.callable_with([names[value.name] for value in free])
+    program = _captured(module, free, names, example, capture)
+    _complete(program, model, module, call.args)
     return program
 
 
-def _signature(model: OnnxModel, args: tuple) -> Signature:
-    inputs = [
-        Input(name, _spec(value))
-        for name, value in zip(model.parameter_names, model.inputs, strict=True)
+def _checked(model: OnnxModel, arguments: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The example's tensors by the graph's names.
+
+    Raises:
+        Error: stage `source`, for one that does not fit the file.
+    """
+    example = {}
+    for value, name in zip(model.inputs, model.parameter_names, strict=True):
+        tensor = arguments[name]
+        fits = (
+            isinstance(tensor, torch.Tensor)
+            and tensor.dtype == value.dtype
+            and tensor.dim() == len(value.shape)
+            and all(
+                not isinstance(size, int) or size == own
+                for size, own in zip(value.shape, tensor.shape, strict=True)
+            )
+        )
+        if not fits:
+            declared = "x".join([*map(str, value.shape), str(value.dtype).removeprefix("torch.")])
+            given = (
+                "x".join([*map(str, tensor.shape), str(tensor.dtype).removeprefix("torch.")])
+                if isinstance(tensor, torch.Tensor)
+                else f"a {type(tensor).__name__}"
+            )
+            raise Error(
+                "source",
+                f"the example arguments do not fit the model: {name} is {given}, "
+                f"the file says {declared}",
+                hint="give inputs of the shapes and types that are in the file",
+            )
+        example[value.name] = tensor
+    return example
+
+
+def _captured(
+    module: OnnxModule,
+    free: list[OnnxValue],
+    names: Mapping[str, str],
+    example: Mapping[str, torch.Tensor],
+    capture: Capture,
+) -> Program:
+    args = tuple(example[value.name] for value in free)
+    shapes = _open_sizes(free, names)
+    if shapes is None:
+        return capture(module, args, None)
+    try:
+        return capture(module, args, shapes)
+    except Error as problem:
+        # The graph may fix a size that the file leaves open. PyTorch finds out which.
+        found = {name: dict.fromkeys(axes, torch.export.Dim.AUTO) for name, axes in shapes.items()}
+        try:
+            program = capture(module, args, found)
+        except Error:
+            raise problem from None
+        note = Note("sizes", f"open sizes of the file that the graph fixes: {problem.cause}")
+        program.notes = (*program.notes, note)
+        return program
+
+
+def _open_sizes(
+    free: list[OnnxValue], names: Mapping[str, str]
+) -> dict[str, dict[int, Any]] | None:
+    """The open sizes by parameter and axis, as torch.export takes them; None without any."""
+    dims: dict[str, Any] = {}
+    shapes: dict[str, dict[int, Any]] = {}
+    for value in free:
+        axes = {}
+        for axis, size in enumerate(value.shape):
+            if isinstance(size, str):
+                axes[axis] = dims.setdefault(size, torch.export.Dim(size))
+        shapes[names[value.name]] = axes
+    return shapes if dims else None
+
+
+def _complete(program: Program, model: OnnxModel, module: OnnxModule, args: tuple) -> None:
+    """Makes the program one of the whole call, with the inputs that the capture fixed."""
+    names = dict(zip((v.name for v in model.inputs), model.parameter_names, strict=True))
+    signature = program.signature
+    captured = iter(signature.inputs)
+    inputs = tuple(
+        Input(names[value.name], Constant(module.fixed[value.name]))
+        if value.name in module.fixed
+        else next(captured)
+        for value in model.inputs
+    )
+    program.signature = _with_inputs(signature, inputs, model, args)
+    program.eager = model
+    program.args, program.kwargs = _enlarged(program, inputs, args), {}
+    fixed = [
+        f"{names[name]} = {brief(value)}" for name, value in module.fixed.items() if name in names
     ]
-    weights = [
-        Argument("weight", name, TensorSpec(tuple(tensor.shape), tensor.dtype))
-        for name, tensor in model.weights.items()
-    ]
-    results = [Result("output", value.name, _spec(value)) for value in model.outputs]
-    single = len(results) == 1
-    return Signature(
+    if fixed:
+        note = Note("specialised", f"fixed to the example's values: {', '.join(fixed)}")
+        program.notes = (*program.notes, note)
+    if model.held_in_wider:
+        note = Note(
+            "types",
+            f"{', '.join(model.held_in_wider)}: PyTorch does not compute with the file's type; "
+            "each element is in a wider one",
+        )
+        program.notes = (*program.notes, note)
+
+
+def _with_inputs(
+    signature: Signature, inputs: tuple[Input, ...], model: OnnxModel, args: tuple
+) -> Signature:
+    return replace(
+        signature,
         in_spec=pytree.tree_structure((args, {})),
-        inputs=tuple(inputs),
-        arguments=(*(Argument("input", leaf.name, leaf.spec) for leaf in inputs), *weights),
-        results=tuple(results),
-        out_spec=pytree.tree_structure(0 if single else tuple(results)),
-        outputs=tuple(range(len(results))),
+        inputs=inputs,
         parameter_names=model.parameter_names,
     )
 
 
-def _spec(value: OnnxValue) -> TensorSpec:
-    shape = tuple(size if isinstance(size, int) else Dim(size, 1, None) for size in value.shape)
-    return TensorSpec(shape, value.dtype)
+def _enlarged(program: Program, inputs: tuple[Input, ...], args: tuple) -> tuple:
+    """The example call, of which the capture may have made some tensors larger."""
+    captured = iter(program.args)
+    return tuple(
+        arg if isinstance(leaf.spec, Constant) else next(captured)
+        for leaf, arg in zip(inputs, args, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""ONNX models as PyTorch modules: each ONNX operator is computed by PyTorch's operators."""

@@ -1,0 +1,281 @@
+"""Operators on each element, with ONNX's rules for integers and for the type of the result."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+
+from importers.onnx.node import Node
+from importers.onnx.operators.unsigned import in_order, in_wider, quotient, remainder
+from importers.onnx.registry import operator
+
+Tensor = torch.Tensor
+
+_UNARY: dict[str, Callable[[Tensor], Tensor]] = {
+    "Acos": torch.acos,
+    "Acosh": torch.acosh,
+    "Asin": torch.asin,
+    "Asinh": torch.asinh,
+    "Atan": torch.atan,
+    "Atanh": torch.atanh,
+    "Ceil": torch.ceil,
+    "Cos": torch.cos,
+    "Cosh": torch.cosh,
+    "Erf": torch.erf,
+    "Exp": torch.exp,
+    "Floor": torch.floor,
+    "Identity": lambda x: x,
+    "IsNaN": torch.isnan,
+    "Log": torch.log,
+    "Neg": torch.neg,
+    "Not": torch.logical_not,
+    "Reciprocal": torch.reciprocal,
+    "Round": torch.round,
+    "Sigmoid": torch.sigmoid,
+    "Sin": torch.sin,
+    "Sinh": torch.sinh,
+    "Softsign": F.softsign,
+    "Sqrt": torch.sqrt,
+    "Tan": torch.tan,
+    "Tanh": torch.tanh,
+}
+_BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "Add": in_wider(torch.add),
+    "Sub": in_wider(torch.sub),
+    "Mul": in_wider(torch.mul),
+    "And": torch.logical_and,
+    "Or": torch.logical_or,
+    "Xor": torch.logical_xor,
+    "BitwiseAnd": in_wider(torch.bitwise_and),
+    "BitwiseOr": in_wider(torch.bitwise_or),
+    "BitwiseXor": in_wider(torch.bitwise_xor),
+    "Equal": in_order(torch.eq),
+    "Greater": in_order(torch.gt),
+    "GreaterOrEqual": in_order(torch.ge),
+    "Less": in_order(torch.lt),
+    "LessOrEqual": in_order(torch.le),
+}
+_VARIADIC: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "Max": in_order(torch.maximum),
+    "Min": in_order(torch.minimum),
+    "Sum": torch.add,
+}
+
+
+def _register() -> None:
+    for name, unary in _UNARY.items():
+        operator(name)(lambda _node, x, unary=unary: unary(x))
+    for name, binary in _BINARY.items():
+        operator(name)(lambda _node, a, b, binary=binary: binary(a, b))
+    for name, joined in _VARIADIC.items():
+        operator(name)(lambda _node, *xs, joined=joined: functools.reduce(joined, xs))
+
+
+_register()
+
+
+@operator("Abs")
+def absolute(_node: Node, x: Tensor) -> Tensor:
+    """Unsigned numbers are their own magnitude."""
+    return torch.abs(x) if x.dtype.is_signed else x
+
+
+@operator("Sign")
+def sign(_node: Node, x: Tensor) -> Tensor:
+    """-1, 0 or 1; NaN of NaN."""
+    if not x.is_floating_point():
+        return torch.sign(x)
+    return torch.where(torch.isnan(x), x, torch.sign(x))
+
+
+@operator("BitwiseNot")
+def bitwise_not(_node: Node, x: Tensor) -> Tensor:
+    """All bits flipped."""
+    return in_wider(torch.bitwise_xor)(x, torch.full((), -1, dtype=torch.int64).to(x.dtype))
+
+
+@operator("BitShift")
+def bit_shift(node: Node, x: Tensor, by: Tensor) -> Tensor:
+    """Shifts of all bits or more, and negative ones, leave the sign only."""
+    left, width = node.get("direction") == "LEFT", 8 * x.dtype.itemsize
+    signed = x.dtype.is_signed
+
+    def shifted(x: Tensor, by: Tensor) -> Tensor:
+        beyond = (by < 0) | (by >= width)
+        if left:
+            by = torch.where(beyond, 0, by)
+            return torch.where(beyond, 0, torch.bitwise_left_shift(x, by))
+        if signed:
+            return torch.bitwise_right_shift(x, torch.where(beyond, width - 1, by))
+        # One step without the sign bit, then the others: int64 may hold uint64.
+        rest = torch.bitwise_right_shift(x, 1) & torch.iinfo(x.dtype).max
+        rest = torch.bitwise_right_shift(rest, torch.where(beyond | (by == 0), 0, by - 1))
+        return torch.where(beyond, 0, torch.where(by == 0, x, rest))
+
+    if x.dtype in (torch.uint8, torch.int8):
+        return shifted(x.to(torch.int32), by.to(torch.int32)).to(x.dtype)
+    return in_wider(shifted)(x, by)
+
+
+@operator("Div")
+def div(_node: Node, a: Tensor, b: Tensor) -> Tensor:
+    """Quotients of integers are cut."""
+    return torch.div(a, b) if a.is_floating_point() else quotient(a, b)
+
+
+@operator("Mod")
+def mod(node: Node, a: Tensor, b: Tensor) -> Tensor:
+    """The sign is the divisor's, or the dividend's with `fmod`."""
+    if node.get("fmod", 0):
+        return torch.fmod(a, b) if a.dtype.is_signed else remainder(a, b)
+    return torch.remainder(a, b) if a.dtype.is_signed else remainder(a, b)
+
+
+@operator("Pow")
+def power(_node: Node, x: Tensor, exponent: Tensor) -> Tensor:
+    """The result has the type of the base."""
+    if exponent.dtype in (torch.uint16, torch.uint32, torch.uint64):
+        exponent = exponent.to(torch.int64)
+    return torch.pow(x, exponent).to(x.dtype)
+
+
+@operator("Mean")
+def mean(_node: Node, *xs: Tensor) -> Tensor:
+    """Of several tensors."""
+    return functools.reduce(torch.add, xs) / len(xs)
+
+
+@operator("IsInf")
+def is_inf(node: Node, x: Tensor) -> Tensor:
+    """Infinities of both signs, or of one."""
+    found = torch.isinf(x)
+    if not node.get("detect_negative", 1):
+        found = found & (x > 0)
+    if not node.get("detect_positive", 1):
+        found = found & (x < 0)
+    return found
+
+
+@operator("Where")
+def where(_node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Elements of the one or the other."""
+    return torch.where(condition, x, y)
+
+
+@operator("Clip")
+def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
+    """Bounds are inputs, or attributes in older opsets; the upper one counts where they cross."""
+    low = low if low is not None else node.get("min")
+    high = high if high is not None else node.get("max")
+    if isinstance(low, float) or isinstance(high, float):
+        return torch.clamp(x, low, high)
+    if low is not None:
+        x = in_order(torch.maximum)(x, low)
+    return x if high is None else in_order(torch.minimum)(x, high)
+
+
+@operator("Relu")
+def relu(_node: Node, x: Tensor) -> Tensor:
+    """NaN stays NaN."""
+    return torch.relu(x)
+
+
+@operator("LeakyRelu")
+def leaky_relu(node: Node, x: Tensor) -> Tensor:
+    """A slope for negative numbers."""
+    return F.leaky_relu(x, node.get("alpha", 0.01))
+
+
+@operator("PRelu")
+def prelu(_node: Node, x: Tensor, slope: Tensor) -> Tensor:
+    """A slope for negative numbers, which is broadcast to the input."""
+    return torch.where(x < 0, slope * x, x)
+
+
+@operator("Elu")
+def elu(node: Node, x: Tensor) -> Tensor:
+    """An exponential for negative numbers."""
+    return F.elu(x, node.get("alpha", 1.0))
+
+
+@operator("Celu")
+def celu(node: Node, x: Tensor) -> Tensor:
+    """An exponential whose slope is continuous."""
+    return F.celu(x, node.get("alpha", 1.0))
+
+
+@operator("Selu")
+def selu(node: Node, x: Tensor) -> Tensor:
+    """With constants of the model's own."""
+    alpha = node.get("alpha", 1.6732632423543772)
+    return torch.where(x > 0, x, alpha * torch.expm1(x)) * node.get("gamma", 1.0507009873554805)
+
+
+@operator("HardSigmoid")
+def hard_sigmoid(node: Node, x: Tensor) -> Tensor:
+    """A line between 0 and 1."""
+    return torch.clamp(x * node.get("alpha", 0.2) + node.get("beta", 0.5), 0, 1)
+
+
+@operator("HardSwish")
+def hard_swish(_node: Node, x: Tensor) -> Tensor:
+    """The number times a line between 0 and 1."""
+    return x * torch.clamp(x / 6 + 0.5, 0, 1)
+
+
+@operator("ThresholdedRelu")
+def thresholded_relu(node: Node, x: Tensor) -> Tensor:
+    """0 up to the threshold."""
+    return torch.where(x > node.get("alpha", 1.0), x, torch.zeros_like(x))
+
+
+@operator("Shrink")
+def shrink(node: Node, x: Tensor) -> Tensor:
+    """0 around 0, closer to 0 elsewhere."""
+    limit, bias = node.get("lambd", 0.5), node.get("bias", 0.0)
+    zero = torch.zeros_like(x)
+    shrunk = torch.where(x < -limit, x + bias, torch.where(x > limit, x - bias, zero))
+    return shrunk.to(x.dtype)
+
+
+@operator("Softplus")
+def softplus(_node: Node, x: Tensor) -> Tensor:
+    """log(1 + exp(x)), without overflow."""
+    return F.softplus(x)
+
+
+@operator("Mish")
+def mish(_node: Node, x: Tensor) -> Tensor:
+    """x tanh(softplus(x))."""
+    return F.mish(x)
+
+
+@operator("Gelu")
+def gelu(node: Node, x: Tensor) -> Tensor:
+    """By the error function, or by the hyperbolic tangent."""
+    return F.gelu(x, approximate=node.get("approximate", "none"))
+
+
+@operator("Swish")
+def swish(node: Node, x: Tensor) -> Tensor:
+    """x sigmoid(alpha x)."""
+    return x * torch.sigmoid(node.get("alpha", 1.0) * x)
+
+
+@operator("Binarizer", domain="ai.onnx.ml")
+def binarizer(node: Node, x: Tensor) -> Tensor:
+    """1 above the threshold."""
+    return (x > node.get("threshold", 0.0)).to(x.dtype)
+
+
+@operator("EyeLike")
+def eye_like(node: Node, x: Tensor) -> Tensor:
+    """Ones on a diagonal."""
+    from importers.onnx.element_types import code_of
+
+    dtype = node.dtype("dtype", code_of(x.dtype))
+    rows, columns = (torch.arange(size).unsqueeze(1 - axis) for axis, size in enumerate(x.shape))
+    return (columns - rows == node.get("k", 0)).to(dtype)

@@ -1,0 +1,55 @@
+"""Operators that read images at computed places."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from importers.onnx.node import Node
+from importers.onnx.registry import operator
+
+Tensor = torch.Tensor
+# As opset 16 called them.
+_MODES = {"linear": "bilinear", "cubic": "bicubic"}
+
+
+@operator("GridSample")
+def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Tensor:
+    """Of images and volumes."""
+    mode = node.get("mode", "linear" if node.opset >= 20 else "bilinear")
+    mode = _MODES.get(mode, mode)
+    if x.dim() == 5 and mode == "bicubic":
+        raise node.refuse("of volumes with cubic interpolation")
+    return F.grid_sample(
+        x,
+        grid,
+        mode=mode,
+        padding_mode=node.get("padding_mode", "zeros"),
+        align_corners=bool(node.get("align_corners", 0)),
+    )
+
+
+@operator("AffineGrid")
+def affine_grid(node: Node, theta: Tensor, _size: Tensor) -> Tensor:
+    """The places that an affine map gives, of images or volumes."""
+    return F.affine_grid(theta, node.integers(1), bool(node.get("align_corners", 0)))
+
+
+@operator("RoiAlign")
+def roi_align(node: Node, x: Tensor, rois: Tensor, batch: Tensor) -> Tensor:
+    """Means of samples in regions, as torchvision computes them."""
+    from torchvision.ops import roi_align as aligned
+
+    if node.get("mode", "avg") != "avg":
+        raise node.refuse("with the largest of samples")
+    default = "half_pixel" if node.opset >= 16 else "output_half_pixel"
+    how = node.get("coordinate_transformation_mode", default)
+    boxes = torch.cat([batch.to(rois.dtype).unsqueeze(1), rois], 1)
+    return aligned(
+        x,
+        boxes,
+        (node.get("output_height", 1), node.get("output_width", 1)),
+        node.get("spatial_scale", 1.0),
+        node.get("sampling_ratio", 0),
+        how == "half_pixel",
+    )
