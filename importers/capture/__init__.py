@@ -13,8 +13,15 @@ from importers.capture import strategies
 from importers.capture.arguments import with_tensors_of_their_own
 from importers.capture.decompositions import decompose
 from importers.capture.dynamic_shapes import Declared, check_dynamic, with_relations
+from importers.capture.fake_kernels import corrected_fake_kernels
+from importers.capture.lost_tensors import LostTensor, refuse_lost_tensors
 from importers.capture.make_fx import MakeFx, WithGradients
-from importers.capture.methods import is_method_of_module, method_as_module
+from importers.capture.methods import (
+    call_as_forward,
+    has_only_call,
+    is_method_of_module,
+    method_as_module,
+)
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
 from importers.capture.torchscript import as_module, example_of, is_torchscript
@@ -25,6 +32,7 @@ from importers.repairs import apply_repairs
 from unmess.core.error import Error
 from unmess.core.note import Note
 from unmess.core.program import Attempt, Program
+from unmess.core.quiet import quiet_pytorch
 
 
 def capture(
@@ -45,18 +53,39 @@ def capture(
     Raises:
         Error: stage `usage` or `capture`.
     """
+    with quiet_pytorch(), corrected_fake_kernels():
+        return _capture(model, args, kwargs, dynamic_shapes, strategy, name, whole)
+
+
+def _capture(
+    model: torch.nn.Module | Callable[..., Any] | torch.export.ExportedProgram,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    dynamic_shapes: Any,
+    strategy: str,
+    name: str | None,
+    whole: Collection[str],
+) -> Program:
     start = time.perf_counter()
-    restore, quantized = None, False
+    restore, quantized, specialized = None, False, ()
     if _is_onnx(model):
         from importers.capture.onnx import capture_onnx
 
-        program = capture_onnx(model, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, name)
+        def capture_module(module: Any, args: tuple, shapes: Any) -> Program:
+            own_name = name or "onnx"
+            return _capture(module, args, None, shapes, strategy, own_name, whole)
+
+        program = capture_onnx(
+            model, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, capture_module
+        )
         program.seconds["capture"] = time.perf_counter() - start
         return program
     if isinstance(model, IrEntry):
         return ir_program(model, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, name)
     if is_method_of_module(model):
         model = method_as_module(model)
+    if has_only_call(model):
+        model = call_as_forward(model)
     if isinstance(model, torch.export.ExportedProgram):
         if dynamic_shapes:
             raise Error(
@@ -64,6 +93,7 @@ def capture(
                 "an ExportedProgram has its dynamic dimensions already",
                 hint="give dynamic_shapes to torch.export.export",
             )
+        _check_exported(model)
         exported, attempts, eager = model, (), model.module()
         if not args and not kwargs and model.example_inputs is not None:
             args, kwargs = model.example_inputs
@@ -76,7 +106,9 @@ def capture(
                 args = example_of(model) or ()
         with fixed_size(module) as restore, in_integers(module) as quantized:
             own = with_tensors_of_their_own(module, _as_tuple(args), dict(kwargs or {}))
-            exported, attempts, declared = strategies.export(module, *own, dynamic_shapes, strategy)
+            exported, attempts, declared, specialized = strategies.export(
+                module, *own, dynamic_shapes, strategy
+            )
         eager = model
     else:
         raise Error(
@@ -103,6 +135,7 @@ def capture(
         args=declared.args,
         kwargs=declared.kwargs,
         attempts=attempts,
+        specialized=specialized,
     )
     program.notes = (
         *capture_notes(model, program),
@@ -118,6 +151,18 @@ def capture(
     return program
 
 
+def _check_exported(exported: torch.export.ExportedProgram) -> None:
+    try:
+        refuse_lost_tensors(exported)
+    except LostTensor as problem:
+        raise Error(
+            "capture",
+            f"the ExportedProgram has a weight without values: {problem}",
+            where=problem.where,
+            hint="pass the module itself, or replace `.data` by `.detach()` before the export",
+        ) from problem
+
+
 def _with_gradients(
     eager: Callable[..., Any], attempts: tuple[Attempt, ...], declared: Declared
 ) -> Callable[..., Any]:
@@ -128,7 +173,7 @@ def _with_gradients(
 
 def _is_onnx(model: Any) -> bool:
     """Whether it is an `OnnxModel`; its file imports onnx, which may not be installed."""
-    return type(model).__module__ == "importers.onnx_model"
+    return any(kind.__module__ == "importers.onnx.model" for kind in type(model).__mro__)
 
 
 def _as_tuple(args: Any) -> tuple[Any, ...]:

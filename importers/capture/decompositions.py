@@ -7,6 +7,8 @@ from collections.abc import Collection
 
 import torch
 
+from importers.capture.flex_attention import inline_flex_attention
+from importers.capture.higher_order import simpler_operators
 from importers.capture.local_decompositions import NotLocal, decompose_locally
 from importers.decompositions import decomposition_table
 from unmess.core.error import Error, first_line
@@ -47,12 +49,22 @@ def _decompose_whole(
 ) -> torch.export.ExportedProgram:
     """PyTorch's own way, which traces the program again and takes entries out of `table`."""
     try:
-        return exported.run_decompositions(table)
+        with simpler_operators():
+            return inline_flex_attention(exported).run_decompositions(table)
+    except Error:
+        raise
     except Exception as problem:
         raise _does_not_decompose(problem) from problem
 
 
 def _does_not_decompose(problem: Exception) -> Error:
+    if "SparseTensorImpl" in str(problem) or "SparseCsrTensorImpl" in str(problem):
+        return Error(
+            "capture",
+            "the model makes a sparse tensor, and programs have dense ones only",
+            where=user_line(problem),
+            hint="leave the tensor dense, or make it dense (Tensor.to_dense) before the call",
+        )
     return Error(
         "capture",
         f"the exported program does not decompose: {first_line(problem)}",

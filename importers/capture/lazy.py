@@ -22,6 +22,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from importers.capture.named_state import named_state, register, replaced
+from importers.capture.tensor_data import data_access
 from importers.capture.torchscript import CollectedGraph
 from unmess.core.error import Error
 
@@ -33,6 +34,7 @@ class Lazy:
     """Runs the module on the lazy device and exports the graph that was collected."""
 
     name = "lazy"
+    specialized: frozenset[str] = frozenset()
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
@@ -51,7 +53,13 @@ class Lazy:
         call_args, call_kwargs = pytree.tree_unflatten(
             [given.get(index, leaf) for index, leaf in enumerate(leaves)], spec
         )
-        with torch.no_grad(), replaced(module, own) as now, torch.device(_DEVICE), _Watch():
+        with (
+            torch.no_grad(),
+            replaced(module, own) as now,
+            data_access(module),
+            torch.device(_DEVICE),
+            _Watch(),
+        ):
             result = module(*call_args, **call_kwargs)
             after = now()
         written = [
@@ -102,7 +110,8 @@ class _Collected(torch.nn.Module):
         super().__init__()
         parameters = dict(module.named_parameters())
         for name, tensor in state.items():
-            register(self, name, parameters.get(name, tensor))
+            fixed = name in parameters and name not in written
+            register(self, name, parameters[name] if fixed else tensor.detach())
         for name, tensor in graph.constants.items():
             self.register_buffer(name, tensor, persistent=False)
         outputs, spec = result
@@ -174,6 +183,9 @@ class _Watch(TorchDispatchMode):
 
     def _collect(self, operator, args: tuple, kwargs: dict) -> Any:
         args, kwargs = pytree.tree_map_only(torch.Tensor, _moved, (args, kwargs))
+        if operator is torch.ops.aten._to_copy.default and _names_cpu(kwargs.get("device")):
+            # The lazy device stands for the CPU. On the CPU itself the result is a constant.
+            kwargs = {**kwargs, "device": torch.device(_DEVICE)}
         rewritten = _REWRITTEN.get(operator)
         if rewritten is not None:
             with self:
@@ -193,12 +205,22 @@ class _Watch(TorchDispatchMode):
                 f"the lazy device has no kernel for {', '.join(sorted(missing))}",
                 hint="capture with strategy auto, or write the model without the operator",
             )
+        if not all(map(_is_lazy, filter(torch.is_tensor, pytree.tree_leaves(result)))):
+            raise Error(
+                "capture",
+                f"{operator} moves a tensor to another device, where its operators are not seen",
+                hint="capture with strategy auto, or keep the tensors on one device",
+            )
         return result
 
 
 def _moved(tensor: torch.Tensor) -> torch.Tensor:
     """Tensors that the module holds without registering them are constants."""
     return tensor if _is_lazy(tensor) or tensor.dim() == 0 else tensor.to(_DEVICE)
+
+
+def _names_cpu(device: torch.device | None) -> bool:
+    return device is not None and device.type == "cpu"
 
 
 def _is_lazy(tensor: torch.Tensor) -> bool:
@@ -221,9 +243,16 @@ def _safe_softmax(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -
     return torch.softmax(x, dim, dtype=dtype).masked_fill(masked, 0.0)
 
 
+def _copy(x: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    source = source.to(x.dtype)
+    # Expanding to its own shape would be `as_strided`, which the lazy device lacks, too.
+    return source.clone() if source.shape == x.shape else source.expand(x.shape).clone()
+
+
 # Operators that the lazy device lacks, by operators that it has.
 _REWRITTEN: dict[Any, Callable[..., Any]] = {
     torch.ops.aten._safe_softmax.default: _safe_softmax,
+    torch.ops.aten.copy.default: _copy,
     torch.ops.aten.hardswish.default: lambda x: x * torch.clamp(x + 3, 0, 6) / 6,
     torch.ops.aten.hardsigmoid.default: lambda x: torch.clamp(x + 3, 0, 6) / 6,
 }

@@ -38,8 +38,9 @@ from torch.utils import _pytree as pytree
 
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
 
-# What is said of an output that is a mutated input, by the kind of the input.
+# The kind of the output that is a mutated input's new value, by the kind of the input.
 _MUTATION = {
+    InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
     InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
     InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
 }
@@ -59,7 +60,7 @@ def decompose_locally(
 
     Raises:
         NotLocal: sizes that depend on data, higher-order operators other than regions without
-            gradients, mutated parameters, or an in-place operator on a value that has other views.
+            gradients, or an in-place operator on a value that has other views.
     """
     with tracing(exported.graph, table) as python:
         return _Rewriter(exported, python, whole).run()
@@ -74,6 +75,8 @@ class _Rewriter:
         self._position = {node: index for index, node in enumerate(self._nodes)}
         self._inputs = {spec.arg.name: spec for spec in exported.graph_signature.input_specs}
         self._graph = torch.fx.Graph()
+        # Has the bodies of loops that decompositions make.
+        self._root = torch.nn.Module()
         # Old node to what stands for it now: a node, or a tuple of them.
         self._now: dict[torch.fx.Node, Any] = {}
         self._traces: dict[Any, torch.fx.Graph] = {}
@@ -91,7 +94,8 @@ class _Rewriter:
         mutations = self._return_mutations()
         _share_sizes(self._graph)
         self._graph.eliminate_dead_code()
-        module = torch.fx.GraphModule(self._exported.graph_module, self._graph)
+        module = torch.fx.GraphModule(self._root, self._graph)
+        module.meta.update(self._exported.graph_module.meta)
         return self._exported._update(module, self._signature(mutations))
 
     def _walk(self, nodes: Iterable[torch.fx.Node]) -> None:
@@ -175,6 +179,8 @@ class _Rewriter:
         """The functional form of an in-place operator, from here on in place of its operand."""
         if node.graph is not self._exported.graph:
             raise NotLocal(f"{node.target} is in a region, whose order with the rest is not known")
+        if node.target.overloadpacket is torch.ops.aten.set_:
+            raise NotLocal(f"{node.target} leaves the old storage to the tensor's other views")
         functional = _functional_form(node.target)
         operand = node.args[0]
         (storage,) = _storages(operand)
@@ -231,7 +237,7 @@ class _Rewriter:
         leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
         traced = self._trace(target, leaves, spec)
         operands = [self._current(leaf) for leaf in leaves if isinstance(leaf, torch.fx.Node)]
-        return inline(traced, operands, self._graph, origin_of(node))
+        return inline(traced, operands, self._graph, origin_of(node), self._root)
 
     def _trace(self, target, leaves: list[Any], spec: pytree.TreeSpec) -> torch.fx.Graph:
         key = (target, str(spec), tuple(_description(leaf) for leaf in leaves))
@@ -362,5 +368,8 @@ def _share_sizes(graph: torch.fx.Graph) -> None:
 def _check_trace(target: torch._ops.OpOverload, graph: torch.fx.Graph) -> None:
     for node in graph.nodes:
         is_operator = isinstance(node.target, torch._ops.OpOverload)
-        if node.op == "get_attr" or (is_operator and node.target._schema.is_mutable):
+        is_constant = node.op == "get_attr" and not isinstance(
+            getattr(graph.owning_module, node.target), torch.fx.GraphModule
+        )
+        if is_constant or (is_operator and node.target._schema.is_mutable):
             raise NotLocal(f"the decomposition of {target} has {node.target}")

@@ -29,6 +29,7 @@ from importers.capture.named_state import (
     replaced,
     with_moments,
 )
+from importers.capture.tensor_data import data_access
 
 # `native_batch_norm` does not say that it writes the running statistics; what it consists of does.
 _DECOMPOSITIONS = {
@@ -40,6 +41,7 @@ class MakeFx:
     """`make_fx` over state and inputs, then `torch.export` of the graph it recorded."""
 
     name = "make_fx"
+    specialized: frozenset[str] = frozenset()
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
@@ -73,7 +75,7 @@ class MakeFx:
             results = [t for t in outputs if isinstance(t, torch.Tensor)]
             return [t.detach() for t in (*results, *(after[name] for name in start))]
 
-        with _as_if_compiled():
+        with _as_if_compiled(), data_access(module, detach=False):
             traced = make_fx(
                 run,
                 tracing_mode="symbolic" if dynamic_shapes else "fake",

@@ -1,4 +1,4 @@
-"""Methods of modules other than `forward`, captured with the module's own names for its weights."""
+"""Modules captured by another method than `forward`, with their own names for their weights."""
 
 from __future__ import annotations
 
@@ -26,4 +26,31 @@ def method_as_module(method: Callable[..., Any]) -> torch.nn.Module:
     # Shallow: parameters, buffers and submodules are the owner's own.
     module = copy.copy(owner)
     module.forward = types.MethodType(method.__func__, module)
+    return module
+
+
+def has_only_call(model: Any) -> bool:
+    """Whether `model` is a module that overrides `__call__` and has no `forward`."""
+    return (
+        isinstance(model, torch.nn.Module)
+        and not isinstance(model, torch.jit.ScriptModule)
+        and type(model).forward is torch.nn.Module.forward
+        and "forward" not in vars(model)
+        and type(model).__call__ is not torch.nn.Module.__call__
+    )
+
+
+def call_as_forward(model: torch.nn.Module) -> torch.nn.Module:
+    """A module with the tensors and submodules of `model`, whose `forward` is its `__call__`."""
+    kind = type(model)
+    module = copy.copy(model)
+    module.__class__ = type(
+        kind.__name__,
+        (kind,),
+        {
+            "forward": kind.__call__,
+            "__call__": torch.nn.Module.__call__,
+            "__module__": kind.__module__,
+        },
+    )
     return module

@@ -12,6 +12,7 @@ from unmess.core.error import first_line
 from unmess.core.note import Note
 from unmess.core.program import Program
 from unmess.core.signature import Constant
+from unmess.core.weights import brief
 
 
 def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
@@ -39,6 +40,9 @@ def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
     ]
     if fixed:
         notes.append(Note("specialised", f"fixed to the example's values: {', '.join(fixed)}"))
+    if program.specialized:
+        shown = ", ".join(f"{one.name} = {brief(one.value)}" for one in program.specialized)
+        notes.append(Note("specialised", f"control flow fixed to the values of {shown}"))
     states = [result.name for result in program.signature.results if result.kind == "state"]
     if states:
         notes.append(

@@ -1,44 +1,114 @@
-"""Attributes in plain Python that a model changes when it runs, which no program can follow."""
+"""Plain attributes that a model changes when it runs: values of Python, and tensors."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
+
+from importers.capture.lost_tensors import has_no_values
+from importers.capture.tensor_attributes import holds_tensors, is_same, tensor_attributes
 
 # Containers with more elements are told apart by their identity.
 _FEW = 64
 _OWN = frozenset(vars(torch.nn.Module()))
 
 
-@contextlib.contextmanager
-def watching(module: torch.nn.Module) -> Iterator[set[str]]:
-    """Collects the names of numbers, strings and small containers that `module` changes.
+@dataclass
+class Changed:
+    """Attributes that calls of a module have changed, by names such as `layers.0.calls`.
 
-    The attributes are looked at when a call of `module` ends, since torch.export puts them back.
-
-    Yields:
-        A set of names such as `layers.0.calls`, filled by the calls inside the `with` block.
+    Attributes:
+        values: names of numbers, strings and small containers. No program can follow them.
+        tensors: attributes that hold other tensors than before, with what they hold after a call;
+            some did not exist, or were None.
+        written: attributes whose tensors were written in place.
     """
-    changed: set[str] = set()
+
+    values: set[str] = field(default_factory=set)
+    tensors: dict[str, Any] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+
+
+@contextlib.contextmanager
+def watching(module: torch.nn.Module) -> Iterator[Changed]:
+    """Collects the attributes that calls of `module` change inside the `with` block.
+
+    The attributes are looked at when a call of `module` ends, since torch.export restores them.
+    After the block, attributes with tensors are as they were before it.
+    """
+    changed = Changed()
     if isinstance(module, torch.jit.ScriptModule):
         yield changed
         return
-    before = _attributes(module)
+    values, tensors = _attributes(module), tensor_attributes(module)
+    before = [(part, dict(vars(part))) for part in module.modules()]
+    # Tracing writes such tensors in place, where the model does.
+    contents = [
+        (name, tensor, tensor.detach().clone(), tensor._version)
+        for name, value in tensors.items()
+        for tensor in pytree.tree_leaves(value)
+        if not has_no_values(tensor)
+    ]
 
     def look(module: torch.nn.Module, _args: Any, _result: Any) -> None:
         # TorchDynamo runs this too, where it would become part of the program.
-        if not torch.compiler.is_dynamo_compiling():
-            after = _attributes(module)
-            changed.update(name for name in after if after[name] != before.get(name))
+        if torch.compiler.is_dynamo_compiling():
+            return
+        now = tensor_attributes(module)
+        changed.tensors.update(
+            {
+                name: value
+                for name, value in now.items()
+                if name not in tensors or not is_same(tensors[name], value)
+            }
+        )
+        after = _attributes(module)
+        changed.values.update(
+            name
+            for name in after
+            if after[name] != values.get(name) and name not in now and name not in tensors
+        )
 
     handle = module.register_forward_hook(look)
     try:
         yield changed
     finally:
         handle.remove()
+        for part, attributes in before:
+            _restore_tensors(part, attributes)
+        _restore_containers(module, tensors)
+        for name, tensor, content, version in contents:
+            if tensor._version != version:
+                changed.written.add(name)
+                with torch.no_grad():
+                    tensor.copy_(content)
+
+
+def _restore_tensors(part: torch.nn.Module, before: dict[str, Any]) -> None:
+    """Tensors of a tracer must not stay in the user's module."""
+    for name, value in list(vars(part).items()):
+        if name in _OWN or before.get(name) is value or not holds_tensors(value):
+            continue
+        if name in before:
+            vars(part)[name] = before[name]
+        else:
+            del vars(part)[name]
+
+
+def _restore_containers(module: torch.nn.Module, before: dict[str, Any]) -> None:
+    for path, value in before.items():
+        parent, _, name = path.rpartition(".")
+        now = vars(module.get_submodule(parent)).get(name)
+        if isinstance(value, list) and isinstance(now, list):
+            now[:] = value
+        elif isinstance(value, dict) and isinstance(now, dict):
+            now.clear()
+            now.update(value)
 
 
 def _attributes(module: torch.nn.Module) -> dict[str, Any]:

@@ -28,9 +28,15 @@ from unmess.core.signature import (
     Signature,
     TensorSpec,
 )
+from unmess.core.weights import memory_key
 
 _SCALARS = {SymIntArgument: int, SymFloatArgument: float, SymBoolArgument: bool}
 _WEIGHT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+_MUTATIONS = (
+    OutputKind.BUFFER_MUTATION,
+    OutputKind.PARAMETER_MUTATION,
+    OutputKind.USER_INPUT_MUTATION,
+)
 
 
 def read_weights(
@@ -42,7 +48,7 @@ def read_weights(
     Two weights are tied when they are the same elements of the same storage.
     """
     placeholders = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
-    mutated = set(exported.graph_signature.buffers_to_mutate.values())
+    mutated = _written(exported)
     weights: dict[str, torch.Tensor] = {}
     by_identity: dict[tuple, str] = {}
     tied: dict[str, str] = {}
@@ -71,14 +77,10 @@ def read_weights(
     return weights, tied
 
 
-def memory_key(tensor: torch.Tensor) -> tuple:
-    """Equal for two tensors that are the same elements of the same memory."""
-    return (
-        tensor.data_ptr() if tensor.numel() else id(tensor),
-        tensor.dtype,
-        tuple(tensor.shape),
-        tensor.stride(),
-    )
+def _written(exported: torch.export.ExportedProgram) -> set[str]:
+    """The names of the buffers and parameters that the program writes: its state."""
+    signature = exported.graph_signature
+    return {*signature.buffers_to_mutate.values(), *signature.parameters_to_mutate.values()}
 
 
 def output_specs(exported: torch.export.ExportedProgram) -> list:
@@ -103,7 +105,7 @@ def read_signature(
     placeholders = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
     nodes = {node.name: node for node in exported.graph.nodes}
     ranges = exported.range_constraints
-    mutated = set(exported.graph_signature.buffers_to_mutate.values())
+    mutated = _written(exported)
 
     inputs: list[Input] = []
     for spec in exported.graph_signature.input_specs:
@@ -137,7 +139,7 @@ def read_signature(
             outputs.append(leaf if isinstance(leaf, Constant) else len(results))
             if not isinstance(leaf, Constant):
                 results.append(Result("output", spec.arg.name, leaf))
-        elif spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION):
+        elif spec.kind in _MUTATIONS:
             results.append(Result("state", spec.target, leaf))
         else:
             raise Error(

@@ -10,18 +10,32 @@ from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import torch
+from torch._guards import detect_fake_mode
+from torch.utils import _pytree as pytree
 
 from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
+from importers.capture.higher_order import block_masks_without_vmap
+from importers.capture.known_values import known_values, named_tensors
 from importers.capture.lazy import Lazy
+from importers.capture.lost_tensors import refuse_lost_tensors
 from importers.capture.make_fx import MakeFx
 from importers.capture.named_state import optimizers
-from importers.capture.python_state import watching
+from importers.capture.python_state import Changed, watching
+from importers.capture.readable import Readable
 from importers.capture.stack_traces import whole_stacks
+from importers.capture.tensor_attributes import (
+    carried,
+    changes_its_form,
+    is_alike,
+    tensor_attributes,
+)
+from importers.capture.tensor_data import data_access, data_access_in_dynamo
 from importers.capture.torchscript import TorchScript
 from importers.capture.transformers_patches import exportable
+from unmess.core.eager import copied
 from unmess.core.error import Error, first_line
 from unmess.core.note import Note
-from unmess.core.program import Attempt
+from unmess.core.program import Attempt, Specialized
 from unmess.core.user_source import is_users, user_line
 
 # How often ranges and relations that the model needs are taken over into what is declared.
@@ -31,9 +45,14 @@ _SHOWN = 5
 
 
 class Strategy(Protocol):
-    """One way to capture a module."""
+    """One way to capture a module.
+
+    Attributes:
+        specialized: names of the module's tensors whose values decided the control flow.
+    """
 
     name: ClassVar[str]
+    specialized: frozenset[str]
 
     def __call__(
         self, module: torch.nn.Module, args: tuple, kwargs: dict, dynamic_shapes: Any
@@ -46,10 +65,30 @@ class NonStrict:
     """`torch.export` that runs the Python code with fake tensors."""
 
     name = "non-strict"
+    specialized: frozenset[str] = frozenset()
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
-        with whole_stacks(__file__):
+        try:
+            return self._export(module, args, kwargs, dynamic_shapes)
+        except Exception as problem:
+            if not _depends_on_data(problem):
+                raise
+            with Readable(), known_values(module) as known:
+                try:
+                    exported = self._export(module, args, kwargs, dynamic_shapes)
+                except Exception:
+                    raise problem from None
+            if known.used & known.written:
+                raise ValueError(
+                    "the model takes a branch by the value of "
+                    f"{_shown(known.used & known.written)}, and writes it in the same call"
+                ) from problem
+            self.specialized = frozenset(known.used)
+            return exported
+
+    def _export(self, module, args, kwargs, dynamic_shapes):
+        with whole_stacks(__file__), data_access(module), block_masks_without_vmap():
             return torch.export.export(
                 module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
             )
@@ -59,23 +98,36 @@ class Strict:
     """`torch.export` through TorchDynamo's bytecode analysis."""
 
     name = "strict"
+    specialized: frozenset[str] = frozenset()
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
         if isinstance(module, TorchScript):
             raise TypeError("TorchDynamo reads Python bytecode, and TorchScript has none")
-        return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=True)
+        with data_access_in_dynamo():
+            return torch.export.export(
+                module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=True
+            )
 
 
 class Draft:
     """`torch.export.draft_export`: guards on data are assumed to go as they do on the example."""
 
     name = "draft"
+    specialized: frozenset[str] = frozenset()
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
-        with whole_stacks(__file__):
-            return torch.export.draft_export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
+        with whole_stacks(__file__), data_access(module):
+            exported = torch.export.draft_export(
+                module, args, kwargs, dynamic_shapes=dynamic_shapes
+            )
+        # The fake tensors of a draft carry values, too. What traces operators later, such as a
+        # decomposition, has no values for its arguments, and checks of them would fail.
+        fake_mode = detect_fake_mode([node.meta.get("val") for node in exported.graph.nodes])
+        if fake_mode is not None:
+            fake_mode.propagate_real_tensors = False
+        return exported
 
 
 # What `auto` tries; lazy tensors only on request, since their graphs are further from the model.
@@ -164,11 +216,12 @@ def export(
     kwargs: dict,
     dynamic_shapes: Any,
     strategy: str,
-) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...], Declared]:
+) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...], Declared, tuple[Specialized, ...]]:
     """Captures `model` by one strategy, or by the first that succeeds (`auto`).
 
     Returns:
-        The program, what was tried, and the example call with what is dynamic in it.
+        The program, what was tried, the example call with what is dynamic in it, and the model's
+        tensors whose values decided its control flow.
 
     Raises:
         Error: stage `usage` for an unknown strategy or for dynamic shapes that do not fit the
@@ -179,15 +232,27 @@ def export(
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     _check_call(module, args, kwargs)
     declared = declare(module, args, kwargs, dynamic_shapes)
+    state: set[str] = set()
     for _ in range(_REFINEMENTS):
         try:
-            with watching(module) as changed:
-                exported, attempts = _first(module, declared, strategy)
-            if changed:
-                declared = replace(declared, notes=(*declared.notes, _python_state(changed)))
-            return exported, attempts, declared
+            with carried(module, state):
+                exported, attempts, used, changed = _first(module, declared, strategy)
+                tensors = named_tensors(module) if used else {}
+                specialized = tuple(
+                    Specialized(name, tensors[name], tensors[name].detach().clone())
+                    for name in sorted(used)
+                )
         except Conflict as found:
             declared, last = declared.refined(module, found), found
+            continue
+        if attempts[-1].strategy == Strict.name:
+            changed = _changed_in_eager(module, declared)
+        if more := _state_in_attributes(module, changed, declared) - state:
+            state |= more
+            continue
+        notes = _notes(module, changed, declared, state)
+        declared = replace(declared, notes=(*declared.notes, *notes))
+        return exported, attempts, declared, specialized
     raise Error(
         "capture",
         f"the model's relations between dynamic sizes are not found: {first_line(last)}",
@@ -195,20 +260,92 @@ def export(
     )
 
 
+def _state_in_attributes(module: torch.nn.Module, changed: Changed, declared: Declared) -> set[str]:
+    """The paths of plain attributes whose tensors a call passes on to the next one.
+
+    Raises:
+        Error: stage `capture`, where such tensors have other shapes after a call.
+    """
+    before = tensor_attributes(module)
+    assigned = {name: now for name, now in changed.tensors.items() if name in before}
+    grown = {name for name, now in assigned.items() if not is_alike(before[name], now)}
+    if grown and _calls_differ(module, declared):
+        name = min(grown)
+        raise changes_its_form(name, before[name], assigned[name])
+    return (set(assigned) - grown) | changed.written
+
+
+def _notes(
+    module: torch.nn.Module, changed: Changed, declared: Declared, state: set[str]
+) -> list[Note]:
+    """What the program cannot pass on from call to call."""
+    notes = [_python_state(changed.values)] if changed.values else []
+    if state:
+        notes.append(Note("state", f"attributes that are state, as buffers: {_shown(state)}"))
+    made = set(changed.tensors) - set(tensor_attributes(module))
+    if made and _calls_differ(module, declared):
+        notes.append(
+            Note(
+                "state",
+                f"made by the first call in eager, and not passed on by the program: {_shown(made)}"
+                "; call the model once before the capture to make them state",
+            )
+        )
+    return notes
+
+
+def _changed_in_eager(module: torch.nn.Module, declared: Declared) -> Changed:
+    """What a call in eager changes. TorchDynamo drops assignments, and runs no hooks."""
+    trial = copy.deepcopy(module)
+    args, kwargs = copied((declared.args, declared.kwargs))
+    with watching(trial) as changed, torch.no_grad(), torch.random.fork_rng(devices=[]):
+        trial(*args, **kwargs)
+    return changed
+
+
+def _calls_differ(module: torch.nn.Module, declared: Declared) -> bool:
+    """Whether the second of two equal calls in eager gives another result than the first."""
+    if isinstance(module, TorchScript):
+        return True
+    trial = copy.deepcopy(module)
+    results = []
+    for _ in range(2):
+        args, kwargs = copied((declared.args, declared.kwargs))
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            # What it returns may be an attribute, which the next call writes.
+            results.append(copied(pytree.tree_leaves(trial(*args, **kwargs))))
+    return not all(map(_is_equal, *results))
+
+
+def _is_equal(first: Any, second: Any) -> bool:
+    if not isinstance(first, torch.Tensor):
+        return bool(first == second)
+    return first.shape == second.shape and torch.allclose(first, second, equal_nan=True)
+
+
+def _shown(names: set[str]) -> str:
+    return ", ".join(sorted(names)[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+
+
 def _python_state(names: set[str]) -> Note:
-    shown = ", ".join(sorted(names)[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-    return Note("state", f"changed in Python by each call, the program keeps the first: {shown}")
+    return Note(
+        "state", f"changed in Python by each call, the program keeps the first: {_shown(names)}"
+    )
 
 
 def _first(
     module: torch.nn.Module, declared: Declared, strategy: str
-) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...]]:
+) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...], frozenset[str], Changed]:
+    """The program, what was tried, the specialized tensors, and what calls of `module` changed."""
     attempts: list[Attempt] = []
     for candidate in _chosen(strategy, module):
         start = time.perf_counter()
         try:
-            with exportable(module):
-                exported = candidate()(module, declared.args, declared.kwargs, declared.shapes)
+            with exportable(module), watching(module) as changed:
+                way = candidate()
+                exported = way(module, declared.args, declared.kwargs, declared.shapes)
+            refuse_lost_tensors(exported)
         except Error:
             raise  # nothing that another strategy could do about
         except Exception as problem:
@@ -218,7 +355,7 @@ def _first(
             attempts.append(Attempt(candidate.name, time.perf_counter() - start, problem))
         else:
             attempts.append(Attempt(candidate.name, time.perf_counter() - start))
-            return exported, tuple(attempts)
+            return exported, tuple(attempts), way.specialized, changed
     _check_eager(module, declared)
     problem = attempts[0].error
     tried = ", ".join(attempt.strategy for attempt in attempts)
@@ -241,10 +378,20 @@ def _chosen(strategy: str, module: torch.nn.Module) -> Sequence[type[Strategy]]:
     raise Error("usage", f"unknown capture strategy {strategy!r}", hint=f"one of {names}")
 
 
+def _depends_on_data(problem: BaseException) -> bool:
+    text = f"{type(problem).__name__} {problem}"
+    return any(
+        kind in text
+        for kind in ("data-dependent", "GuardOnDataDependent", "DataDependentOutputException")
+    )
+
+
 def capture_hint(problem: BaseException) -> str:
     """What to do about a model that `torch.export` does not take."""
     text = f"{type(problem).__name__} {problem}"
-    if "data-dependent" in text or "GuardOnDataDependent" in text:
+    if "writes it in the same call" in text:
+        return "call the model once in eager before the capture, if only its first call differs"
+    if _depends_on_data(problem):
         return "the control flow depends on values: use torch.where or torch.cond, or torch._check"
     if "DynamicShapes" in text or "Constraints violated" in text or "ConstraintViolation" in text:
         return "the model fixes a dimension declared dynamic: make it static or use Dim.AUTO"

@@ -12,7 +12,7 @@ import contextlib
 import inspect
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -21,6 +21,7 @@ import torch.fx.proxy
 
 from importers.capture import torchscript_operators as operators
 from importers.capture.stack_traces import is_interesting
+from importers.capture.tensor_attributes import changes_its_form, is_alike
 from unmess.core.error import Error
 from unmess.core.user_source import is_users
 
@@ -78,6 +79,8 @@ class TorchScript(torch.nn.Module):
             _take_tensors(self, scripted)
             self.train(getattr(scripted, "training", False))  # a frozen module has none
         self._graph = _Graph(graph, has_self=scripted is not None, scripted=scripted)
+        if scripted is not None:
+            _take_state(self, scripted, self._graph.assigned)
         for name, tensor in self._graph.constants.items():
             self.register_buffer(name, tensor, persistent=False)
         self.forward = self._make_forward(schema, skip=int(scripted is not None))
@@ -115,6 +118,21 @@ def _take_tensors(module: torch.nn.Module, scripted: torch.jit.ScriptModule) -> 
             shadow.register_parameter(name, value)
         for name, value in child.named_buffers(recurse=False):
             shadow.register_buffer(name, value)
+
+
+def _take_state(
+    module: torch.nn.Module, scripted: torch.jit.ScriptModule, assigned: Iterable[str]
+) -> None:
+    """Registers buffers for plain attributes of `scripted` that its code assigns a tensor."""
+    for path, child in scripted.named_modules():
+        shadow = _descend(module, path)
+        for name in assigned:
+            value = getattr(child, name, None)
+            if isinstance(value, torch.Tensor) and name not in {
+                *shadow._parameters,
+                *shadow._buffers,
+            }:
+                shadow.register_buffer(name, value, persistent=False)
 
 
 def _descend(module: torch.nn.Module, path: str) -> torch.nn.Module:
@@ -178,7 +196,7 @@ class _Object:
             raise Error(
                 "capture",
                 f"the scripted module writes self.{path}, a {type(value).__name__}",
-                hint="keep state in buffers (register_buffer)",
+                hint="keep state in tensors that exist from the start (register_buffer)",
             )
         self.written[path] = value
 
@@ -197,7 +215,7 @@ class _Graph:
         self.constants: dict[str, torch.Tensor] = {}
         self._constant_names: dict[str, str] = {}
         nodes = list(_nodes(graph))
-        self._assigned = frozenset(n.s("name") for n in nodes if n.kind() == "prim::SetAttr")
+        self.assigned = frozenset(n.s("name") for n in nodes if n.kind() == "prim::SetAttr")
         for node in nodes:
             if node.kind() == "prim::Constant":
                 value = node.output().toIValue()
@@ -213,7 +231,7 @@ class _Graph:
     def evaluate(self, module: TorchScript, arguments: list[Any]) -> Any:
         """What the graph returns for `arguments`, with the weights of `module`."""
         written: dict[str, Any] = {}
-        given = [_Object(self._scripted, module, written, self._assigned)] if self._has_self else []
+        given = [_Object(self._scripted, module, written, self.assigned)] if self._has_self else []
         given += arguments
         inputs = list(self._graph.inputs())
         values = {
@@ -225,7 +243,10 @@ class _Graph:
             results = operators.without_size_tensors(evaluation.block(self._graph))
             # A buffer that is assigned stays the object it is, with new contents.
             for path, value in written.items():
-                module.get_buffer(path).copy_(value)
+                buffer = module.get_buffer(path)
+                if not is_alike(buffer, value):
+                    raise changes_its_form(path, buffer, value)
+                buffer.copy_(value)
         return results[0] if len(results) == 1 else tuple(results)
 
 

@@ -1,0 +1,49 @@
+"""PyTorch's rules for the sizes of results, where they are wrong or missing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch._subclasses.fake_impls import op_implementations_dict
+
+from importers.decompositions.linear_algebra.least_squares import lstsq_shapes
+
+_aten = torch.ops.aten
+
+
+@contextlib.contextmanager
+def corrected_fake_kernels() -> Iterator[None]:
+    """Makes fake tensors give the right sizes inside the `with` block."""
+    rules = {
+        operator: op_implementations_dict[operator]
+        for operator in (_aten.masked_select.default, _aten.nonzero.default)
+    }
+
+    def masked_select(fake_mode: Any, func: Any, x: torch.Tensor, mask: torch.Tensor) -> Any:
+        # It selects from its operands as they are broadcast. PyTorch's rule takes the first one's
+        # own size for the most that are selected, and looks at nothing else.
+        return rules[func](fake_mode, func, torch.broadcast_tensors(x, mask)[0], mask)
+
+    def nonzero(fake_mode: Any, func: Any, x: torch.Tensor) -> Any:
+        # PyTorch does not rename a size whose upper bound is 1, when it traces a program again.
+        if x.numel() == 1 and x.nonzero_memo is None:
+            x.nonzero_memo = rules[func](fake_mode, func, x.reshape(1).expand(2)).shape[0]
+        return rules[func](fake_mode, func, x)
+
+    def lstsq(fake_mode: Any, _func: Any, *args: Any, **kwargs: Any) -> Any:
+        # PyTorch has no rule. Residuals depend on the rank with some drivers only; the
+        # decomposition checks that it is full.
+        with fake_mode:
+            return lstsq_shapes(*args, **kwargs)
+
+    op_implementations_dict[_aten.masked_select.default] = masked_select
+    op_implementations_dict[_aten.nonzero.default] = nonzero
+    op_implementations_dict[_aten.linalg_lstsq.default] = lstsq
+    try:
+        yield
+    finally:
+        op_implementations_dict.update(rules)
+        del op_implementations_dict[_aten.linalg_lstsq.default]

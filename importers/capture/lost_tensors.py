@@ -1,0 +1,55 @@
+"""Tensors of a tracer that end up in a program as if they were weights."""
+
+from __future__ import annotations
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
+
+from unmess.core.user_source import node_line
+
+
+class LostTensor(Exception):
+    """PyTorch's tracer lost a tensor; `where` is the user's line that reads it."""
+
+    def __init__(self, message: str, where: str | None):
+        super().__init__(message)
+        self.where = where
+
+
+def refuse_lost_tensors(exported: torch.export.ExportedProgram) -> None:
+    """Raises LostTensor if a weight or constant of the program is a tensor of a tracer.
+
+    A model computes such a tensor where the tracer does not look: in another thread, or by an
+    access that is no operator. It has no values. PyTorch's passes recurse on it in native code
+    until the stack overflows, so no pass may see it.
+    """
+    for name, tensor in (*exported.state_dict.items(), *exported.constants.items()):
+        if isinstance(tensor, torch.Tensor) and has_no_values(tensor):
+            raise LostTensor(
+                "PyTorch's tracer lost a tensor that the model computes in a thread or by an "
+                "access that is no operator",
+                _reader(exported, name),
+            )
+
+
+def has_no_values(tensor: torch.Tensor) -> bool:
+    """Whether a tensor belongs to a tracer or to a transform such as `torch.func.vmap`."""
+    return (
+        isinstance(tensor, (FakeTensor, FunctionalTensor))
+        or torch._is_functional_tensor(tensor)
+        or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    )
+
+
+def _reader(exported: torch.export.ExportedProgram, name: str) -> str | None:
+    """The user's line that first reads the weight or constant."""
+    placeholders = {
+        spec.arg.name for spec in exported.graph_signature.input_specs if spec.target == name
+    }
+    for node in exported.graph.nodes:
+        if node.op == "placeholder" and node.name in placeholders:
+            for user in node.users:
+                if (line := node_line(user)) is not None:
+                    return line
+    return None

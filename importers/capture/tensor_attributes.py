@@ -1,0 +1,179 @@
+"""Tensors that a module keeps in plain attributes and changes when it runs.
+
+A hand-written recurrent network assigns `self.hidden` in `forward`. PyTorch's tracers take such a
+tensor for a constant and drop the assignment. While a module is captured under `carried`, the
+attribute is a buffer: each call begins with the buffer's value and ends by writing it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from unmess.core.error import Error
+
+# A container with more elements is taken for data, not for state.
+_FEW = 64
+_OWN = frozenset(vars(torch.nn.Module()))
+
+
+def tensor_attributes(module: torch.nn.Module) -> dict[str, Any]:
+    """Tensors, and small tuples, lists and dicts of tensors, by path; no buffers, no parameters.
+
+    Containers are copies.
+    """
+    return {
+        f"{path}.{name}" if path else name: pytree.tree_map(lambda tensor: tensor, value)
+        for path, part in module.named_modules()
+        for name, value in vars(part).items()
+        if name not in _OWN and holds_tensors(value)
+    }
+
+
+def named_attributes(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The tensors of `tensor_attributes`, by the names of the buffers that `carried` makes."""
+    return {
+        name: leaf
+        for path, value in tensor_attributes(module).items()
+        for name, leaf in zip(_buffer_names(path, value), pytree.tree_leaves(value), strict=True)
+    }
+
+
+def _buffer_names(path: str, value: Any) -> list[str]:
+    if isinstance(value, torch.Tensor):
+        return [path]
+    return [f"{path}_{index}" for index in range(len(pytree.tree_leaves(value)))]
+
+
+def holds_tensors(value: Any) -> bool:
+    """Whether it is a tensor, or a small container of nothing but tensors."""
+    if isinstance(value, torch.Tensor):
+        return True
+    if not isinstance(value, (tuple, list, dict)) or not 0 < len(value) <= _FEW:
+        return False
+    return all(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(value))
+
+
+def is_same(before: Any, after: Any) -> bool:
+    """Whether an attribute holds the same tensor objects as before."""
+    old, new = pytree.tree_leaves(before), pytree.tree_leaves(after)
+    return len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
+
+
+def is_alike(before: Any, after: Any) -> bool:
+    """Whether an attribute holds tensors of the same shapes and dtypes in the same containers."""
+    old, old_spec = pytree.tree_flatten(before)
+    new, new_spec = pytree.tree_flatten(after)
+    return old_spec == new_spec and all(
+        isinstance(b, torch.Tensor) and (a.shape, a.dtype) == (b.shape, b.dtype)
+        for a, b in zip(old, new, strict=True)
+    )
+
+
+class _Attribute:
+    """One attribute of a submodule, kept in buffers while the module is captured."""
+
+    def __init__(self, module: torch.nn.Module, path: str):
+        parent, _, self.name = path.rpartition(".")
+        self.path = path
+        self.owner = module.get_submodule(parent)
+        self.value = vars(self.owner)[self.name]
+        leaves, self.spec = pytree.tree_flatten(self.value)
+        self.is_tensor = isinstance(self.value, torch.Tensor)
+        names = _buffer_names(self.name, self.value)
+        # Copies: the attribute may be an argument of the last call, or another attribute.
+        tensors = (leaf.detach().clone() for leaf in leaves)
+        self.initial = dict(zip(names, tensors, strict=True))
+        self._buffers: dict[str, torch.Tensor] = {}
+
+    def install(self) -> None:
+        """Makes buffers of the attribute."""
+        del vars(self.owner)[self.name]
+        for name, tensor in self.initial.items():
+            self.owner.register_buffer(name, tensor, persistent=False)
+
+    def remove(self) -> None:
+        """Gives the module its attribute back."""
+        for name in self.initial:
+            self.owner._buffers.pop(name, None)
+            self.owner._non_persistent_buffers_set.discard(name)
+        vars(self.owner)[self.name] = self.value
+
+    def begin(self) -> None:
+        """A call begins: the attribute is a copy of its buffers, which the call may replace."""
+        self._buffers = {name: self.owner._buffers[name] for name in self.initial}
+        now = [tensor.clone() for tensor in self._buffers.values()]
+        if self.is_tensor:
+            self.owner._buffers[self.name] = now[0]
+        else:
+            vars(self.owner)[self.name] = pytree.tree_unflatten(now, self.spec)
+
+    def end(self) -> None:
+        """A call ends: the buffers get what the attribute is now.
+
+        Raises:
+            Error: stage `capture`, for another shape, dtype or container.
+        """
+        if self.is_tensor:
+            now = self.owner._buffers[self.name]
+        else:
+            now = vars(self.owner).pop(self.name, None)
+        self.owner._buffers.update(self._buffers)
+        if not is_alike(self.value, now):
+            raise changes_its_form(self.path, self.value, now)
+        for buffer, leaf in zip(self._buffers.values(), pytree.tree_leaves(now), strict=True):
+            buffer.copy_(leaf.detach())
+
+
+def changes_its_form(path: str, before: Any, after: Any) -> Error:
+    """An attribute whose tensors have other shapes after a call than before it."""
+    return Error(
+        "capture",
+        f"the model keeps state in {path}, whose form changes in a call: "
+        f"{_described(before)}, then {_described(after)}",
+        hint="state keeps its shape and dtype: start with a tensor of the final shape, or call "
+        "the model once before the capture",
+    )
+
+
+def _described(value: Any) -> str:
+    leaves = pytree.tree_leaves(value)
+    forms = [
+        f"{'x'.join(map(str, leaf.shape)) or 'scalar'} {str(leaf.dtype).removeprefix('torch.')}"
+        if isinstance(leaf, torch.Tensor)
+        else type(leaf).__name__
+        for leaf in leaves
+    ]
+    return ", ".join(forms) or type(value).__name__
+
+
+@contextlib.contextmanager
+def carried(module: torch.nn.Module, paths: Iterable[str]) -> Iterator[None]:
+    """Inside the `with` block, the attributes at `paths` are buffers that calls read and write."""
+    attributes = [_Attribute(module, path) for path in sorted(paths)]
+    if not attributes:
+        yield
+        return
+
+    def begin(_module: torch.nn.Module, _args: Any) -> None:
+        for attribute in attributes:
+            attribute.begin()
+
+    def end(_module: torch.nn.Module, _args: Any, _result: Any) -> None:
+        for attribute in attributes:
+            attribute.end()
+
+    handles = [module.register_forward_pre_hook(begin), module.register_forward_hook(end)]
+    for attribute in attributes:
+        attribute.install()
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+        for attribute in attributes:
+            attribute.remove()

@@ -1,0 +1,202 @@
+"""`tensor.data`, and other accesses to a tensor that tracers do not record.
+
+PyTorch's tracers record operators. Reading or assigning `tensor.data` is not one: the tracer loses
+the tensor, and the program gets a constant in its place. While a model runs under `DataAccess`,
+reading is `detach()`. An assignment is remembered: from then on every operator on the tensor gets
+the assigned one, and when the model returns, the assigned value is written to the parameter,
+buffer or argument that it belongs to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+
+from importers.capture.sequences import SEQUENCES, write_sequence
+from unmess.core.error import Error
+
+_GET = torch.Tensor.data.__get__
+_SET = torch.Tensor.data.__set__
+# They concern autograd's record of a tensor, which an assignment of its data leaves as it is.
+_AUTOGRAD = frozenset(
+    accessor
+    for name in ("grad", "requires_grad", "grad_fn", "is_leaf", "_grad", "_backward_hooks")
+    for accessor in (getattr(torch.Tensor, name).__get__, getattr(torch.Tensor, name).__set__)
+) | {torch.Tensor.requires_grad_, torch.Tensor.backward}
+# What the user reads in place of PyTorch's message when the access fails during a capture.
+_WITHOUT_FORM = {
+    torch.Tensor.data_ptr: "the address of a tensor (data_ptr())",
+    torch.Tensor.tolist: "the values of a tensor as a list (tolist())",
+    torch.Tensor.numpy: "the values of a tensor as a NumPy array (numpy())",
+    torch.Tensor.__array__: "the values of a tensor as a NumPy array",
+    torch.Tensor.__dlpack__: "the memory of a tensor (DLPack)",
+    torch.Tensor.__format__: "the value of a tensor as text",
+    torch.Tensor.share_memory_: "the memory of a tensor (share_memory_())",
+    torch.Tensor.apply_: "a Python function of each element (apply_())",
+    torch.Tensor.map_: "a Python function of each element (map_())",
+}
+# They read memory without an operator, and give the example's values for a lazy tensor.
+_READ_BELOW = frozenset({torch.Tensor.data_ptr, torch.Tensor.tolist})
+
+
+class DataAccess(TorchFunctionMode):
+    """Gives `tensor.data` and its relatives a form that tracers record.
+
+    Args:
+        detach: whether reading `data` is `detach()`. A tracer below autograd records the reading
+            itself. The version counter of the data is then its own, as it is in eager.
+    """
+
+    def __init__(self, *, detach: bool):
+        super().__init__()
+        self._detach = detach
+        # By the tensor's id: the tensor, kept so that its id stays its own, and its data now.
+        self._assigned: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        # Tensors, their data as it was read, and the version of that data.
+        self._read: list[tuple[torch.Tensor, torch.Tensor, int]] = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        """Called for each function on tensors; see PyTorch's `TorchFunctionMode`."""
+        kwargs = kwargs or {}
+        if torch.compiler.is_dynamo_compiling():
+            return func(*args, **kwargs)
+        if func == _SET:
+            return self._assign(*args)
+        if self._assigned and func not in _AUTOGRAD:
+            if not self._detach and torch.is_grad_enabled() and not _is_accessor(func):
+                self._check_gradients(pytree.tree_leaves((args, kwargs)))
+            args, kwargs = pytree.tree_map_only(torch.Tensor, self._current, (args, kwargs))
+        if func == _GET:
+            return args[0].detach() if self._detach else self._data(args[0])
+        if func == torch.Tensor.__deepcopy__:
+            return _deepcopy(*args)
+        if func in SEQUENCES and kwargs.get("out") is not None:
+            return write_sequence(func, args, kwargs)
+        if func in _READ_BELOW and args[0].device.type == "lazy":
+            raise TypeError(_no_form(func))
+        try:
+            return func(*args, **kwargs)
+        except Exception as problem:
+            if func not in _WITHOUT_FORM:
+                raise
+            raise TypeError(_no_form(func)) from problem
+
+    def _assign(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
+        self._assigned[id(tensor)] = tensor, self._current(value).detach()
+
+    def _data(self, tensor: torch.Tensor) -> torch.Tensor:
+        data = tensor.data
+        self._read.append((tensor, data, data._version))
+        return data
+
+    def _current(self, tensor: torch.Tensor) -> torch.Tensor:
+        return self._assigned.get(id(tensor), (None, tensor))[1]
+
+    def _check_gradients(self, leaves: list[Any]) -> None:
+        """Raises an Error where a gradient would belong to the data, and not to the tensor."""
+        if any(id(leaf) in self._assigned and leaf.requires_grad for leaf in leaves):
+            raise Error(
+                "capture",
+                "the model computes gradients of a tensor after it assigned the tensor's data",
+                hint="write the tensor with copy_() under torch.no_grad() instead",
+            )
+
+    def begin(self) -> None:
+        """Forgets an earlier call."""
+        self._assigned.clear()
+        self._read.clear()
+
+    def end(self, module: torch.nn.Module, args: Any, result: Any) -> Any:
+        """Writes assigned data where it outlives the call, and returns the call's result.
+
+        Raises:
+            Error: stage `capture`, where the data has another shape or dtype than before.
+        """
+        # Tell who looks at versions of writes to the data, now that gradients are computed.
+        for tensor, data, version in reversed(self._read):
+            if data._version != version:
+                torch._C._autograd._unsafe_set_version_counter((tensor,), (tensor._version + 1,))
+        if not self._assigned:
+            return result
+        outlive = {
+            id(tensor): name
+            for name, tensor in (
+                *module.named_parameters(),
+                *module.named_buffers(),
+                *((f"argument {i}", leaf) for i, leaf in enumerate(pytree.tree_leaves(args))),
+            )
+        }
+        result = pytree.tree_map_only(torch.Tensor, self._current, result)
+        assigned = [pair for key, pair in self._assigned.items() if key in outlive]
+        names = [outlive[key] for key in self._assigned if key in outlive]
+        self._assigned.clear()
+        for name, (tensor, value) in zip(names, assigned, strict=True):
+            if (tensor.shape, tensor.dtype) != (value.shape, value.dtype):
+                raise Error(
+                    "capture",
+                    f"the model gives {name} data of another shape or dtype: "
+                    f"{_described(value)}, was {_described(tensor)}",
+                    hint="state and arguments keep their shape and dtype: use another tensor",
+                )
+        # Data assigned to one may be a view of another.
+        values = [value.clone() for _, value in assigned] if len(assigned) > 1 else None
+        for i, (tensor, value) in enumerate(assigned):
+            with torch.no_grad():
+                tensor.copy_(values[i] if values else value)
+        return result
+
+
+def _no_form(func: Callable[..., Any]) -> str:
+    return f"a program has no form for {_WITHOUT_FORM[func]}"
+
+
+def _is_accessor(func: Callable[..., Any]) -> bool:
+    return func.__name__ in ("__get__", "__set__")
+
+
+def _described(tensor: torch.Tensor) -> str:
+    return f"{'x'.join(map(str, tensor.shape)) or 'scalar'} {tensor.dtype}"
+
+
+def _deepcopy(tensor: torch.Tensor, memo: dict) -> torch.Tensor:
+    if id(tensor) not in memo:
+        copied = tensor.detach().clone()
+        memo[id(tensor)] = copied.requires_grad_() if tensor.requires_grad else copied
+    return memo[id(tensor)]
+
+
+@contextlib.contextmanager
+def data_access(module: torch.nn.Module, *, detach: bool = True) -> Iterator[None]:
+    """Calls of `module` inside the `with` block run under `DataAccess`."""
+    access = DataAccess(detach=detach)
+    handles = [
+        module.register_forward_pre_hook(lambda *_: access.begin()),
+        module.register_forward_hook(
+            lambda module, args, kwargs, result: access.end(module, (args, kwargs), result),
+            with_kwargs=True,
+        ),
+    ]
+    try:
+        with access:
+            yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextlib.contextmanager
+def data_access_in_dynamo() -> Iterator[None]:
+    """Makes TorchDynamo record `tensor.data` as `detach()`, inside the `with` block."""
+    from torch._dynamo.variables.tensor import TensorVariable
+
+    def detach(self: TensorVariable, tx: Any) -> Any:
+        return self.call_method(tx, "detach", [], {})
+
+    with mock.patch.object(TensorVariable, "method_attr_data", detach):
+        yield
