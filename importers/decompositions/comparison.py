@@ -39,6 +39,21 @@ def of_numbers(compare: Callable[[torch.Tensor, Any], torch.Tensor]) -> Callable
     return compared
 
 
+def of_mixed(compare: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
+    """A comparison of booleans with numbers, as numbers; others are left."""
+
+    def compared(x: torch.Tensor, y: torch.Tensor) -> Any:
+        if (x.dtype == torch.bool) == (y.dtype == torch.bool):
+            return NotImplemented
+        dtype = torch.result_type(x, y)
+        # A number without dimensions does not widen a boolean tensor.
+        if dtype == torch.bool:
+            return NotImplemented
+        return compare(x.to(dtype), y.to(dtype))
+
+    return compared
+
+
 def isclose(
     x: torch.Tensor,
     y: torch.Tensor,

@@ -1,4 +1,4 @@
-"""Running extremes, by comparing each element with all before it."""
+"""Running extremes, by comparing each element with all before it; running sums and products."""
 
 from __future__ import annotations
 
@@ -40,3 +40,18 @@ def _running(x: torch.Tensor, dim: int, extreme: Any, neutral: float) -> Any:
         same = torch.logical_or(same, torch.logical_and(torch.isnan(row), torch.isnan(values)))
     places = torch.where(torch.logical_and(seen, same), place, -1).amax(-1)
     return values.squeeze(-1).to(x.dtype).transpose(dim, -1), places.transpose(dim, -1)
+
+
+def converted(operator: torch._ops.OpOverload) -> Any:
+    """`cumsum` or `cumprod` with a `dtype` or of no dimensions; other calls are left."""
+
+    def running(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+        if dtype is None:
+            if x.dim():
+                return NotImplemented
+            dtype = x.dtype if x.is_floating_point() or x.is_complex() else torch.int64
+        x = x.clone() if x.dtype == dtype else x.to(dtype)
+        # Integers are added and multiplied in i64.
+        return operator(x, dim).to(dtype) if x.dim() else x
+
+    return running

@@ -61,5 +61,13 @@ def fmod(x: torch.Tensor, y: Any) -> Any:
     return torch.where(x < 0, -rest, torch.where(zero, x, rest))
 
 
+def remainder(x: torch.Tensor, y: Any) -> Any:
+    """The remainder of integers by a number, as that by a tensor; others are left."""
+    dtype = torch.result_type(x, y)
+    if dtype.is_floating_point or dtype == torch.bool:
+        return NotImplemented
+    return torch.remainder(x.to(dtype), _tensor(y, dtype))
+
+
 def _tensor(y: Any, dtype: torch.dtype) -> torch.Tensor:
     return y.to(dtype) if isinstance(y, torch.Tensor) else torch.full((), y, dtype=dtype)

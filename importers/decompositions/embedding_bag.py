@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from importers.decompositions.assertions import require
+
 _SUM, _MAX = 0, 2
 
 
@@ -29,6 +31,7 @@ def embedding_bag(
         The bags (bags, width); and of each index its bag, of each bag its size, and zeros (bags),
         which `aten::_embedding_bag` returns for its gradient.
     """
+    _check_offsets(offsets, indices.shape[0])
     plain = mode == _SUM and per_sample_weights is None
     plain = plain and padding_idx < 0 and not include_last_offset
     plain = plain and table.dtype in (torch.float32, torch.float64)
@@ -38,10 +41,14 @@ def embedding_bag(
     places = torch.arange(indices.shape[0], device=indices.device, dtype=starts.dtype)
     # Bags without an index start where the next one does.
     bag = (places.unsqueeze(1) >= starts).sum(1) - 1
-    counted = (indices != padding_idx).to(torch.int64)
+    counted = indices != padding_idx
+    if include_last_offset:
+        counted = torch.logical_and(counted, torch.lt(places, offsets[-1]))
+    counted = counted.to(torch.int64)
     sizes = torch.zeros_like(starts, dtype=torch.int64).scatter_add(0, bag, counted)
     # Half precision is summed in single precision, as eager does.
-    rows = table[indices].to(torch.promote_types(table.dtype, torch.float32))
+    # An index below 0 does not count from the back.
+    rows = table.index_select(0, indices).to(torch.promote_types(table.dtype, torch.float32))
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     empty = -math.inf if mode == _MAX else 0.0
@@ -56,3 +63,12 @@ def embedding_bag(
     if mode not in (_SUM, _MAX):
         bags = bags / sizes.clamp(min=1).unsqueeze(1)
     return bags.to(table.dtype), bag, sizes, torch.zeros_like(starts)
+
+
+def _check_offsets(offsets: torch.Tensor, count: int) -> None:
+    """Eager refuses the first two. Of offsets in another order, it reads foreign memory."""
+    if isinstance(offsets.shape[0], int) and offsets.shape[0] == 0:
+        return
+    require(torch.eq(offsets[0], 0), "embedding_bag has offsets that do not begin with 0")
+    require(torch.le(offsets[-1], count), "embedding_bag has an offset beyond its indices")
+    require(torch.le(offsets[:-1], offsets[1:]), "embedding_bag has offsets that are not in order")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 
@@ -24,3 +26,55 @@ def histc(x: torch.Tensor, bins: int = 100, min: float = 0, max: float = 0) -> t
     index = position.to(torch.int64).clamp(max=bins - 1)
     hits = (index.unsqueeze(1) == torch.arange(bins)) & inside.unsqueeze(1)
     return hits.sum(0).to(x.dtype)
+
+
+def histogram(
+    x: torch.Tensor,
+    bins: int,
+    *,
+    range: Sequence[float] | None = None,
+    weight: torch.Tensor | None = None,
+    density: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """How many elements of `x` (any shape) fall into each of `bins` bins of equal width.
+
+    Without a range, it is that of the data.
+
+    Returns:
+        The sums of weights, or counts, `[bins]` and the edges `[bins + 1]`, of x's dtype.
+    """
+    flat = x.reshape(-1)
+    if range is not None:
+        low, high = (torch.full((), edge, dtype=x.dtype) for edge in range)
+    elif flat.shape[0] == 0:
+        low, high = torch.zeros((), dtype=x.dtype), torch.ones((), dtype=x.dtype)
+    else:
+        low, high = flat.amin(), flat.amax()
+    same = torch.eq(low, high)
+    low, high = torch.where(same, low - 0.5, low), torch.where(same, high + 0.5, high)
+    # As `torch.linspace`, from both ends.
+    place = torch.arange(bins + 1)
+    step = (high - low) / bins
+    from_front, from_back = low + step * place, high - step * (bins - place)
+    edges = torch.where(place < (bins + 1) // 2, from_front, from_back)
+    return histogram_between(x, edges, weight=weight, density=density)
+
+
+def histogram_between(
+    x: torch.Tensor,
+    edges: torch.Tensor,
+    *,
+    weight: torch.Tensor | None = None,
+    density: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """`histogram` of bins with the ascending `edges`. The last one belongs to the last bin."""
+    values = x.reshape(-1, 1)
+    below = torch.lt(values, edges[1:])
+    is_last = torch.eq(torch.arange(edges.shape[0] - 1), edges.shape[0] - 2)
+    below = torch.logical_or(below, torch.logical_and(is_last, torch.eq(values, edges[1:])))
+    hits = torch.logical_and(torch.ge(values, edges[:-1]), below)
+    weights = torch.ones_like(values) if weight is None else weight.reshape(-1, 1)
+    counts = torch.where(hits, weights, 0).sum(0).to(x.dtype)
+    if density:
+        counts = counts / counts.sum() / (edges[1:] - edges[:-1])
+    return counts, edges.clone()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._decomp import decomposition_table
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 
 def of_a_number(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -15,3 +18,41 @@ def of_a_number(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) 
 def take(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """The elements of `x` at the places `index`, of any shape."""
     return torch.ops.aten.index.Tensor(x.reshape(-1), [index])
+
+
+def index_select(x: torch.Tensor, dim: int, index: torch.Tensor) -> Any:
+    """Slices along an axis of size 1; others are left."""
+    if x.dim() == 0 or not statically_known_true(x.shape[dim] == 1):
+        return NotImplemented
+    # `index` counts from the back below 0, which `index_select` refuses: it refuses the size.
+    places = [None] * (dim % x.dim()) + [torch.where(index < 0, 1, index).reshape(-1)]
+    return torch.ops.aten.index.Tensor(x, places)
+
+
+def without_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., Any]:
+    """A decomposition of `index_add` or `index_copy` by PyTorch's own one, which uses `index_put`.
+
+    There, an index below 0 counts from the back. These two operators refuse it, so it becomes the
+    size of the axis: `index_put` refuses that.
+    """
+    decomposition = decomposition_table[overload]
+
+    def place(x: torch.Tensor, dim: int, index: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        size = x.shape[dim] if x.dim() else 1
+        return decomposition(x, dim, torch.where(index < 0, size, index), *args, **kwargs)
+
+    return place
+
+
+def counting_from_the_back(overload: torch._ops.OpOverload) -> Callable[..., Any]:
+    """A decomposition of `index_fill` by PyTorch's own one, which uses `index_copy`.
+
+    `index_copy` refuses an index below 0. Here it counts from the back.
+    """
+    decomposition = decomposition_table[overload]
+
+    def fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> Any:
+        size = x.shape[dim] if x.dim() else 1
+        return decomposition(x, dim, torch.where(index < 0, index + size, index), value)
+
+    return fill

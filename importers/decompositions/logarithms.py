@@ -1,4 +1,4 @@
-"""Logarithms, and the inverse hyperbolic functions that are made of them."""
+"""Logarithms, powers of 2, and the inverse hyperbolic functions that are made of them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ def log10(x: torch.Tensor) -> Any:
     if x.dtype == torch.float64 or x.is_complex():
         return NotImplemented
     return (torch.log(x.double()) * (1 / math.log(10))).to(_result_type(x))
+
+
+def exp2(x: torch.Tensor) -> Any:
+    """2 to the power of each number by e, computed in f64; f64 is left."""
+    if x.dtype == torch.float64 or x.is_complex():
+        return NotImplemented
+    return torch.exp(x.double() * math.log(2)).to(_result_type(x))
 
 
 def asinh(x: torch.Tensor) -> Any:

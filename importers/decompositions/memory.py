@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,3 +26,44 @@ def copy_in_order(x: torch.Tensor, stride: Sequence[int]) -> torch.Tensor:
 def scalar_tensor(value: float, *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """A tensor without dimensions."""
     return torch.full((), value, dtype=dtype, device=device)
+
+
+def new_empty_in_order(
+    x: torch.Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    **_options: Any,
+) -> torch.Tensor:
+    """A tensor of `size` whose elements are not set; its strides are not those asked for."""
+    return torch.empty(size, dtype=dtype or x.dtype)
+
+
+def empty_permuted(
+    size: Sequence[int], order: Sequence[int], *, dtype: torch.dtype | None = None, **_options: Any
+) -> torch.Tensor:
+    """A tensor of `size` whose elements are not set; its strides are not those asked for."""
+    return torch.empty(size, dtype=dtype)
+
+
+def resize(x: torch.Tensor, size: Sequence[int], *, memory_format: Any = None) -> Any:
+    """The first elements of a row-major `x` in another shape. More than it has are 0.
+
+    A tensor in another order, and unknown sizes, are left: what is first is a matter of memory.
+    """
+    numbers = [*x.shape, *size]
+    if not all(isinstance(number, int) for number in numbers) or not x.is_contiguous():
+        return NotImplemented
+    if memory_format not in (None, torch.contiguous_format, torch.preserve_format):
+        return NotImplemented
+    flat, count = x.reshape(-1), math.prod(size)
+    more = count - flat.shape[0]
+    if more > 0:
+        flat = torch.cat([flat, torch.zeros((more,), dtype=x.dtype)])
+    return flat[:count].reshape(list(size))
+
+
+def resize_as(x: torch.Tensor, template: torch.Tensor, *, memory_format: Any = None) -> Any:
+    """`resize` to the shape of `template`."""
+    return resize(x, template.shape, memory_format=memory_format)

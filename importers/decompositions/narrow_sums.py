@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 _NARROW = (torch.float16, torch.bfloat16)
 
@@ -18,9 +19,31 @@ def in_f32(operator: torch._ops.OpOverload) -> Any:
     def wide(x: torch.Tensor, *args: Any, **options: Any) -> Any:
         if x.dtype not in _NARROW or options.get("dtype") is not None:
             return NotImplemented
-        return operator(x.float(), *args, **options).to(x.dtype)
+        return pytree.tree_map(lambda y: y.to(x.dtype), operator(x.float(), *args, **options))
 
     return wide
+
+
+def batch_norm(
+    x: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    mean: torch.Tensor | None,
+    variance: torch.Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    """`native_batch_norm` of narrow `x` in f32; wide `x` is left.
+
+    Returns:
+        The result, of the type of `x`, and in f32 the mean and the inverse standard deviation.
+    """
+    if x.dtype not in _NARROW:
+        return NotImplemented
+    wide = (None if y is None else y.float() for y in (x, weight, bias, mean, variance))
+    result, *statistics = torch.ops.aten.native_batch_norm.default(*wide, training, momentum, eps)
+    return result.to(x.dtype), *statistics
 
 
 def rms_norm(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -38,6 +38,17 @@ def avg_pool2d(
         for side, asked, step in zip(fitting, window, _pair(stride or kernel_size), strict=True)
     ]
     return torch.ops.aten.avg_pool2d.default(x, fitting, steps, margin, *rest)
+
+
+def without_batch(pool: torch._ops.OpOverload, axes: int) -> Callable[..., Any]:
+    """Pooling of a tensor without a batch as of a batch of one; others are left."""
+
+    def pooled(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if x.dim() != axes + 1:
+            return NotImplemented
+        return pool(x.unsqueeze(0), *args, **kwargs).squeeze(0)
+
+    return pooled
 
 
 def _pair(sizes: Sequence[int]) -> list[int]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from importers.decompositions.signs import is_negative
+
 _LARGEST = 64
 
 
@@ -52,7 +54,7 @@ def _floating_powers(x: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
     result = torch.where(torch.logical_and(torch.eq(size, 1), is_number), 1.0, result)
     whole = torch.eq(torch.floor(exponent), exponent)
     odd = torch.logical_and(whole, torch.ne(torch.floor(exponent / 2), exponent / 2))
-    result = torch.where(torch.logical_and(torch.signbit(x), odd), -result, result)
+    result = torch.where(torch.logical_and(is_negative(x), odd), -result, result)
     no_root = torch.logical_and(torch.logical_and(x < 0, size < torch.inf), ~whole)
     result = torch.where(no_root, torch.nan, result)
     return torch.where(torch.logical_or(torch.eq(exponent, 0), torch.eq(x, 1)), 1.0, result)

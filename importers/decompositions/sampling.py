@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from importers.decompositions.refusals import weights_of_categories
+
 
 def multinomial(
     weights: torch.Tensor,
@@ -23,6 +25,7 @@ def multinomial(
     Returns:
         i64, (num_samples) or (rows, num_samples).
     """
+    weights_of_categories(weights)
     weights = weights.to(torch.float32)
     if replacement and num_samples != 1:
         return _drawn_with_replacement(weights, num_samples)
@@ -88,6 +91,14 @@ def integers_between(x: torch.Tensor, low: int, high: int, **options: Any) -> to
 def integers(low: int, high: int, size: list[int], **options: Any) -> torch.Tensor:
     """Integers from `low` to `high` - 1, made from those from 0 on."""
     return torch.ops.aten.randint.default(high - low, size, **options) + low
+
+
+def integers_of_other_dtypes(high: int, size: list[int], **options: Any) -> torch.Tensor:
+    """Integers from 0 to `high` - 1 in another dtype than int64, drawn in int64."""
+    dtype = options.pop("dtype", None)
+    if dtype in (None, torch.int64):
+        return NotImplemented
+    return torch.ops.aten.randint.default(high, size, **options).to(dtype)
 
 
 def normal_of_numbers(

@@ -1,4 +1,4 @@
-"""Scatters along an axis that is counted from the front."""
+"""Scatters in the forms that torch-mlir lowers, and operators that are scatters."""
 
 from __future__ import annotations
 
@@ -7,13 +7,90 @@ from typing import Any
 
 import torch
 
+# `scatter`'s names of reductions, as `scatter_reduce` has them.
+_REDUCTIONS = {"add": "sum", "multiply": "prod"}
 
-def with_axis_from_the_front(overload: torch._ops.OpOverload) -> Callable[..., Any]:
-    """A decomposition of a scatter: the same call with a non-negative `dim`."""
 
-    def scatter(x: torch.Tensor, dim: int, *args: Any, **kwargs: Any) -> torch.Tensor:
-        if dim >= 0:
-            return NotImplemented
-        return overload(x, dim % max(x.dim(), 1), *args, **kwargs)
+def in_one_form(overload: torch._ops.OpOverload) -> Callable[..., Any]:
+    """A decomposition of a scatter: the same call with a non-negative `dim`, of dimensions."""
+
+    def scatter(
+        x: torch.Tensor, dim: int, index: torch.Tensor, source: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        if x.dim() and index.dim():
+            if dim >= 0:
+                return NotImplemented
+            return overload(x, dim % x.dim(), index, source, *args, **kwargs)
+        if isinstance(source, torch.Tensor):
+            source = _with_dimensions(source)
+        result = overload(_with_dimensions(x), 0, _with_dimensions(index), source, *args, **kwargs)
+        return result.reshape(x.shape)
 
     return scatter
+
+
+def gather(x: torch.Tensor, dim: int, index: torch.Tensor, *, sparse_grad: bool = False) -> Any:
+    """Elements where the tensor or the index has no dimensions; others are left."""
+    if x.dim() and index.dim():
+        return NotImplemented
+    return _with_dimensions(x).gather(0, _with_dimensions(index)).reshape(index.shape)
+
+
+def scatter_and_combine(
+    x: torch.Tensor, dim: int, index: torch.Tensor, source: Any, *, reduce: str
+) -> torch.Tensor:
+    """`scatter` with `reduce`, of a tensor or of a number."""
+    if not isinstance(source, torch.Tensor):
+        source = torch.full(index.shape, source, dtype=x.dtype)
+    return torch.scatter_reduce(x, dim, index, source, _REDUCTIONS[reduce])
+
+
+def mean_of_integers(
+    x: torch.Tensor,
+    dim: int,
+    index: torch.Tensor,
+    source: torch.Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Any:
+    """`scatter_reduce` to the mean of integers, rounded down; other calls are left."""
+    if reduce != "mean" or x.is_floating_point() or x.is_complex():
+        return NotImplemented
+    own = torch.ones_like(x) if include_self else torch.zeros_like(x)
+    counts = torch.scatter_add(own, dim, index, torch.ones_like(source)).clamp(min=1)
+    sums = torch.scatter_reduce(x, dim, index, source, "sum", include_self=include_self)
+    return torch.div(sums, counts, rounding_mode="floor")
+
+
+def index_reduce(
+    x: torch.Tensor,
+    dim: int,
+    index: torch.Tensor,
+    source: torch.Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> torch.Tensor:
+    """Slices of `source` (`x`'s shape but for `dim`) combined with those of `x` at `index`."""
+    if not x.dim():
+        x, source = x.reshape(1), source.reshape(1)
+        return index_reduce(x, 0, index, source, reduce, include_self=include_self).reshape(())
+    dim = dim % x.dim()
+    shape = [1] * x.dim()
+    shape[dim] = -1
+    places = index.to(torch.int64).reshape(shape).expand(source.shape)
+    return torch.scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
+
+
+def put(
+    x: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False
+) -> torch.Tensor:
+    """`x` with its elements at the places `index`, in row-major order, replaced by `source`."""
+    flat = x.reshape(-1)
+    places, values = index.reshape(-1), source.reshape(-1)
+    return torch.ops.aten.index_put(flat, [places], values, accumulate).reshape(x.shape)
+
+
+def _with_dimensions(x: torch.Tensor) -> torch.Tensor:
+    return x if x.dim() else x.reshape(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from torch._export.utils import (
     _special_op_to_preserve_cia,
 )
 from torch._guards import detect_fake_mode
+from torch._higher_order_ops.effects import _register_effectful_op
+from torch._library.effects import EffectType
 from torch._ops import OpOverload
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -45,8 +48,21 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
         fake_mode,
         enable_python_dispatcher(),
         _overridden(composite),
+        _without_effects(),
     ):
         yield python
+
+
+@contextlib.contextmanager
+def _without_effects() -> Iterator[None]:
+    """Lets `_linalg_check_errors` pass: functionalization wants tokens for it; an assertion is made
+    of it, which needs none."""
+    operator = "aten::_linalg_check_errors"
+    _register_effectful_op(operator, None)
+    try:
+        yield
+    finally:
+        _register_effectful_op(operator, EffectType.ORDERED)
 
 
 def _composite_operators() -> set[OpOverload]:
@@ -154,12 +170,14 @@ def inline(
     operands: Sequence[torch.fx.Node],
     into: torch.fx.Graph,
     origin: Mapping[str, Any],
+    root: torch.nn.Module | None = None,
 ) -> Any:
     """Copies a traced graph to the insertion point of another.
 
     Args:
         operands: what stands for the traced graph's placeholders.
         origin: metadata that every copied node takes over, see `origin_of`.
+        root: receives the bodies of loops; by default the module that owns `into`.
 
     Returns:
         The traced function's result, with nodes of `into` as leaves.
@@ -171,11 +189,25 @@ def inline(
             inner[step] = next(given)
         elif step.op == "output":
             return pytree.tree_map_only(torch.fx.Node, inner.__getitem__, step.args[0])
+        elif step.op == "get_attr":
+            body = getattr(traced.owning_module, step.target)
+            name = _adopted(body, into.owning_module if root is None else root)
+            inner[step] = into.create_node("get_attr", name)
         else:
             copy = into.node_copy(step, inner.__getitem__)
             copy.meta = {"val": step.meta.get("val"), **origin}
             inner[step] = copy
     raise AssertionError("a graph ends with its output")
+
+
+def _adopted(body: torch.fx.GraphModule, root: torch.nn.Module) -> str:
+    """The name of a sub-graph in `root`, which it joins."""
+    for name, module in root.named_children():
+        if module is body:
+            return name
+    name = next(n for i in itertools.count() if not hasattr(root, n := f"loop_graph_{i}"))
+    root.add_module(name, body)
+    return name
 
 
 # What a node takes over from the one that it replaces.

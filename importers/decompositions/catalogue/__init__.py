@@ -7,7 +7,22 @@ from importers.decompositions.catalogue.arithmetic import ARITHMETIC
 from importers.decompositions.catalogue.comparison import COMPARISON
 from importers.decompositions.catalogue.indexing import INDEXING
 from importers.decompositions.catalogue.layers import LAYERS
+from importers.decompositions.catalogue.linear_algebra import LINEAR_ALGEBRA
 from importers.decompositions.catalogue.memory import MEMORY
 from importers.decompositions.catalogue.random import RANDOM
+from importers.decompositions.catalogue.special import SPECIAL
+from importers.decompositions.catalogue.statistics import STATISTICS
+from importers.decompositions.catalogue.views import VIEWS
 
-DECOMPOSITIONS = (*INDEXING, *MEMORY, *ARITHMETIC, *LAYERS, *COMPARISON, *RANDOM)
+DECOMPOSITIONS = (
+    *INDEXING,
+    *MEMORY,
+    *ARITHMETIC,
+    *LAYERS,
+    *LINEAR_ALGEBRA,
+    *COMPARISON,
+    *RANDOM,
+    *SPECIAL,
+    *STATISTICS,
+    *VIEWS,
+)

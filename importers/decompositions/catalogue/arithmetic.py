@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import torch
 
-from importers.decompositions.angles import atan2
+from importers.decompositions.angles import angle, atan2
 from importers.decompositions.comparison import of_numbers
 from importers.decompositions.decomposition import Decomposition
-from importers.decompositions.division import divide, fmod
-from importers.decompositions.error_function import erfc
-from importers.decompositions.gamma import lgamma
+from importers.decompositions.division import divide, fmod, remainder
+from importers.decompositions.float_bits import frexp, nextafter
+from importers.decompositions.gradients import huber_loss, threshold_backward
 from importers.decompositions.integer_products import bmm, int_mm, mm
-from importers.decompositions.logarithms import acosh, asinh, log10
+from importers.decompositions.logarithms import acosh, asinh, exp2, log10
 from importers.decompositions.magnitude import distance, hypot
-from importers.decompositions.narrow_sums import in_f32, rms_norm
+from importers.decompositions.narrow_sums import batch_norm, in_f32, rms_norm
 from importers.decompositions.negation import neg, neg_view
 from importers.decompositions.numbers import with_tensor
 from importers.decompositions.power import integer_power, powers, powers_of_a_number
@@ -79,6 +79,10 @@ ARITHMETIC = (
             ("prod", "default"),
             ("prod", "dim_int"),
             ("cumprod", "default"),
+            ("var", "correction"),
+            ("std", "correction"),
+            ("var_mean", "correction"),
+            ("std_mean", "correction"),
             ("linalg_vector_norm", "default"),
             ("norm", "ScalarOpt_dim"),
             ("avg_pool1d", "default"),
@@ -88,6 +92,14 @@ ARITHMETIC = (
             ("_adaptive_avg_pool2d", "default"),
             ("_adaptive_avg_pool3d", "default"),
         )
+    ),
+    Decomposition(
+        "sum of narrow floats",
+        "aten::native_batch_norm.default",
+        "run",
+        "torch-mlir's lowering sums in the operand's own type, in which instance norms of more "
+        "than 65,504 elements are infinite in f16; eager sums in f32",
+        batch_norm,
     ),
     Decomposition(
         "sum of narrow floats",
@@ -122,6 +134,13 @@ ARITHMETIC = (
         for overload in ("Tensor", "Scalar")
     ),
     Decomposition(
+        "remainder of integers by a number",
+        "aten::remainder.Scalar",
+        "run",
+        "torch-mlir folds that of a literal with the sign of the element",
+        remainder,
+    ),
+    Decomposition(
         "negation of integers",
         "aten::neg.default",
         "run",
@@ -135,20 +154,12 @@ ARITHMETIC = (
         "the torch dialect has none; it is the imaginary part of a conjugate",
         neg_view,
     ),
-    Decomposition(
-        "complementary error function",
-        "aten::erfc.default",
-        "torch",
-        "the torch dialect has no erfc",
-        erfc,
-    ),
     *(
         Decomposition(
             "magnitudes and signs",
             f"aten::{operator}",
             "torch",
-            "the torch dialect has none of them, and no view of a number as its bits, which "
-            "PyTorch's decompositions read the sign from",
+            "the torch dialect has none of them, or no lowering for them",
             function,
         )
         for operator, function in (
@@ -156,6 +167,9 @@ ARITHMETIC = (
             ("signbit.default", signbit),
             ("copysign.Tensor", copysign),
             ("copysign.Scalar", copysign_of_number),
+            ("angle.default", angle),
+            ("nextafter.default", nextafter),
+            ("frexp.Tensor", frexp),
         )
     ),
     Decomposition(
@@ -187,6 +201,13 @@ ARITHMETIC = (
             function,
         )
         for function in (log10, asinh, acosh)
+    ),
+    Decomposition(
+        "powers of 2",
+        "aten::exp2.default",
+        "run",
+        "torch-mlir multiplies by log 2 in f32, which leaves up to 16 units in the last place",
+        exp2,
     ),
     *(
         Decomposition(
@@ -234,12 +255,15 @@ ARITHMETIC = (
             ("bitwise_right_shift.Tensor_Scalar", torch.bitwise_right_shift),
         )
     ),
-    Decomposition(
-        "logarithm of the gamma function",
-        "aten::lgamma.default",
-        "torch",
-        "the torch dialect has no lowering of lgamma",
-        lgamma,
+    *(
+        Decomposition(
+            "operands of several types",
+            f"aten::{function.__name__}.default",
+            "run",
+            "PyTorch's decomposition gives a result of another type than eager",
+            function,
+        )
+        for function in (threshold_backward, huber_loss)
     ),
     Decomposition(
         "reciprocal as a quotient",

@@ -6,7 +6,7 @@ import torch
 
 from importers.decompositions.any_all import over_several
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min, clamp_tensor, hardtanh
-from importers.decompositions.comparison import isclose, with_number_of_its_kind
+from importers.decompositions.comparison import isclose, of_mixed, with_number_of_its_kind
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.nan import equal, fmax, fmin, is_finite, maximum, minimum
 
@@ -44,6 +44,16 @@ COMPARISON = (
             ("maximum.default", maximum),
             ("minimum.default", minimum),
         )
+    ),
+    *(
+        Decomposition(
+            "booleans compared with integers",
+            f"aten::{compare.__name__}.Tensor",
+            "run",
+            "torch-mlir converts the numbers to booleans: False < -2",
+            of_mixed(compare),
+        )
+        for compare in (torch.lt, torch.le, torch.gt, torch.ge, torch.eq, torch.ne)
     ),
     *(
         Decomposition(

@@ -5,15 +5,41 @@ from __future__ import annotations
 import torch
 
 from importers.decompositions.concatenation import concatenate
+from importers.decompositions.counts import bincount, one_hot, repeat_interleave
 from importers.decompositions.cumulative import cummax, cummin
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.histogram import histc
-from importers.decompositions.indexing import of_a_number, take
+from importers.decompositions.indexing import (
+    counting_from_the_back,
+    index_select,
+    of_a_number,
+    take,
+    without_negative_indices,
+)
 from importers.decompositions.masked_scatter import masked_scatter
 from importers.decompositions.padding import constant_pad
+from importers.decompositions.refusals import (
+    checked,
+    places_in_plane,
+    probabilities,
+)
 from importers.decompositions.roll import roll
-from importers.decompositions.scatter import with_axis_from_the_front
-from importers.decompositions.searching import kthvalue, masked_select, searchsorted
+from importers.decompositions.scatter import (
+    gather,
+    in_one_form,
+    index_reduce,
+    mean_of_integers,
+    put,
+    scatter_and_combine,
+)
+from importers.decompositions.searching import (
+    kthvalue,
+    masked_select,
+    nonzero,
+    nonzero_static,
+    searchsorted,
+    searchsorted_number,
+)
 from importers.decompositions.sorting import sort_integers, sort_stably
 from importers.decompositions.topk import topk_in_order
 
@@ -42,11 +68,11 @@ INDEXING = (
     ),
     *(
         Decomposition(
-            "scatter along an axis from the back",
+            "scatter along an axis from the back, or of one element",
             f"aten::{name}.{overload}",
             "linalg",
-            "torch-mlir's lowering crashes on a negative axis",
-            with_axis_from_the_front(getattr(getattr(torch.ops.aten, name), overload)),
+            "torch-mlir's lowering crashes on a negative axis, and on tensors without dimensions",
+            in_one_form(getattr(getattr(torch.ops.aten, name), overload)),
         )
         for name, overload in (
             ("scatter", "src"),
@@ -54,6 +80,71 @@ INDEXING = (
             ("scatter_add", "default"),
             ("scatter_reduce", "two"),
         )
+    ),
+    *(
+        Decomposition(
+            "scatter that combines",
+            f"aten::scatter.{overload}",
+            "linalg",
+            "there is no lowering; it is a scatter_reduce",
+            scatter_and_combine,
+        )
+        for overload in ("reduce", "value_reduce")
+    ),
+    Decomposition(
+        "mean of integers at indices",
+        "aten::scatter_reduce.two",
+        "run",
+        "torch-mlir's lowering rounds it towards zero, eager down",
+        mean_of_integers,
+    ),
+    Decomposition(
+        "reduction at indices",
+        "aten::index_reduce.default",
+        "torch",
+        "there is no lowering; it is a scatter_reduce with an index for each element",
+        index_reduce,
+    ),
+    Decomposition(
+        "elements put at places in row-major order",
+        "aten::put.default",
+        "torch",
+        "there is no lowering; it is an index_put of all elements in a row",
+        put,
+    ),
+    Decomposition(
+        "gather of one element",
+        "aten::gather.default",
+        "linalg",
+        "there is no lowering for tensors without dimensions",
+        gather,
+    ),
+    Decomposition(
+        "index_select of a single slice",
+        "aten::index_select.default",
+        "run",
+        "torch-mlir takes the slice, whatever the index is",
+        index_select,
+    ),
+    *(
+        Decomposition(
+            "indices that are not negative",
+            f"aten::{name}.default",
+            "run",
+            "PyTorch's decomposition takes indices below 0, which eager refuses",
+            without_negative_indices(getattr(torch.ops.aten, name).default),
+        )
+        for name in ("index_add", "index_copy")
+    ),
+    *(
+        Decomposition(
+            "indices from the back",
+            f"aten::index_fill.{overload}",
+            "run",
+            "PyTorch's decomposition is an index_copy, which refuses indices below 0",
+            counting_from_the_back(getattr(torch.ops.aten.index_fill, overload)),
+        )
+        for overload in ("int_Scalar", "int_Tensor")
     ),
     Decomposition(
         "top-k in no order",
@@ -69,6 +160,42 @@ INDEXING = (
         "torch-mlir leaves empty tensors out of a concatenation, which may not be of none "
         "(Nemotron 3's cache of speakers at the start), and takes uint8 for int8 beside others",
         concatenate,
+    ),
+    *(
+        Decomposition(
+            "operands that eager refuses",
+            f"aten::{operator}",
+            "run",
+            "torch-mlir's lowering computes with them",
+            checked(check),
+        )
+        for operator, check in (
+            ("bernoulli.default", probabilities),
+            ("binary_cross_entropy.default", probabilities),
+            ("max_unpool2d.default", places_in_plane),
+            ("max_unpool3d.default", places_in_plane),
+        )
+    ),
+    Decomposition(
+        "classes that there are",
+        "aten::one_hot.default",
+        "run",
+        "torch-mlir's lowering gives zeros for a class that eager refuses",
+        one_hot,
+    ),
+    Decomposition(
+        "counts of numbers",
+        "aten::bincount.default",
+        "linalg",
+        "torch-mlir's lowering takes no weights, and computes with negative numbers",
+        bincount,
+    ),
+    Decomposition(
+        "counts that add up",
+        "aten::repeat_interleave.Tensor",
+        "run",
+        "torch-mlir's lowering computes with negative counts, and with others than were promised",
+        repeat_interleave,
     ),
     Decomposition(
         "masked scatter",
@@ -133,6 +260,27 @@ INDEXING = (
         "torch",
         "the torch dialect has no lowering of searchsorted",
         searchsorted,
+    ),
+    Decomposition(
+        "search of a number in order",
+        "aten::searchsorted.Scalar",
+        "torch",
+        "the torch dialect has no lowering of searchsorted",
+        searchsorted_number,
+    ),
+    Decomposition(
+        "place of one element",
+        "aten::nonzero.default",
+        "linalg",
+        "torch-mlir's lowering crashes on a tensor without dimensions",
+        nonzero,
+    ),
+    Decomposition(
+        "as many places as are asked for",
+        "aten::nonzero_static.default",
+        "linalg",
+        "torch-mlir lowers it for some tensors only",
+        nonzero_static,
     ),
     Decomposition(
         "elements of a mask",

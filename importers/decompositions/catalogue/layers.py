@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import torch
+
 from importers.decompositions.antialias import resize
 from importers.decompositions.attention import attention
+from importers.decompositions.batch_norm import batch_norm_no_update, batch_norm_with_update
+from importers.decompositions.ctc_loss import ctc_loss
 from importers.decompositions.cut_transposed import cut_transposed_convolution
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
 from importers.decompositions.elu import elu
 from importers.decompositions.embedding_bag import embedding_bag
+from importers.decompositions.fractional_pooling import fractional_max_pool
 from importers.decompositions.gelu import gelu
+from importers.decompositions.grid_sample import grid_sampler_2d
+from importers.decompositions.grid_sample_3d import grid_sampler_3d
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
+from importers.decompositions.linear_cross_entropy import (
+    linear_cross_entropy,
+    linear_cross_entropy_of_each,
+)
 from importers.decompositions.lstm import mkldnn_lstm_layer
-from importers.decompositions.pooling import avg_pool2d, max_pool2d
+from importers.decompositions.pooling import avg_pool2d, max_pool2d, without_batch
+from importers.decompositions.segments import segment_reduce
 from importers.decompositions.softmax import log_softmax, softmax
 from importers.detection.deform_conv2d import deform_conv2d
 from importers.detection.roi_align import roi_align
@@ -32,6 +44,73 @@ LAYERS = (
         "torch",
         "a custom operator of transformers, for mixture-of-experts layers that are not bf16",
         grouped_mm,
+    ),
+    Decomposition(
+        "samples at places that are no numbers",
+        "aten::grid_sampler_2d.default",
+        "run",
+        "PyTorch's decomposition gives 0 where eager gives NaN or the border",
+        grid_sampler_2d,
+    ),
+    Decomposition(
+        "samples of a volume",
+        "aten::grid_sampler_3d.default",
+        "torch",
+        "the torch dialect has none",
+        grid_sampler_3d,
+    ),
+    *(
+        Decomposition(
+            "windows at random places",
+            f"aten::fractional_max_pool{axes}d.default",
+            "torch",
+            "the torch dialect has none",
+            fractional_max_pool,
+        )
+        for axes in (2, 3)
+    ),
+    *(
+        Decomposition(
+            "batch norm with its statistics",
+            f"aten::{name}.default",
+            "torch",
+            "the torch dialect has none; PyTorch's decomposition asks for the kind of the device",
+            function,
+        )
+        for name, function in (
+            ("_batch_norm_with_update_functional", batch_norm_with_update),
+            ("_batch_norm_no_update", batch_norm_no_update),
+        )
+    ),
+    Decomposition(
+        "reduction of segments",
+        "aten::segment_reduce.default",
+        "torch",
+        "the torch dialect has none",
+        segment_reduce,
+    ),
+    *(
+        Decomposition(
+            "connectionist temporal classification",
+            f"aten::_ctc_loss.{overload}",
+            "torch",
+            "the torch dialect has none",
+            ctc_loss,
+        )
+        for overload in ("default", "Tensor")
+    ),
+    *(
+        Decomposition(
+            "cross entropy in chunks",
+            f"torch_nn::_linear_cross_entropy_batch_{name}.default",
+            "linalg",
+            "a custom operator of PyTorch, in Python",
+            function,
+        )
+        for name, function in (
+            ("chunked", linear_cross_entropy),
+            ("chunked_no_reduction", linear_cross_entropy_of_each),
+        )
     ),
     Decomposition(
         "region of interest align",
@@ -93,6 +172,16 @@ LAYERS = (
         "torch-mlir's lowering pads the input to the size of the window, which takes 134 GB for "
         "EfficientNet's of 2560 x 2560 over 7 x 7",
         avg_pool2d,
+    ),
+    *(
+        Decomposition(
+            "pooling without a batch",
+            f"aten::avg_pool{axes}d.default",
+            "linalg",
+            "torch-mlir lowers tensors with a batch only",
+            without_batch(getattr(torch.ops.aten, f"avg_pool{axes}d").default, axes),
+        )
+        for axes in (1, 2, 3)
     ),
     *(
         Decomposition(

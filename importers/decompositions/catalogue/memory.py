@@ -7,6 +7,10 @@ from importers.decompositions.memory import (
     checked_at_capture,
     copy_in_order,
     empty_in_order,
+    empty_permuted,
+    new_empty_in_order,
+    resize,
+    resize_as,
     scalar_tensor,
 )
 
@@ -17,6 +21,29 @@ MEMORY = (
         "linalg",
         "there is no lowering, and values have no strides",
         empty_in_order,
+    ),
+    *(
+        Decomposition(
+            "empty tensor with strides",
+            f"aten::{operator}.default",
+            "linalg",
+            "there is no lowering, and values have no strides",
+            function,
+        )
+        for operator, function in (
+            ("new_empty_strided", new_empty_in_order),
+            ("empty_permuted", empty_permuted),
+        )
+    ),
+    *(
+        Decomposition(
+            "other size of a tensor",
+            f"aten::{function.__name__}.default",
+            "linalg",
+            "there is no lowering; the elements stay in their order",
+            function,
+        )
+        for function in (resize, resize_as)
     ),
     Decomposition(
         "copy with strides",

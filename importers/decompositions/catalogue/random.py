@@ -9,6 +9,7 @@ from importers.decompositions.sampling import (
     integers,
     integers_below,
     integers_between,
+    integers_of_other_dtypes,
     log_normal,
     multinomial,
     normal,
@@ -45,5 +46,12 @@ RANDOM = (
         "run",
         "torch-mlir rounds towards zero, which comes up twice as often where the end is negative",
         integers,
+    ),
+    Decomposition(
+        "integers of other dtypes",
+        "aten::randint.default",
+        "run",
+        "torch-mlir draws floating-point numbers between the integers",
+        integers_of_other_dtypes,
     ),
 )

@@ -6,6 +6,8 @@ import math
 
 import torch
 
+from importers.decompositions.special.evaluation import in_f64
+
 # Lanczos's approximation with the coefficients of Paul Godfrey: of 15 terms, good to some 1e-15.
 _SHIFT = 607 / 128
 _COEFFICIENTS = (
@@ -27,16 +29,14 @@ _COEFFICIENTS = (
 )
 
 
-def lgamma(x: torch.Tensor) -> torch.Tensor:
-    """log |Γ(x)|, elementwise, computed in f64; of integers in the default dtype."""
-    dtype = x.dtype if x.is_floating_point() else torch.get_default_dtype()
-    x = x.to(torch.float64)
+def log_gamma(x: torch.Tensor) -> torch.Tensor:
+    """log |Γ(x)|, elementwise, of f64."""
     left = x < 0.5
     result = _right(torch.where(left, 1 - x, x))
     # Γ(x) Γ(1 - x) = π / sin(πx); the sine is that of the distance to the next whole number.
     sine = _sine((x - torch.round(x)).abs())
     result = torch.where(left, math.log(math.pi) - torch.log(sine) - result, result)
-    return torch.where(torch.isinf(x), torch.inf, result).to(dtype)
+    return torch.where(torch.isinf(x), torch.inf, result)
 
 
 def _sine(x: torch.Tensor) -> torch.Tensor:
@@ -56,3 +56,6 @@ def _right(x: torch.Tensor) -> torch.Tensor:
     base = x + (_SHIFT - 0.5)
     result = (x - 0.5) * torch.log(base) - base + torch.log(series) + 0.5 * math.log(2 * math.pi)
     return torch.where(torch.logical_or(torch.eq(x, 1.0), torch.eq(x, 2.0)), 0.0, result)
+
+
+lgamma = in_f64(log_gamma)

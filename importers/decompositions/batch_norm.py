@@ -1,0 +1,47 @@
+"""Batch norms that return, or update, their statistics."""
+
+from __future__ import annotations
+
+import torch
+from torch._decomp.decompositions import native_batch_norm_helper
+
+_Optional = torch.Tensor | None
+
+
+def batch_norm_with_update(
+    x: torch.Tensor,
+    weight: _Optional,
+    bias: _Optional,
+    running_mean: torch.Tensor,
+    running_var: torch.Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[torch.Tensor, ...]:
+    """In training: the result, the batch's mean and inverse deviation, nothing, new statistics."""
+    statistics = running_mean, running_var
+    result, mean, deviation, *new = native_batch_norm_helper(
+        x, weight, bias, *statistics, True, momentum, eps, True
+    )
+    return result, mean, deviation, _reserve(x), *new
+
+
+def batch_norm_no_update(
+    x: torch.Tensor,
+    weight: _Optional,
+    bias: _Optional,
+    running_mean: _Optional,
+    running_var: _Optional,
+    momentum: float,
+    eps: float,
+) -> tuple[torch.Tensor, ...]:
+    """In inference: the result, and what only a gradient reads."""
+    statistics = running_mean, running_var
+    result, mean, deviation, *_ = native_batch_norm_helper(
+        x, weight, bias, *statistics, False, momentum, eps, False
+    )
+    return result, mean, deviation, _reserve(x)
+
+
+def _reserve(x: torch.Tensor) -> torch.Tensor:
+    """What cuDNN keeps for the gradient; on the CPU it has no elements."""
+    return x.new_empty(0, dtype=torch.uint8)

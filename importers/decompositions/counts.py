@@ -1,0 +1,48 @@
+"""Operators on counts and classes, which check that there are such."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from importers.decompositions.assertions import require
+
+
+def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
+    """i64 (*classes.shape, num_classes), 1 at each class; a number that is data is left."""
+    if not isinstance(num_classes, int) or num_classes < 1:
+        return NotImplemented
+    inside = torch.logical_and(torch.ge(classes, 0), torch.lt(classes, num_classes))
+    require(inside, f"one_hot has a class that is not in 0 to {num_classes - 1}")
+    return torch.eq(classes.unsqueeze(-1), torch.arange(num_classes)).to(torch.int64)
+
+
+def repeat_interleave(counts: torch.Tensor, *, output_size: int | None = None) -> Any:
+    """Each index as often as its count: checks the counts, and leaves the call as it is."""
+    require(torch.ge(counts, 0), "repeat_interleave has a negative count")
+    if output_size is not None:
+        require(
+            torch.eq(counts.sum(), output_size),
+            "repeat_interleave has counts that do not add up to its output_size",
+        )
+    return NotImplemented
+
+
+def bincount(
+    x: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0
+) -> torch.Tensor:
+    """How often each number from 0 to the largest of `x` occurs, or the sums of its weights.
+
+    The result has at least `minlength` elements: i64, or f32 or f64 as the weights are.
+    """
+    require(torch.ge(x, 0), "bincount has a negative number")
+    dtype = torch.int64
+    if weights is not None:
+        dtype = torch.float32 if weights.dtype == torch.float32 else torch.float64
+    if x.shape[0] == 0:
+        return torch.zeros((minlength,), dtype=dtype)
+    size = (x.to(torch.int64).amax() + 1).clamp(min=minlength).item()
+    torch._check(size >= minlength)
+    hits = torch.eq(torch.arange(size).unsqueeze(1), x)
+    return torch.where(hits, 1 if weights is None else weights.to(dtype), 0).sum(1).to(dtype)

@@ -1,0 +1,36 @@
+"""Distances between rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+
+def between(x: torch.Tensor, y: torch.Tensor, p: float, compute_mode: int | None) -> torch.Tensor:
+    """The p-norms of the differences of all rows of `x` `[..., n, k]` and `y` `[..., m, k]`."""
+    return _norm(x.unsqueeze(-2) - y.unsqueeze(-3), p)
+
+
+def within(x: torch.Tensor, p: float = 2) -> Any:
+    """The p-norms of the differences of each row of `x` `[n, k]` and those after it, in a row."""
+    count = x.shape[0]
+    if not isinstance(count, int):
+        return NotImplemented
+    if count < 2:
+        return torch.zeros((0,), dtype=x.dtype)
+    first, second = torch.triu_indices(count, count, 1)
+    return _norm(x.index_select(0, first) - x.index_select(0, second), p)
+
+
+def _norm(difference: torch.Tensor, p: float) -> torch.Tensor:
+    if difference.shape[-1] == 0:
+        return torch.zeros(difference.shape[:-1], dtype=difference.dtype)
+    if p == 0:
+        return torch.ne(difference, 0).sum(-1).to(difference.dtype)
+    if p == 1:
+        return difference.abs().sum(-1)
+    if p == math.inf:
+        return difference.abs().amax(-1)
+    return torch.linalg.vector_norm(difference, p, -1)

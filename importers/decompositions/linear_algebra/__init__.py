@@ -1,0 +1,1 @@
+"""Decompositions of matrices, computed by loops over their columns."""

@@ -1,0 +1,96 @@
+"""Eigenvalues and eigenvectors of Hermitian matrices, by Jacobi's method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from importers.decompositions.assertions import require
+from importers.decompositions.linear_algebra.loops import repeat_while
+from importers.decompositions.linear_algebra.matrices import (
+    Matrix,
+    adjoint,
+    identity,
+    is_empty,
+    joined,
+    magnitude,
+    numbers,
+    on_parts,
+    picked,
+    real,
+    scale_of,
+    split,
+    squares,
+    where,
+)
+from importers.decompositions.linear_algebra.rotations import (
+    MOST_SWEEPS,
+    partners,
+    rotated,
+    rotation,
+    rounds_of,
+)
+
+
+def eigh(a: torch.Tensor, uplo: str = "L", compute_v: bool = True) -> Any:
+    """`_linalg_eigh`: eigenvalues in ascending order, and eigenvectors as columns."""
+    given = split(a)
+    given = adjoint(given) if uplo.upper() == "U" else given
+    rows, columns = numbers(given, -2), numbers(given, -1)
+    # One triangle is read, and the real parts of the diagonal.
+    matrix = where(rows > columns, given, adjoint(given))
+    matrix = where(rows != columns, matrix, real(given))
+    values, vectors = _diagonalized(matrix, compute_v)
+    if not compute_v:
+        return values.sort(-1).values, a.new_zeros([0])
+    values, order = values.sort(-1)
+    index = order.unsqueeze(-2).expand(vectors.shape)
+    return values, joined(on_parts(lambda part: torch.gather(part, -1, index), vectors))
+
+
+def _diagonalized(a: Matrix, compute_v: bool) -> tuple[torch.Tensor, Matrix]:
+    """Eigenvalues in any order, and eigenvectors; rotates off-diagonal elements to zero."""
+    size = a.shape[-1]
+    rows, columns = numbers(a, -2), numbers(a, -1)
+    unit = identity(a, size, size)
+    if is_empty(a) or size == 1:
+        return torch.diagonal(real(a), 0, -2, -1).clone(), unit
+    require(torch.isfinite(magnitude(a)), "linalg.eigh: the matrix has NaN or infinity")
+    # Scaled, so that no product overflows or vanishes.
+    scale = scale_of(a)
+    a = on_parts(torch.div, a, scale)
+    length = torch.sqrt(squares(a).sum((-2, -1))).unsqueeze(-1)
+    length = torch.where(length == 0, 1.0, length)
+    rounds, limit = rounds_of(size), torch.finfo(a.dtype).eps
+
+    def goes_on(number, sweep, worst, *_):
+        return (sweep < MOST_SWEEPS) & ((number != 0) | (worst > limit))
+
+    def step(number, sweep, worst, a, *rest):
+        *vectors, rows, columns, length = rest
+        partner = partners(number, columns, size)
+        inner = picked(columns == partner.unsqueeze(-1), a, -1)
+        inner = on_parts(torch.squeeze, inner, -1)
+        diagonal = real(picked(columns == rows, a, -1)).squeeze(-1)
+        less, sine, inner, _ = rotation(diagonal, inner, partner, columns)
+        turned = rotated(a, partner, less, sine)
+        turned = adjoint(rotated(adjoint(turned), partner, less, sine))
+        now = (inner / length).amax()
+        worst = torch.where(number == 0, now, torch.maximum(worst, now))
+        ends = number == rounds - 1
+        return (
+            torch.where(ends, 0, number + 1),
+            torch.where(ends, sweep + 1, sweep),
+            worst,
+            turned,
+            *(rotated(v, partner, less, sine) for v in vectors),
+        )
+
+    zero = torch.zeros((), dtype=torch.int64)
+    start = (zero, zero.clone(), torch.ones((), dtype=a.dtype), a)
+    state = (*start, unit) if compute_v else start
+    _, sweep, _, a, *vectors = repeat_while(goes_on, step, state, (rows, columns, length))
+    require(torch.lt(sweep, MOST_SWEEPS), "linalg.eigh: the algorithm does not converge")
+    values = torch.diagonal(real(a), 0, -2, -1) * scale.squeeze(-1)
+    return values, vectors[0] if vectors else unit

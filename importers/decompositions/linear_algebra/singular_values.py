@@ -1,0 +1,159 @@
+"""Singular values and vectors, by rotations that make columns orthogonal."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from importers.decompositions.assertions import require
+from importers.decompositions.linear_algebra.eigenvalues import eigh
+from importers.decompositions.linear_algebra.householder import product, reflections
+from importers.decompositions.linear_algebra.loops import repeat_while
+from importers.decompositions.linear_algebra.matrices import (
+    Matrix,
+    adjoint,
+    conjugate,
+    identity,
+    is_empty,
+    joined,
+    magnitude,
+    numbers,
+    on_parts,
+    real,
+    scale_of,
+    split,
+    squares,
+    total,
+)
+from importers.decompositions.linear_algebra.rotations import (
+    MOST_SWEEPS,
+    partners,
+    rotated,
+    rotation,
+    rounds_of,
+)
+
+
+def svd(
+    a: torch.Tensor,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    *,
+    driver: str | None = None,
+) -> Any:
+    """`_linalg_svd`: U, singular values in descending order, V^H."""
+    rows, columns = a.shape[-2:]
+    given = split(a)
+    if rows < columns:
+        v, values, u = _of_tall(adjoint(given), full_matrices, compute_uv)
+    else:
+        u, values, v = _of_tall(given, full_matrices, compute_uv)
+    if not compute_uv:
+        return a.new_zeros([0]), values, a.new_zeros([0])
+    return joined(u), values, joined(adjoint(v))
+
+
+def _of_tall(
+    a: Matrix, full_matrices: bool, compute_uv: bool
+) -> tuple[Matrix, torch.Tensor, Matrix]:
+    """U, the singular values and V of a matrix that has no more columns than rows."""
+    rows, columns = a.shape[-2:]
+    kept = rows if full_matrices else columns
+    if is_empty(a):
+        values = real(a).new_zeros([*a.shape[:-2], columns])
+        return identity(a, rows, kept), values, identity(a, columns, columns)
+    w, v, scale = _orthogonal_columns(a, compute_uv)
+    lengths = torch.sqrt(squares(w).sum(-2))
+    if not compute_uv:
+        return None, lengths.sort(-1, descending=True).values * scale, None
+    lengths, order = lengths.sort(-1, descending=True)
+
+    def ordered(part: torch.Tensor) -> torch.Tensor:
+        return torch.gather(part, -1, order.unsqueeze(-2).expand(part.shape))
+
+    # Also where columns are zero, reflections give vectors that are orthogonal.
+    factors, tau = reflections(on_parts(ordered, w))
+    u = product(factors, tau, identity(a, rows, kept))
+    sign = torch.diagonal(real(factors), 0, -2, -1)
+    sign = torch.where(sign < 0, -1.0, torch.ones_like(sign)).unsqueeze(-2)
+    if kept > columns:
+        ones = sign.new_ones([*sign.shape[:-1], kept - columns])
+        sign = torch.cat([sign, ones], -1)
+    return u * sign, lengths * scale, on_parts(ordered, v)
+
+
+def _orthogonal_columns(a: Matrix, compute_v: bool) -> tuple[Matrix, Matrix, torch.Tensor]:
+    """A V / scale, whose columns are orthogonal, V, and the scale (`[..., 1]`)."""
+    rows, size = a.shape[-2:]
+    unit = identity(a, size, size)
+    require(torch.isfinite(magnitude(a)), "linalg.svd: the matrix has NaN or infinity")
+    # Scaled, so that no square overflows or vanishes.
+    scale = scale_of(a)
+    a = on_parts(torch.div, a, scale)
+    if size == 1:
+        return a, unit, scale.squeeze(-1)
+    rounds, accuracy = rounds_of(size), torch.finfo(a.dtype).eps
+    limit = 4 * math.sqrt(rows) * accuracy
+
+    def goes_on(number, sweep, worst, *_):
+        return (sweep < MOST_SWEEPS) & ((number != 0) | (worst > limit))
+
+    def step(number, sweep, worst, w, *rest):
+        *vectors, columns = rest
+        partner = partners(number, columns, size)
+        others = on_parts(torch.index_select, w, -1, partner)
+        inner = on_parts(torch.squeeze, total(conjugate(w) * others, -2), -2)
+        mine = squares(w).sum(-2)
+        less, sine, inner, other = rotation(mine, inner, partner, columns)
+        # Columns that are nothing but rounding errors need not be orthogonal.
+        least = accuracy * mine.amax(-1, keepdim=True)
+        now = (inner / torch.maximum(torch.sqrt(mine) * torch.sqrt(other), least)).amax()
+        worst = torch.where(number == 0, now, torch.maximum(worst, now))
+        ends = number == rounds - 1
+        return (
+            torch.where(ends, 0, number + 1),
+            torch.where(ends, sweep + 1, sweep),
+            worst,
+            *(rotated(x, partner, less, sine) for x in (w, *vectors)),
+        )
+
+    zero = torch.zeros((), dtype=torch.int64)
+    start = (zero, zero.clone(), torch.full((), 2 * limit, dtype=a.dtype), a)
+    state = (*start, unit) if compute_v else start
+    _, sweep, _, w, *vectors = repeat_while(goes_on, step, state, (numbers(a, -1),))
+    require(torch.lt(sweep, MOST_SWEEPS), "linalg.svd: the algorithm does not converge")
+    return w, vectors[0] if vectors else unit, scale.squeeze(-1)
+
+
+def pinv(
+    a: torch.Tensor,
+    *,
+    atol: torch.Tensor | None = None,
+    rtol: torch.Tensor | None = None,
+    hermitian: bool = False,
+) -> torch.Tensor:
+    """`linalg_pinv`: the inverse on the singular vectors whose values exceed the tolerances."""
+    if is_empty(a):
+        return a.new_zeros([*a.shape[:-2], a.shape[-1], a.shape[-2]])
+    if hermitian:
+        values, vectors = eigh(a)
+        lengths, u = values.abs(), split(vectors)
+        v = u
+    else:
+        left, values, right = svd(a)
+        lengths, u, v = values, split(left), adjoint(split(right))
+    absolute = None if atol is None else atol.unsqueeze(-1)
+    if rtol is None:
+        eps = max(a.shape[-2:]) * torch.finfo(a.dtype).eps
+        # A tolerance of eager's own counts only where there is no other one.
+        relative = eps if atol is None else torch.where(absolute > 0, 0.0, eps)
+    else:
+        relative = rtol.unsqueeze(-1)
+    limit = relative * lengths.amax(-1, keepdim=True)
+    if atol is not None:
+        limit = torch.maximum(absolute, limit)
+    kept = lengths > limit
+    inverse = torch.where(kept, 1.0 / torch.where(kept, values, 1.0), 0.0)
+    return joined((v * inverse.unsqueeze(-2)) @ adjoint(u))

@@ -1,0 +1,77 @@
+"""The cross entropy of a linear layer's results, which PyTorch computes chunk by chunk."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+
+def linear_cross_entropy(
+    x: torch.Tensor,
+    linear_weight: torch.Tensor,
+    target: torch.Tensor,
+    linear_bias: torch.Tensor | None,
+    weight: torch.Tensor | None,
+    reduction: str,
+    ignore_index: int,
+    label_smoothing: float,
+    batch_chunk_size: int,
+    acc_policy: str,
+    acc_dtype: torch.dtype,
+    allow_retain_graph: bool,
+    compute_input_grad: bool,
+    compute_linear_weight_grad: bool,
+    compute_linear_bias_grad: bool,
+) -> tuple[torch.Tensor, ...]:
+    """The loss, and the gradients that are asked for; others have no elements.
+
+    Args:
+        x: (batch, features).
+        linear_weight, linear_bias: (classes, features) and (classes).
+        target: i64 (batch).
+        reduction: `mean` or `sum`.
+    """
+    logits = _logits(x, linear_weight, linear_bias)
+    options = {"weight": _wide(weight), "ignore_index": ignore_index}
+    loss = F.cross_entropy(
+        logits, target, reduction=reduction, label_smoothing=label_smoothing, **options
+    )
+    counted = torch.ne(target, ignore_index)
+    share = counted.to(logits.dtype)
+    label = torch.where(counted, target, 0)
+    if weight is not None:
+        share = share * weight.to(logits.dtype)[label]
+    if reduction == "mean":
+        share = share / share.sum()
+    hits = torch.eq(label.unsqueeze(1), torch.arange(logits.shape[1])).to(logits.dtype)
+    slope = (torch.softmax(logits, 1) - hits) * share.unsqueeze(1)
+    of_x = slope @ linear_weight.to(slope.dtype) if compute_input_grad else x.new_empty(0, 0)
+    of_weight = slope.t() @ x.to(slope.dtype) if compute_linear_weight_grad else x.new_empty(0, 0)
+    of_bias = slope.sum(0) if compute_linear_bias_grad else x.new_empty(0)
+    return tuple(each.to(x.dtype) for each in (loss, of_x, of_weight, of_bias))
+
+
+def linear_cross_entropy_of_each(
+    x: torch.Tensor,
+    linear_weight: torch.Tensor,
+    target: torch.Tensor,
+    linear_bias: torch.Tensor | None,
+    weight: torch.Tensor | None,
+    ignore_index: int,
+    batch_chunk_size: int,
+    acc_policy: str,
+    acc_dtype: torch.dtype,
+) -> torch.Tensor:
+    """The losses (batch), as of `linear_cross_entropy`."""
+    logits = _logits(x, linear_weight, linear_bias)
+    options = {"weight": _wide(weight), "ignore_index": ignore_index}
+    return F.cross_entropy(logits, target, reduction="none", **options).to(x.dtype)
+
+
+def _logits(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    return F.linear(_wide(x), _wide(weight), _wide(bias))
+
+
+def _wide(x: torch.Tensor | None) -> torch.Tensor | None:
+    """Narrow types are computed with in f32."""
+    return None if x is None else x.to(torch.promote_types(x.dtype, torch.float32))

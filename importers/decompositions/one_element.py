@@ -1,0 +1,46 @@
+"""Reductions of tensors without dimensions, and of dimensions without elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+
+def extreme(x: torch.Tensor, dim: Sequence[int] = (), keepdim: bool = False) -> Any:
+    """`amax` or `amin` of a tensor without dimensions; others are left."""
+    return NotImplemented if x.dim() else x.clone()
+
+
+def extreme_and_place(x: torch.Tensor, dim: int, keepdim: bool = False) -> Any:
+    """`max` or `min` along a dimension of a tensor that has none; others are left."""
+    return NotImplemented if x.dim() else (x.clone(), torch.zeros((), dtype=torch.int64))
+
+
+def product(
+    x: torch.Tensor, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Any:
+    """`prod` along a dimension of a tensor that has none; others are left."""
+    return NotImplemented if x.dim() else torch.prod(x, dtype=dtype)
+
+
+def of_nothing(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+    """`var`, `std`, `var_mean` or `std_mean` of no elements: NaN; others are left."""
+
+    def variance(
+        x: torch.Tensor,
+        dim: Sequence[int] | None = None,
+        *,
+        correction: float | None = None,
+        keepdim: bool = False,
+    ) -> Any:
+        axes = dim or range(x.dim())
+        if not any(isinstance(x.shape[axis], int) and x.shape[axis] == 0 for axis in axes):
+            return NotImplemented
+        nothing = torch.full_like(x.sum(dim, keepdim=keepdim), torch.nan)
+        if nothing.is_complex():
+            nothing = nothing.real
+        return (nothing, x.mean(dim, keepdim=keepdim)) if "mean" in str(operator) else nothing
+
+    return variance

@@ -1,0 +1,1 @@
+"""Special functions, computed in f64 from published coefficients."""

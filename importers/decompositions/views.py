@@ -1,0 +1,44 @@
+"""Views and copies of views, and tensors with one of their views replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+def copied(view: Callable[..., Any]) -> Callable[..., Any]:
+    """A decomposition of `view_copy` and its relatives by the view itself: values are no memory."""
+
+    def copy(*args: Any, **kwargs: Any) -> Any:
+        return view(*args, **kwargs)
+
+    return copy
+
+
+def narrow_copy(x: torch.Tensor, dim: int, start: int, length: int) -> torch.Tensor:
+    """`length` slices of `x` along `dim`, from `start` on."""
+    return x.narrow(dim, start, length)
+
+
+def diagonal_scatter(
+    x: torch.Tensor, source: torch.Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> torch.Tensor:
+    """`x` with a diagonal of two of its dimensions replaced by `source`."""
+    dim1, dim2 = dim1 % x.dim(), dim2 % x.dim()
+    rows, columns = (
+        torch.arange(x.shape[dim]).reshape([-1] + [1] * (x.dim() - dim - 1)) for dim in (dim1, dim2)
+    )
+    # Its elements lie along dim1, one for each column.
+    length = source.shape[-1]
+    along = source.to(x.dtype).movedim(-1, _place_among_others(dim1, dim2)).unsqueeze(dim2)
+    before, after = max(-offset, 0), x.shape[dim1] - length - max(-offset, 0)
+    padding = [0, 0] * (x.dim() - dim1 - 1) + [before, after]
+    along = torch.ops.aten.constant_pad_nd.default(along, padding, 0)
+    return torch.where(torch.eq(rows + offset, columns), along, x)
+
+
+def _place_among_others(dim: int, removed: int) -> int:
+    """The number of a dimension when `removed` is left out."""
+    return dim - (removed < dim)
