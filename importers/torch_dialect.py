@@ -9,8 +9,8 @@ from dataclasses import replace
 import torch
 from torch.export.graph_signature import ConstantArgument, InputKind
 from torch_mlir import ir
+from torch_mlir._mlir_libs import _torchMlir as torch_d
 from torch_mlir.dialects import func as func_d
-from torch_mlir.dialects import torch as torch_d
 from torch_mlir.extras import fx_importer
 
 from importers.capture.signature import output_specs
@@ -19,10 +19,11 @@ from importers.control_flow import ControlFlowImporter
 from importers.node_failure import check_types
 from unmess.core.error import Error
 from unmess.core.layer import in_layer, node_layer
-from unmess.core.module import ENTRY, STRICT_SIZES, WEIGHTS, Module
+from unmess.core.module import ENTRY, STRICT_SIZES, Module
 from unmess.core.program import Program
 from unmess.core.programs import Programs
-from unmess.core.signature import Argument, Signature
+from unmess.core.signature import Argument, Signature, memory_misfit
+from unmess.core.weights import check_unchanged, row_major
 
 # Lifted constants up to this many elements become literals: lowerings look into them (scales,
 # index lists), and a person reading the IR wants to see them.
@@ -30,32 +31,12 @@ _SMALL_CONSTANT = 64
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
-def import_program(program: Program | Programs, weights: str = "external") -> Module:
-    """Imports a program into the torch dialect, stage `raw`; several into one module.
-
-    Args:
-        weights: `external` makes every weight an argument of the entry function, after the
-            call's own; `inline` and `elide` make them literals over the tensors' own memory,
-            `splat` literals of one value, the tensor's first.
-
-    Raises:
-        Error: stage `usage` for an unknown `weights`; `import` for an operator or argument that
-            the torch dialect has no form for.
-    """
-    if weights not in WEIGHTS:
-        raise Error("usage", f"unknown weights {weights!r}", hint=f"one of {', '.join(WEIGHTS)}")
-    first = next(iter(program.entries.values())) if isinstance(program, Programs) else program
-    if getattr(first, "file", None) is not None:
-        from importers.ir_file import import_ir
-
-        return import_ir(program, weights)
-    if getattr(program, "onnx", None) is not None:
-        from importers.onnx_dialect import import_onnx
-
-        return import_onnx(program, weights)
+def import_exported(program: Program | Programs, weights: str) -> Module:
+    """Imports ExportedPrograms into the torch dialect. See `import_program`."""
     start = time.perf_counter()
     programs = program.entries if isinstance(program, Programs) else {ENTRY: program}
     tensors = program.weights
+    check_unchanged({name: part.signature for name, part in programs.items()}, tensors)
     context = ir.Context()
     torch_d.register_dialect(context)
     signatures: dict[str, Signature] = {}
@@ -168,7 +149,7 @@ class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
 
     def _attribute(self, tensor: torch.Tensor, tensor_type: ir.Type) -> ir.Attribute:
         # NumPy knows neither bf16 nor f8, so elements are handed over as integers of their width.
-        data = tensor.detach().contiguous()
+        data = row_major(tensor)
         if data.numel() <= _SMALL_CONSTANT and data.element_size() in _WORDS:
             words = data.view(_WORDS[data.element_size()]).numpy()
             return ir.DenseElementsAttr.get(words, type=tensor_type)
@@ -279,9 +260,12 @@ class _EntryFunction:
                     nodes.import_constant(ir.Location.unknown(), node, spec.arg.value)
 
     def _literal(self, nodes, name: str, tensor: torch.Tensor) -> ir.Value:
+        if problem := memory_misfit(f"weight {name}", tensor):
+            hint = "move the model to the CPU before you capture it, or keep weights external"
+            raise Error("import", problem, hint=hint)
         with ir.Location.name(name):
             if name in self._splats and tensor.numel():
-                element = tensor.detach().reshape(-1)[:1].resolve_conj().resolve_neg()
+                element = row_major(tensor.detach().reshape(-1)[:1])
                 value = _splat(element, fx_importer.create_mlir_tensor_type(tensor))
                 kind = nodes._cc.tensor_to_vtensor_type(tensor)
                 literal = ir.Operation.create(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from importers.recipes.limits import Limit, known_limits
+from importers.recipes.models import LIBRARIES, named_models
 
 
 @dataclass(frozen=True)
@@ -26,17 +27,10 @@ class Recipe:
 
 def list_recipes() -> list[Recipe]:
     """All recipes, sorted by source and task."""
-    # Each imports the library that it lists.
-    from importers.sources import huggingface, torchvision
-
-    tasks = {
-        "torchvision": {name: torchvision.task(name) for name in torchvision.names()},
-        "hf": huggingface.model_types(),
-    }
     limits = known_limits()
     recipes = [
         Recipe(f"{source}:{name}", source, task, limits.get(f"{source}:{name}", ()))
-        for source, names in tasks.items()
-        for name, task in names.items()
+        for source in LIBRARIES
+        for name, task in named_models(source).items()
     ]
     return sorted(recipes, key=lambda recipe: (recipe.source, recipe.task, recipe.model))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from importers.repairs.assertions import assert_numbers
 from importers.repairs.choices import take_the_only_choice
 from importers.repairs.complex_pairs import split_complex_numbers
 from importers.repairs.empty import leave_nothing_to_compute
@@ -19,6 +20,8 @@ from importers.repairs.indices import (
 from importers.repairs.layout import drop_layout_only_as_strided, gather_strided
 from importers.repairs.leading_numbers import write_as_doubles
 from importers.repairs.narrow_integers import compute_in_wider_integers
+from importers.repairs.numbers import compute_numbers_as_tensors
+from importers.repairs.quotients import keep_quotients_from_folding
 from importers.repairs.reshape import take_apart_symbolic_views
 from importers.repairs.signature import with_fitting_signature
 from importers.repairs.whole_numbers import write_as_floating_point
@@ -81,6 +84,14 @@ REPAIRS = (
         read_flags_as_integers,
     ),
     Repair(
+        "numbers that are data as tensors",
+        "Python operators on x.item(), booleans that are read",
+        "import",
+        "the importer has no case for most of them, reads no booleans, and torch-mlir has no "
+        "lowering of comparisons of floats",
+        compute_numbers_as_tensors,
+    ),
+    Repair(
         "narrow integers in wider ones",
         "operators on uint8, int8, uint16, uint32",
         "linalg",
@@ -105,6 +116,13 @@ REPAIRS = (
         count_from_the_front,
     ),
     Repair(
+        "assertions about tensors",
+        "aten::_assert_async",
+        "run",
+        "torch-mlir drops them: what eager refuses would be computed with",
+        assert_numbers,
+    ),
+    Repair(
         "computed places that exist",
         "aten::select with an index that is data",
         "run",
@@ -124,6 +142,13 @@ REPAIRS = (
         "run",
         "torch-mlir's folding takes the bits of one for the other: 1.5 * -1 is 2.8e19",
         write_as_floating_point,
+    ),
+    Repair(
+        "quotients of constant integers",
+        "integer division of constants",
+        "run",
+        "torch-mlir folds the quotient of two literals without the signs of their elements",
+        keep_quotients_from_folding,
     ),
     Repair(
         "number before an f64 tensor",

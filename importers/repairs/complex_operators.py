@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from importers.decompositions.complex_pair import Complex
 
 aten = torch.ops.aten
 
@@ -22,25 +23,6 @@ REAL = {
     torch.complex64: torch.float32,
     torch.complex128: torch.float64,
 }
-
-
-@dataclass(frozen=True)
-class Complex:
-    """A complex tensor as two real ones of the same shape and dtype."""
-
-    real: torch.Tensor
-    imaginary: torch.Tensor
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Of the parts."""
-        return self.real.dtype
-
-    def map(self, function: Callable[..., torch.Tensor], *args, **kwargs) -> Complex:
-        """`function` on both parts."""
-        return Complex(
-            function(self.real, *args, **kwargs), function(self.imaginary, *args, **kwargs)
-        )
 
 
 def real_dtype(dtype: torch.dtype | None) -> torch.dtype | None:

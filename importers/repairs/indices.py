@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch._guards import detect_fake_mode
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
 from importers.decompositions import decomposition_table
+from importers.decompositions.assertions import require
 from importers.decompositions.tracing import origin_of, tracing
 from importers.repairs.retrace import replace_call
 
@@ -41,6 +44,8 @@ def convert_indices(graph: torch.fx.Graph) -> int:
         for node in nodes:
             if _fills_mask(node):
                 replace_call(node, _choose, table)
+            elif _count_beside_masks(node) is not None:
+                replace_call(node, _with_known_counts(node), table)
             else:
                 _Conversion(graph, node).run()
     return len(nodes)
@@ -131,7 +136,7 @@ def _wants_conversion(node: torch.fx.Node) -> bool:
 
 def _fills_mask(node: torch.fx.Node) -> bool:
     """Whether the node writes wherever a mask of the leading dimensions is true."""
-    if node.target not in _WRITES or any(node.args[3:]) or len(node.args[1]) != 1:
+    if node.target not in _WRITES or len(node.args[1]) != 1:
         return False
     (mask,), value = node.args[1], node.args[2]
     sizes = value.meta["val"].shape
@@ -142,7 +147,7 @@ def _fills_mask(node: torch.fx.Node) -> bool:
 def _choose(
     x: torch.Tensor, indices: list[torch.Tensor], value: torch.Tensor, accumulate: bool = False
 ) -> torch.Tensor:
-    """`x` with `value` (one, or one for each place) wherever the mask is true."""
+    """`x` with `value` (one, or one for each place), or its sum with it, where the mask is true."""
     (mask,) = indices
     mask = mask.to(torch.bool)
     rest = x.dim() - mask.dim()
@@ -150,9 +155,55 @@ def _choose(
         # The n-th place takes the n-th value.
         place = mask.reshape(-1).to(torch.int64).cumsum(0) - 1
         last = value.shape[0] - 1
+        if last:
+            require(torch.eq(place[-1], last), "index_put has a value too many or too few")
         chosen = value.index_select(0, place.clamp(0, last))
         value = chosen.reshape(*mask.shape, *value.shape[1:])
+    if accumulate:
+        value = x + value
     return torch.where(mask.reshape(*mask.shape, *[1] * rest), value, x)
+
+
+def _count_beside_masks(node: torch.fx.Node) -> int | None:
+    """How many elements a mask has to choose, where other indices of the list say so."""
+    indices = [index.meta["val"] for index in node.args[1] if index is not None]
+    shapes = [index.shape for index in indices if index.dtype not in _MASKS]
+    if not shapes or len(shapes) == len(indices):
+        return None
+    shape = torch.broadcast_shapes(*shapes)
+    if len(shape) != 1 or not isinstance(shape[0], int) or shape[0] == 1:
+        return None
+    return shape[0]
+
+
+def _with_known_counts(node: torch.fx.Node) -> Callable[..., torch.Tensor]:
+    """The call of `node` with places instead of masks."""
+    count = _count_beside_masks(node)
+
+    def call(x: torch.Tensor, indices: list[torch.Tensor | None], *rest: Any) -> torch.Tensor:
+        places: list[torch.Tensor | None] = []
+        for index in indices:
+            if index is not None and index.dtype in _MASKS:
+                places += _places_of(index.to(torch.bool), count)
+            else:
+                places.append(index if index is None else index.to(torch.int64))
+        return node.target(x, places, *rest)
+
+    return call
+
+
+def _places_of(mask: torch.Tensor, count: int) -> list[torch.Tensor]:
+    """The places (i64 `[count]`) where a mask is true, of each of its dimensions."""
+    flat = mask.reshape(-1)
+    number = flat.to(torch.int64).cumsum(0) - 1
+    require(torch.eq(flat.sum(), count), "a mask chooses another number of elements than indices")
+    chosen = torch.logical_and(flat, torch.eq(number, torch.arange(count).unsqueeze(1)))
+    place = torch.where(chosen, torch.arange(flat.shape[0]), 0).sum(1)
+    places = []
+    for size in reversed(mask.shape):
+        places.insert(0, place % size)
+        place = place // size
+    return places
 
 
 class _Conversion:

@@ -1,0 +1,158 @@
+"""Arithmetic of numbers that are data, as operators on tensors without dimensions.
+
+`x.item() < y.item()` is a comparison of two symbolic numbers. The torch dialect has some operators
+on numbers, and lowerings for fewer of them. Here each of the others becomes an operator on tensors,
+whose result is read.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch._guards import detect_fake_mode
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+from importers.decompositions import decomposition_table
+from importers.decompositions.tracing import inline, origin_of, trace, tracing
+
+aten = torch.ops.aten
+
+_READS = frozenset({aten._local_scalar_dense.default, aten.item.default})
+_COMPARISONS = {
+    operator.lt: torch.lt,
+    operator.le: torch.le,
+    operator.gt: torch.gt,
+    operator.ge: torch.ge,
+    operator.eq: torch.eq,
+    operator.ne: torch.ne,
+}
+
+
+def _in_integers(rounding: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    return lambda x: rounding(x.double()).to(torch.int64)
+
+
+def _extreme(of_tensors: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    return lambda x, y: of_tensors(*_promoted(x, y))
+
+
+def _promoted(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    return x.to(dtype), y.to(dtype)
+
+
+_ARITHMETIC: Mapping[Any, Callable[..., torch.Tensor]] = {
+    operator.mod: torch.remainder,
+    operator.pow: torch.pow,
+    operator.abs: torch.abs,
+    operator.and_: torch.bitwise_and,
+    operator.or_: torch.bitwise_or,
+    operator.xor: torch.bitwise_xor,
+    abs: torch.abs,
+    pow: torch.pow,
+    math.trunc: _in_integers(torch.trunc),
+    math.floor: _in_integers(torch.floor),
+    math.ceil: _in_integers(torch.ceil),
+    torch.sym_float: lambda x: x.double(),
+    torch.sym_int: _in_integers(torch.trunc),
+    torch.sym_max: _extreme(torch.maximum),
+    torch.sym_min: _extreme(torch.minimum),
+    torch.sym_not: torch.logical_not,
+    torch.sym_ite: lambda flag, x, y: torch.where(flag, *_promoted(x, y)),
+}
+
+
+def compute_numbers_as_tensors(graph: torch.fx.Graph) -> int:
+    """Replaces operators on numbers that are data and lack a lowering; returns how many."""
+    nodes = [node for node in graph.nodes if _is_wanted(node)]
+    if not nodes:
+        return 0
+    with tracing(graph, decomposition_table()) as table:
+        for node in nodes:
+            _replace(graph, node, table)
+    return len(nodes)
+
+
+def _is_wanted(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    if node.op != "call_function" or not isinstance(value, torch.types.py_sym_types):
+        return False
+    if node.target in _READS:
+        return node.args[0].meta["val"].dtype == torch.bool
+    operands = [_value(operand) for operand in node.args]
+    if not any(free_unbacked_symbols(x) for x in operands if _is_symbolic(x)):
+        return False
+    if node.target in _COMPARISONS:
+        return any(isinstance(x, (float, torch.SymFloat)) for x in operands)
+    return node.target in _ARITHMETIC
+
+
+def _replace(graph: torch.fx.Graph, node: torch.fx.Node, table: Mapping) -> None:
+    is_flag = isinstance(node.meta["val"], torch.SymBool)
+    if node.target in _READS:
+        operands, compute = [_read_by(node)], _identity
+    else:
+        operands = [_read_by(x) if _is_read(x) else x for x in node.args]
+        compute = _COMPARISONS.get(node.target) or _ARITHMETIC[node.target]
+    given = [x for x in operands if isinstance(x, torch.fx.Node)]
+
+    def function(*values: Any) -> torch.Tensor:
+        rest = iter(values)
+        tensors = [
+            _tensor(next(rest) if isinstance(x, torch.fx.Node) else x, node) for x in operands
+        ]
+        result = compute(*tensors)
+        return result.to(torch.int64) if is_flag else result
+
+    with graph.inserting_before(node):
+        traced = trace(function, [x.meta["val"] for x in given], table)
+        result = inline(traced, given, graph, origin_of(node))
+        number = graph.call_function(aten.item.default, (result,))
+        number.meta = {**origin_of(node), "val": node.meta["val"]}
+        if is_flag:
+            # The importer reads no booleans.
+            fake_mode = detect_fake_mode(result.meta["val"])
+            with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
+                number.meta["val"] = fake_mode.shape_env.create_unbacked_symint()
+            flag = graph.call_function(operator.ne, (number, 0))
+            flag.meta = {**origin_of(node), "val": node.meta["val"]}
+            number = flag
+    node.replace_all_uses_with(number)
+    graph.erase_node(node)
+
+
+def _tensor(value: Any, node: torch.fx.Node) -> torch.Tensor:
+    """A number, or the only element of a tensor, without dimensions: i64, f64 or bool."""
+    if isinstance(value, torch.Tensor):
+        value = value.reshape(())
+        if value.dtype == torch.bool:
+            return value
+        return value.to(torch.float64 if value.is_floating_point() else torch.int64)
+    if isinstance(value, (bool, torch.SymBool)):
+        return torch.full((), value, dtype=torch.bool)
+    is_float = isinstance(value, (float, torch.SymFloat))
+    return torch.full((), value, dtype=torch.float64 if is_float else torch.int64)
+
+
+def _identity(x: torch.Tensor) -> torch.Tensor:
+    return x
+
+
+def _is_read(x: Any) -> bool:
+    return isinstance(x, torch.fx.Node) and x.target in _READS
+
+
+def _read_by(node: torch.fx.Node) -> torch.fx.Node:
+    return node.args[0]
+
+
+def _value(operand: Any) -> Any:
+    return operand.meta["val"] if isinstance(operand, torch.fx.Node) else operand
+
+
+def _is_symbolic(value: Any) -> bool:
+    return isinstance(value, torch.types.py_sym_types)
