@@ -9,37 +9,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from pipelines.debugging import is_debugging
-from pipelines.ir_modules import copy_module, find_operations
-from pipelines.lower import lower
 from unmess.core import artifacts
-from unmess.core.error import Error
+from unmess.core.check import Check
 from unmess.core.module import Module
 from unmess.core.note import Note
 from unmess.core.own_sources import digest_of
 
 # Everything of ours that decides what a program becomes.
 _SOURCES = digest_of("pipelines", "unmess/core")
-
-
-@dataclass(frozen=True)
-class Check:
-    """What can fail when a program runs.
-
-    `message` is that of the check, or None for an allocation; `where` is the user's source line.
-    """
-
-    message: str | None
-    where: str | None
-
-    def error(self, amount: int) -> Error:
-        """What the user gets to see, for an allocation of so many bytes."""
-        if self.message is None:
-            cause = f"out of memory: cannot allocate {amount:,} bytes"
-            hint = "eager may need as much: run it on smaller inputs"
-        else:
-            cause = f"a check in the program failed: {self.message}"
-            hint = "an index, a size or a divisor is out of range: compare with the model in eager"
-        return Error("run", cause, where=self.where, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -85,9 +62,7 @@ def cache_key(
     }
     versions = [importlib.metadata.version(package) for package in packages]
     about = [runner, *map(str, target), module.stage, arguments, versions, _SOURCES]
-    digest = hashlib.sha256(json.dumps(about).encode())
-    module.ir.operation.write_bytecode(_Digested(digest))
-    return digest.hexdigest()
+    return hashlib.sha256(json.dumps([*about, module.digest()]).encode()).hexdigest()
 
 
 def find(key: str | None) -> Compiled | None:
@@ -116,27 +91,63 @@ def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:
     artifacts.write_artifact(key, content, runner=runner, model=model)
 
 
-def lowered(module: Module, seconds: dict[str, float]) -> Module:
-    """The module at stage `linalg`; the one that is given stays as it is.
+def lowered(module: Module, seconds: dict[str, float], unchecked: bool) -> Module:
+    """The module at stage `linalg`, with its indices checked; the given one stays as it is.
 
     Args:
         seconds: the time that it takes is added to, under `lower`.
+        unchecked: leave the checks of indices out.
 
     Raises:
         Error: the stage that failed.
     """
+    # The passes take long to import, and a program from the cache needs none.
+    from pipelines.indices.checking import check_indices
+    from pipelines.indices.stablehlo import check_stablehlo_indices
+    from pipelines.ir_modules import copy_module
+
     copy = replace(module, ir=copy_module(module.ir), seconds=seconds)
-    return lower(copy, "linalg")
+    if unchecked:
+        return lower(copy, "linalg")
+    if copy.stage == "stablehlo":
+        check_stablehlo_indices(copy.ir)
+    lower(copy, "linalg")
+    check_indices(copy.ir)
+    return copy
+
+
+def stablehlo_for_iree(module: Module, unchecked: bool) -> Module:
+    """The module, at stage `stablehlo`, as IREE takes it; the given one stays as it is.
+
+    Indices of captured programs are checked, unless `unchecked`. Programs of other tools are
+    prepared.
+
+    Raises:
+        Error: stage `compile`, for a program of another tool that cannot be prepared.
+    """
+    from pipelines.indices.stablehlo import check_stablehlo_indices
+    from pipelines.ir_modules import copy_module
+    from pipelines.stablehlo.origin import is_foreign
+    from pipelines.stablehlo.stages import for_iree
+
+    copy = replace(module, ir=copy_module(module.ir))
+    if is_foreign(copy.ir):
+        for_iree(copy.ir, copy.name)
+    elif not unchecked:
+        check_stablehlo_indices(copy.ir)
+    return copy
+
+
+def lower(module: Module, to: str) -> Module:
+    """`pipelines.lower.lower`, whose passes are imported when something is to be lowered."""
+    from pipelines.lower import lower as lower_module
+
+    return lower_module(module, to)
 
 
 def has_globals(module: Module) -> bool:
     """Whether a program at an exit changes memory of its own."""
+    from pipelines.ir_modules import find_operations
+
     names = ("ml_program.global", "stablehlo.rng")
     return bool(find_operations(module.ir, lambda operation: operation.name in names))
-
-
-class _Digested:
-    """A file that is not kept."""
-
-    def __init__(self, digest) -> None:
-        self.write = digest.update

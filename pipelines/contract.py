@@ -17,6 +17,7 @@ from pipelines import custom_operators
 from pipelines.ir_modules import copy_module
 from pipelines.stages import WHOLE, torch_pipeline
 from unmess.core.error import Error
+from unmess.core.failure import only_errors
 from unmess.core.module import Module
 from unmess.core.names import check_name
 from unmess.core.recognition import stage_of
@@ -70,6 +71,7 @@ class Violation:
         return f"{self.operation} {KINDS[self.kind]} ({self.detail})"
 
 
+@only_errors()
 def check(
     module: Module | ir.Module, at: str | None = None, backend_legal_ops: Collection[str] = ()
 ) -> list[Violation]:

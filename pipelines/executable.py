@@ -15,9 +15,17 @@ import torch
 
 from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
+from unmess.core.failure import only_errors
 from unmess.core.module import Module
 from unmess.core.note import Note
-from unmess.core.signature import Argument, Result, Signature, memory_misfit, tensor_misfit
+from unmess.core.signature import Argument, Result, Signature, tensor_misfit
+from unmess.core.weights import (
+    BorrowedMemory,
+    check_specialized,
+    check_weights,
+    replaced_weights,
+    row_major,
+)
 
 
 class Executable(ABC):
@@ -38,28 +46,27 @@ class Executable(ABC):
             on. The tensors of the model itself and the arguments of a call are never written.
         seconds: time spent, by step (`import`, `lower`, `compile`, `load`).
         notes: what was chosen for the program that the user did not ask for.
+        preset: the preset of IREE's compiler; None for a runner without presets.
     """
 
     runner: str
     notes: tuple[Note, ...] = ()
+    preset: str | None = None
 
     def __init__(self, module: Module):
         self.name = module.name
         self.seconds = dict(module.seconds)
         self.signatures = dict(module.entries)
-        for kind in ("weight", "state"):
-            for name in self._names(kind):
-                if problem := memory_misfit(name, module.weights[name]):
-                    raise Error(
-                        "load", problem, hint="have the model on the CPU when it is captured"
-                    )
-        # Borrowed from the model, never copied, unless their elements are not in row-major order.
-        self._weights = {
-            name: module.weights[name].detach().contiguous() for name in self._names("weight")
-        }
+        check_weights(self.signatures, module.weights, "load")
+        entries = getattr(module.program, "entries", {module.entry: module.program})
+        programs = [program for program in entries.values() if program is not None]
+        check_specialized(programs)
+        self.notes = replaced_weights(programs)
+        # Borrowed from the model. Only those that compiled code cannot read as they are are copied.
+        self._weights = {name: row_major(module.weights[name]) for name in self._names("weight")}
+        self._borrowed = BorrowedMemory(self._weights)
         self.state: MutableMapping[str, torch.Tensor] = {
-            name: module.weights[name].detach().clone(memory_format=torch.contiguous_format)
-            for name in self._names("state")
+            name: row_major(module.weights[name].detach().clone()) for name in self._names("state")
         }
 
     @contextlib.contextmanager
@@ -82,6 +89,7 @@ class Executable(ABC):
         """The signature of the only entry point; of the first where there are several."""
         return next(iter(self.signatures.values()))
 
+    @only_errors("run")
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program once.
 
@@ -111,6 +119,7 @@ class Executable(ABC):
         """
         return await asyncio.to_thread(self, *args, **kwargs)
 
+    @only_errors()
     def __getitem__(self, entry: str) -> EntryPoint:
         """The entry point of that name.
 
@@ -138,11 +147,12 @@ class Executable(ABC):
     def _call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         signature = self.signatures[entry]
         values = signature.flatten_call(args, kwargs)
+        self._borrowed.check()
         with self._one_by_one:
             operands = []
             for argument in signature.arguments:
                 if argument.kind == "input":
-                    operands.append(_dense(values[argument.name]))
+                    operands.append(_operand(values[argument.name]))
                 elif argument.kind == "state":
                     operands.append(self._state_operand(argument))
             results = self._invoke(entry, operands)
@@ -153,10 +163,10 @@ class Executable(ABC):
 
     def _state_operand(self, argument: Argument) -> Any:
         """What `_invoke` gets for an argument of kind `state`."""
-        value = self.state[argument.name]
+        value = self.state.get(argument.name)
         if problem := tensor_misfit(f"state[{argument.name!r}]", argument.spec, value):
             raise Error("run", problem, hint="assign a tensor like the one that was there")
-        return _dense(value)
+        return row_major(value)
 
     def _keep_state(self, result: Result, value: Any) -> None:
         """Takes over what `_invoke` gave for a result of kind `state`."""
@@ -213,6 +223,7 @@ class EntryPoint:
         """Time spent on all entry points together, by step."""
         return self.executable.seconds
 
+    @only_errors("run")
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """See `Executable.__call__`."""
         return self.executable._call(self.name, args, kwargs)
@@ -222,8 +233,5 @@ class EntryPoint:
         return await asyncio.to_thread(self, *args, **kwargs)
 
 
-def _dense(value: Any) -> Any:
-    """Row-major memory with its conjugate and negative bits resolved, as the IR reads it."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().resolve_conj().resolve_neg().contiguous()
-    return value
+def _operand(value: Any) -> Any:
+    return row_major(value) if isinstance(value, torch.Tensor) else value

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from torch_mlir.dialects import _torch_ops_gen
-
 from unmess.core.error import Error
 from unmess.core.suggest import did_you_mean
 
@@ -16,6 +14,11 @@ def legal_ops(names: Collection[str]) -> frozenset[str]:
     Raises:
         Error: stage `usage`, for a name that no operator has.
     """
+    if not names:
+        return frozenset()
+    # Importing it takes 0.5 s.
+    from torch_mlir.dialects import _torch_ops_gen
+
     dialect = {
         operation.OPERATION_NAME.removeprefix("torch.")
         for operation in vars(_torch_ops_gen).values()

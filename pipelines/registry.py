@@ -9,8 +9,15 @@ from torch_mlir import ir
 
 from pipelines import stages
 from pipelines.debugging import step
+from pipelines.indices.checking import check_indices
+from pipelines.indices.divisions import check_divisions
+from pipelines.indices.stablehlo import check_stablehlo_indices
 from pipelines.ir_modules import entry_function
+from pipelines.iree.assertions import join_assertions, spell_lines
 from pipelines.iree.channels_last import to_channels_last
+from pipelines.iree.elementary.rewrite import compute_elementary_functions
+from pipelines.iree.packed_operands import separate_packing
+from pipelines.iree.reach import cut_to_reach
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.pipeline import Pipeline, Rewrite
@@ -34,7 +41,9 @@ from pipelines.reference.steps.reassociation import reassociate
 from pipelines.reference.steps.rows import join_rows
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import dispatch, outline_tasks
+from pipelines.stablehlo import stages as stablehlo
 from pipelines.upstream.lowering import UPSTREAM
+from unmess.core.public_functions import public_functions
 
 PIPELINES: dict[str, Pipeline] = {
     pipeline.name: pipeline
@@ -46,6 +55,7 @@ PIPELINES: dict[str, Pipeline] = {
         stages.TOSA_TO_LINALG,
         stages.STABLEHLO_TO_LINALG,
         STABLEHLO_INPUT,
+        stablehlo.FOREIGN_INPUT,
         UPSTREAM,
         lowering.PREPARE,
         lowering.BUFFERIZE,
@@ -54,39 +64,39 @@ PIPELINES: dict[str, Pipeline] = {
 }
 
 
-def _public(module: ir.Module) -> list[str]:
-    """The names of the functions that may be called from outside."""
-    return [
-        ir.StringAttr(function.attributes["sym_name"]).value
-        for function in module.body.operations
-        if function.operation.name == "func.func" and "sym_visibility" not in function.attributes
-    ]
-
-
 @step("iree-keep-inputs")
 def _keep_inputs(module: ir.Module) -> None:
     """Of the functions that may be called from outside. Barriers are in generic form."""
     module.context.allow_unregistered_dialects = True
     with module.context, ir.Location.unknown():
-        for name in _public(module):
+        for name in public_functions(module):
             function = entry_function(module, name)
             is_state = ["unmess.state" in attributes for attributes in function.arg_attrs]
             keep_inputs(function, is_state)
 
 
+def _separate_packing(module: ir.Module) -> None:
+    """Barriers are in generic form."""
+    module.context.allow_unregistered_dialects = True
+    separate_packing(module)
+
+
 _REWRITES = (
+    stages.BITS,
     stages.NAN_ORDER,
     stages.NARROW_F64,
     stages.PROFILE,
     stages.SEED,
     stages.LAYOUT,
     stages.RESHAPES,
+    stages.VALUE_CHECKS,
     stages.BOOLEAN_SUMS,
     stages.SIZES,
     stages.RANDOM,
     stages.INTEGERS,
     stages.CASTS,
     stages.OPERATORS,
+    *stablehlo.REWRITES,
     *(step for step in UPSTREAM.steps if isinstance(step, Rewrite)),
 )
 
@@ -114,10 +124,20 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     "reference-bf16-arithmetic": compute_in_f32,
     "reference-bf16-bits": keep_in_integers,
     "reference-pointers": pass_pointers,
-    "reference-entries": lambda module: take_operands_by_address(module, _public(module)),
+    "reference-entries": lambda module: take_operands_by_address(module, public_functions(module)),
     "reference-dispatch": dispatch,
     "reference-annotate": annotate,
+    "check-divisions": check_divisions,
+    "check-indices": check_indices,
+    "check-stablehlo-indices": check_stablehlo_indices,
+    "iree-assertions": join_assertions,
+    "iree-assertion-lines": spell_lines,
     "iree-keep-inputs": _keep_inputs,
+    "iree-elementary-functions": compute_elementary_functions,
     "iree-channels-last": step("iree-channels-last")(to_channels_last),
-    "reference": lambda module: lower_to_llvm(module, "module", Assertions(), _public(module)),
+    "iree-cut-to-reach": cut_to_reach,
+    "iree-separate-packing": _separate_packing,
+    "reference": lambda module: lower_to_llvm(
+        module, "module", Assertions(), public_functions(module)
+    ),
 }

@@ -6,14 +6,21 @@ from pipelines.executable import Executable
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.names import check_runner
+from unmess.core.note import Note
 from unmess.core.target_options import TargetOptions
 
+UNCHECKED = Note("unchecked", "indices and other data are not checked when the program runs")
 
-def load(module: Module, on: str, target: TargetOptions | None = None) -> Executable:
+
+def load(
+    module: Module, on: str, target: TargetOptions | None = None, *, unchecked: bool = False
+) -> Executable:
     """Lowers, compiles and loads `module`, which is left as it is.
 
     Args:
         target: which hardware to compile for; the reference runner compiles for this machine.
+        unchecked: leave out the checks of values that are data. An index that is out of range
+            then reads and writes memory of others.
 
     Raises:
         Error: stage `usage` for an unknown runner or for IR whose weights were elided; else the
@@ -28,7 +35,11 @@ def load(module: Module, on: str, target: TargetOptions | None = None) -> Execut
     if on == "reference":
         from pipelines.reference.executable import ReferenceExecutable
 
-        return ReferenceExecutable(module)
-    from pipelines.iree.executable import IreeExecutable
+        executable = ReferenceExecutable(module, unchecked=unchecked)
+    else:
+        from pipelines.iree.executable import IreeExecutable
 
-    return IreeExecutable(module, on, target)
+        executable = IreeExecutable(module, on, target, unchecked=unchecked)
+    if unchecked:
+        executable.notes += (UNCHECKED,)
+    return executable

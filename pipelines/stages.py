@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
+from pipelines.exits.bits import bitcast_views
 from pipelines.exits.dynamic_sizes import leave_sizes_open
 from pipelines.exits.nan_order import order_nan
 from pipelines.exits.operators import for_stablehlo, or_of_booleans
@@ -18,7 +19,10 @@ from pipelines.exits.tosa_integers import give_bytes_their_values
 from pipelines.exits.tosa_precision import narrow_f64
 from pipelines.exits.tosa_profile import keep_to_profile
 from pipelines.exits.tosa_random import refuse_random_numbers
+from pipelines.exits.value_checks import leave_out_value_checks
 from pipelines.pipeline import Pipeline, Rewrite, Step
+from pipelines.stablehlo.origin import is_foreign
+from pipelines.stablehlo.stages import CALLS, SCALARS, TO_LINALG_FIRST, UNUSED
 
 _WRITE_SIMPLER = (
     "write it with simpler operators, or give it a decomposition (@unmess.decomposition)"
@@ -28,6 +32,18 @@ NAN_ORDER = Rewrite(
     "linalg-nan-order",
     "NaN sorts as the largest number, as in PyTorch; torch-mlir's comparisons leave it anywhere",
     order_nan,
+)
+
+CAPTURED_NAN_ORDER = replace(
+    NAN_ORDER,
+    why="as in PyTorch, in captured programs; others say themselves how NaN compares",
+    function=lambda module: None if is_foreign(module) else order_nan(module),
+)
+
+BITS = Rewrite(
+    "linalg-bits",
+    "views of elements as another type of the same width, which torch-mlir does not lower",
+    bitcast_views,
 )
 
 NARROW_F64 = Rewrite(
@@ -108,8 +124,8 @@ LINALG = Pipeline(
     stage="linalg",
     tool="torch-mlir-opt",
     hint=f"{_WRITE_SIMPLER}; `unmess ops MODEL` lists all such operators",
-    # torch-mlir's own list but for the last, spelled out: a step that fails is known by its name,
-    # and what it left in the torch dialect can be told.
+    # torch-mlir's own list but for the rewrites, spelled out: a step that fails is known by its
+    # name, and what it left in the torch dialect can be told.
     steps=(
         Step(
             "func.func(torch-restructure-non-constant-axes)",
@@ -125,6 +141,7 @@ LINALG = Pipeline(
         ),
         Step("func.func(canonicalize)", "constants fold, for the patterns that look at them"),
         Step("func.func(convert-torch-to-linalg)", "nearly all operators"),
+        BITS,
         Step("func.func(canonicalize)", "casts between the two kinds of tensors fold"),
         Step("func.func(convert-torch-to-scf)", "control flow"),
         Step("func.func(convert-torch-to-arith)", "scalars and assertions"),
@@ -150,6 +167,12 @@ LINALG = Pipeline(
 
 _OTHER_EXIT = "the operator, or this form of it, has no lowering to {} today; try --to linalg"
 
+VALUE_CHECKS = Rewrite(
+    "no-value-checks",
+    "the checks of values that eager refuses (a class of one_hot that there is not) have no form "
+    "in the dialect",
+    leave_out_value_checks,
+)
 BOOLEAN_SUMS = Rewrite(
     "boolean-sum-to-or",
     "the sum of booleans, which torch-mlir makes something else of",
@@ -189,6 +212,7 @@ TOSA = Pipeline(
     hint=_OTHER_EXIT.format("TOSA"),
     steps=(
         RANDOM,
+        VALUE_CHECKS,
         BOOLEAN_SUMS,
         SIZES,
         INTEGERS,
@@ -239,6 +263,7 @@ STABLEHLO = Pipeline(
             "that no dynamic size is stretched is known of captured programs, and lost below",
             note_strict_sizes,
         ),
+        VALUE_CHECKS,
         BOOLEAN_SUMS,
         SIZES,
         OPERATORS,
@@ -296,6 +321,8 @@ TOSA_TO_LINALG = Pipeline(
     # What MLIR's own list does, but for its checks of a TOSA profile and level: IR that runs is
     # not to be refused for a rank or a type that some hardware lacks.
     steps=(
+        CALLS,
+        UNUSED,
         Step("func.func(tosa-optional-decompositions)", "forms that tosa-to-linalg has not"),
         Step("func.func(canonicalize)", "constants fold, for the patterns that look at them"),
         Step("func.func(tosa-make-broadcastable)", "operands get the rank of the result"),
@@ -318,6 +345,7 @@ STABLEHLO_TO_LINALG = Pipeline(
     stage="linalg",
     hint="the StableHLO form is fine, it cannot be taken further here; try --to linalg",
     steps=(
+        *TO_LINALG_FIRST,
         SEED,
         LAYOUT,
         RESHAPES,
@@ -329,12 +357,13 @@ STABLEHLO_TO_LINALG = Pipeline(
         ),
         Step("func.func(remove-shape-constraints)", "broadcasts were checked when captured"),
         Step("func.func(canonicalize)", "assumptions that nothing checks go"),
+        SCALARS,
         Step("func.func(shape-to-shape-lowering)", "products of sizes to reductions"),
         Step("convert-shape-to-std", "computations of shapes to arith and tensor"),
         Step("func.func(canonicalize)", "sizes fold"),
         Step("func.func(cse)", "sizes that are computed twice"),
         Step("torch-verify-linalg-on-tensors-backend-contract", "no StableHLO operation is left"),
-        NAN_ORDER,
+        CAPTURED_NAN_ORDER,
     ),
 )
 

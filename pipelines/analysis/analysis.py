@@ -14,6 +14,7 @@ from pipelines.analysis.operations import OperationCount, count_operations
 from pipelines.analysis.sizes import is_structured
 from pipelines.ir_modules import copy_module, find_operations
 from unmess.core.error import Error
+from unmess.core.public_functions import public_functions
 
 # The pass that removes an operation which says in which order the others are executed.
 _STRUCTURING = {
@@ -101,11 +102,7 @@ def _analyze(
 def _functions(module: ir.Module) -> list[ir.OpView]:
     """Those with a body that can be called from outside."""
     return [
-        operation
-        for operation in module.body.operations
-        if operation.operation.name == "func.func"
-        and operation.regions[0].blocks
-        and "sym_visibility" not in operation.attributes
+        operation for operation in public_functions(module).values() if operation.regions[0].blocks
     ]
 
 

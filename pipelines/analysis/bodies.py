@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, linalg
+from torch_mlir.dialects import arith
 
 from pipelines.analysis.sizes import destinations, indexing_maps
+from pipelines.lazy_dialects import linalg
 
 _COMMUTATIVE = re.compile(
     r"arith\.((add|mul)[fi]|(and|or|xor)i|(max|min)(imum|num)f|(max|min)[su]i)"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipelines.analysis.analysis import Analysis, analyze_module
 from pipelines.files import read_module
+from unmess.core.model_sources import add_model_file
 
 
 def analyze_file(
@@ -22,6 +23,7 @@ def analyze_file(
     Raises:
         Error: stage `usage`, or the one that lowering failed at.
     """
+    add_model_file(path)
     module = read_module(path, at)
     sizes = sizes or {}
     return analyze_module(module.ir, module.name, module.stage, values=sizes, given=sizes)

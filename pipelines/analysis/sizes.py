@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, linalg
+from torch_mlir.dialects import arith
 
+from pipelines.lazy_dialects import linalg
 from unmess.core.size_expression import SizeExpression
 from unmess.core.user_source import location_line
 

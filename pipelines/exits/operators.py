@@ -10,6 +10,7 @@ To StableHLO:
   its padding. torch-mlir pads both ends for it, so that every window is at another place.
 - `remainder` has the sign of the divisor; torch-mlir gives it that of the dividend, as `fmod` has.
 - `x ** 0.5` is the square root, which is NaN for -inf.
+- Indices below 0 count from the back; torch-mlir's gather takes the first element for them.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ def for_stablehlo(module: ir.Module) -> None:
             **dict.fromkeys(_POOLS, _end_with_windows),
             **dict.fromkeys(remainders, _remainder),
             "torch.aten.pow.Tensor_Scalar": _power,
+            "torch.aten.index.Tensor": _count_from_the_front,
+            "torch.aten.index.Tensor_hacked_twin": _count_from_the_front,
         },
     )
 
@@ -99,6 +102,26 @@ def _power(operation: ir.Operation) -> ir.Value | None:
     if exponent.owner.operation.name != "torch.constant.float" or value_of(exponent) != 0.5:
         return None
     return made("torch.aten.sqrt", kind, x)
+
+
+def _count_from_the_front(operation: ir.Operation) -> None:
+    """Adds the size of its axis to each index below 0."""
+    x, indices = operation.operands
+    zero, one = integer_constant(0), integer_constant(1)
+    found = list(indices.owner.operation.operands)
+    for axis, index in enumerate(found):
+        if not str(index.type).endswith("si64>"):
+            continue
+        size = sizes_of(x.type)[axis]
+        length = (
+            made("torch.aten.size.int", "!torch.int", x, integer_constant(axis))
+            if size is None
+            else integer_constant(size)
+        )
+        negative = made("torch.aten.lt.Scalar", _truths(index.type), index, zero)
+        moved = made("torch.aten.add.Scalar", index.type, index, length, one)
+        found[axis] = made("torch.aten.where.self", index.type, negative, moved, index)
+    operation.operands[1] = made("torch.prim.ListConstruct", indices.type, *found)
 
 
 def _end_with_windows(pool: ir.Operation) -> None:

@@ -18,7 +18,6 @@ from torch_mlir import ir
 from pipelines.iree.convolution_product import (
     convolution_as_product,
     is_better_as_product,
-    within_reach,
 )
 from pipelines.iree.tensor_ops import Size, copied, empty, permuted, sizes_of, sliced, transposed
 
@@ -91,9 +90,11 @@ class _Function:
 
     def _give_back(self) -> None:
         """Transposes what is still used as NCHW, and erases what is not."""
-        # By their results: an operation has not one object that stands for it.
+        # Compare results: Python wrappers of an operation are not unique.
         gone = {result for operation in self._replaced for result in operation.results}
-        for value, last in self._last.items():
+        # From the last to the first: the transposition that gives one value back may use another,
+        # which comes before it.
+        for value, last in reversed(self._last.items()):
             users = [use.owner.operation for use in value.uses]
             if all(user.results and user.results[0] in gone for user in users):
                 continue
@@ -146,8 +147,7 @@ class _Function:
         attributes = {"strides": operation.attributes["strides"]}
         attributes["dilations"] = operation.attributes["dilations"]
         window = ir.RankedTensorType(second.type).shape[-2:]
-        image = within_reach(self._of(image), kind, window, *_windows(operation))
-        init = self._of(init)
+        image, init = self._of(image), self._of(init)
         if operation.name == _CONVOLUTION and list(window) == [1, 1]:
             image = _strided(image, attributes["strides"], init)
             ones = ir.DenseIntElementsAttr(attributes["strides"])

@@ -12,10 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.iree.assertions import spell_lines
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
+from pipelines.iree.elementary.rewrite import compute_elementary_functions
 from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
+from pipelines.iree.reach import cut_to_reach
 from pipelines.iree.stablehlo_input import to_iree
 from pipelines.iree.targets import Target
 from pipelines.pipeline import brief
@@ -99,10 +102,15 @@ def compile_with_packer(
 def text_for(module: Module, target: Target, preset: Preset) -> str:
     """The IR that `iree-compile` makes the VM module of."""
     ir = with_parameters(module, target.attributes)
+    spell_lines(ir)
     if module.stage == "stablehlo":
         to_iree(ir, module.name)
-    if preset.rewrite is not None and not taken_as_it_is(module):
-        preset.rewrite(ir)
+    if not taken_as_it_is(module):
+        if target.device.startswith("local"):
+            compute_elementary_functions(ir)
+        for rewrite in preset.rewrites:
+            rewrite(ir)
+        cut_to_reach(ir)
     # TOSA and StableHLO are spelled as torch-mlir's version of them does, which is not IREE's.
     # Their generic forms agree.
     return ir.operation.get_asm(

@@ -16,7 +16,6 @@ from pipelines.iree.tensor_ops import (
     product_of,
     reshaped,
     sizes_of,
-    sliced,
     transposed,
     zeros,
 )
@@ -59,33 +58,6 @@ def is_better_as_product(
     return is_slow or has_no_tile or list(window) == list(strides) or 1 in (*window, height)
 
 
-def within_reach(
-    image: ir.Value,
-    kind: ir.RankedTensorType,
-    window: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-) -> ir.Value:
-    """The part of an NHWC image that windows reach, where the result has an axis of size 1.
-
-    IREE drops such axes, takes all of the image for one window, and finds that it is none.
-
-    Args:
-        kind: of the result.
-    """
-    _, height, width, _ = kind.shape
-    if 1 not in (height, width):
-        return image
-    reach = [
-        (size - 1) * stride + (extent - 1) * dilation + 1
-        for size, stride, extent, dilation in zip(
-            (height, width), strides, window, dilations, strict=True
-        )
-    ]
-    count, *_, channels = sizes_of(image)
-    return sliced(image, [count, *reach, channels], [1, 1, 1, 1])
-
-
 def convolution_as_product(
     image: ir.Value,
     weight: ir.Value,
@@ -108,7 +80,6 @@ def convolution_as_product(
         weight = reshaped("tensor.expand_shape", weight, [1, *shape], axes)
     groups, filters, channels, *window = ir.RankedTensorType(weight.type).shape
     _, height, width, _ = kind.shape
-    image = within_reach(image, kind, window, strides, dilations)
     count, *extent, _ = sizes_of(image)
     apart = [count, *extent, groups, channels]
     image = reshaped("tensor.expand_shape", image, apart, [[0], [1], [2], [3, 4]])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import re
 import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from unmess.core import processes
 from unmess.core.drivers import short_problem
@@ -52,33 +55,48 @@ class Devices:
 
 @functools.cache
 def devices(driver: str) -> Devices:
-    """The devices of a driver: `local-task`, `vulkan`, `cuda` or `hip`.
+    """Asks a driver for its devices, once per process: `local-task`, `vulkan`, `cuda` or `hip`."""
+    return ask_drivers((driver,))[driver]
 
-    The driver is asked in a process of its own, once for each process that wants to know.
-    """
+
+def ask_drivers(drivers: Sequence[str]) -> dict[str, Devices]:
+    """Asks drivers for their devices side by side, in another process, since a driver may crash."""
     try:
         done = subprocess.run(
-            processes.command("pipelines.iree.probe", driver),
+            processes.command("pipelines.iree.probe", *drivers),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
-            errors="replace",
             timeout=_SECONDS,
             env=processes.environment(),
         )
-    except subprocess.TimeoutExpired:
-        return Devices(problem=f"the driver did not answer within {_SECONDS} s")
-    if done.returncode < 0:
-        return Devices(problem=f"the driver crashes with {processes.ending(done.returncode)}")
-    try:
-        answer = json.loads(done.stdout.splitlines()[-1])
-    except (IndexError, json.JSONDecodeError):
-        return Devices(problem=f"the driver cannot be asked: {_last_line(done.stderr)}")
+        output, problem = done.stdout, f"the driver cannot be asked: {_last_line(done.stderr)}"
+    except subprocess.TimeoutExpired as stopped:
+        output, problem = stopped.stdout or b"", f"the driver did not answer within {_SECONDS} s"
+    answers = {answer["driver"]: answer for answer in _json_lines(output)}
+    return {
+        driver: _devices(answers[driver]) if driver in answers else Devices(problem=problem)
+        for driver in drivers
+    }
+
+
+def _devices(answer: dict[str, Any]) -> Devices:
+    if "crash" in answer:
+        return Devices(problem=f"the driver crashes with {processes.ending(answer['crash'])}")
     if "problem" in answer:
         return Devices(problem=short_problem(answer["problem"]))
     found = tuple(Device(**device) for device in answer["devices"])
     return Devices(found, None if found else "the driver finds no device")
 
 
-def _last_line(text: str) -> str:
-    return next((line for line in reversed(text.splitlines()) if line.strip()), "no answer")
+def _json_lines(output: bytes) -> Iterator[dict[str, Any]]:
+    """The answers among the lines; drivers print lines of their own."""
+    for line in output.splitlines():
+        with contextlib.suppress(json.JSONDecodeError, UnicodeDecodeError):
+            answer = json.loads(line)
+            if isinstance(answer, dict) and "driver" in answer:
+                yield answer
+
+
+def _last_line(output: bytes) -> str:
+    lines = output.decode(errors="replace").splitlines()
+    return next((line for line in reversed(lines) if line.strip()), "no answer")

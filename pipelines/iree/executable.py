@@ -17,21 +17,33 @@ from pipelines.iree.ownership import shared
 from pipelines.iree.provider import packed_parameters, parameters
 from pipelines.iree.state import DeviceState
 from pipelines.iree.targets import Target, remedy, target
-from pipelines.iree.transfer import Transfer
+from pipelines.iree.transfer import Transfer, device_error, is_of_device
 from pipelines.iree.vm_module import vm_module
+from unmess.core.check import failed_check
 from unmess.core.current_stage import enter_stage
-from unmess.core.drivers import short_problem
+from unmess.core.drivers import PROBLEMS, short_problem
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.signature import Argument, Result, Signature, TensorSpec
 from unmess.core.target_options import TargetOptions
+from unmess.core.weights import BorrowedMemory
 
 
 class IreeExecutable(Executable):
     """A program on one of IREE's devices."""
 
-    def __init__(self, module: Module, runner: str, options: TargetOptions | None = None):
+    def __init__(
+        self,
+        module: Module,
+        runner: str,
+        options: TargetOptions | None = None,
+        *,
+        unchecked: bool = False,
+    ):
         """Compiles and loads `module`, at any stage up to `linalg`; it is left as it is.
+
+        Args:
+            unchecked: leave out the checks of indices, and assertions.
 
         Raises:
             Error: the stage that failed, up to `load`.
@@ -39,17 +51,20 @@ class IreeExecutable(Executable):
         super().__init__(module)
         self.runner = runner
         chosen = target(runner, options)
-        self.notes = chosen.notes
+        self.notes += chosen.notes
         with self._compiling():
-            compiled = vm_module(module, runner, chosen, self.seconds)
+            compiled = vm_module(module, runner, chosen, self.seconds, unchecked=unchecked)
         self.notes += compiled.notes
+        self.preset = compiled.preset
         check_cpu(chosen.options)
         self._change_one_by_one(compiled.has_globals)
         enter_stage("load")
         start = time.perf_counter()
         try:
             self._load(compiled, chosen)
-        except (RuntimeError, ValueError) as problem:
+        except PROBLEMS as problem:
+            if is_of_device(problem):
+                raise device_error(problem, "loading the program", "load") from problem
             raise Error(
                 "load",
                 f"IREE does not load the module on {chosen.device}: {short_problem(str(problem))}",
@@ -69,6 +84,7 @@ class IreeExecutable(Executable):
                 if compiled.packer is not None
                 else parameters(self._weights, shared_memory=self._transfer.shares_memory)
             )
+            self._borrowed = BorrowedMemory(self._parameters.borrowed)
             modules.append(rt.create_io_parameters_module(instance, self._parameters.provider))
             self.notes += self._parameters.notes
         program = rt.VmModule.copy_buffer(instance, compiled.code)
@@ -94,7 +110,11 @@ class IreeExecutable(Executable):
             # A VM context is not thread-safe.
             with self._lock:
                 self._context.invoke(self._functions[entry], inputs, outputs)
-        except RuntimeError as problem:
+        except PROBLEMS as problem:
+            if check := failed_check(str(problem)):
+                raise check.error() from problem
+            if is_of_device(problem):
+                raise device_error(problem, "running the program") from problem
             raise Error(
                 "run",
                 f"IREE stopped: {short_problem(str(problem))}",

@@ -20,7 +20,7 @@ import torch
 from pipelines.iree.host_memory import file_over
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PLAIN
-from unmess.core.drivers import short_problem
+from unmess.core.drivers import PROBLEMS, short_problem
 from unmess.core.error import Error
 
 # What a program reads in place of its weights. The name is the compiler's choice.
@@ -131,7 +131,7 @@ def read_as_they_are(code: bytes, weights: Mapping[str, torch.Tensor]) -> dict[s
 def _errors() -> Iterator[None]:
     try:
         yield
-    except (RuntimeError, ValueError) as problem:
+    except PROBLEMS as problem:
         raise Error(
             "load",
             f"IREE does not pack the weights: {short_problem(str(problem))}",

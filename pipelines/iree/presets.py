@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from pipelines.ir_modules import find_operations
 from pipelines.iree.channels_last import to_channels_last
+from pipelines.iree.packed_operands import separate_packing
 from unmess.core import artifacts
 from unmess.core.error import Error
 from unmess.core.module import Module
@@ -29,14 +30,14 @@ class Preset:
         about: what it does.
         default: why it is taken where nobody asks for one; None where it never is.
         options: of `iree-compile`.
-        rewrite: changes IR at `linalg` in place, before the compiler gets it.
+        rewrites: change IR at `linalg` in place, one after the other, before the compiler gets it.
         otherwise: the preset to try where the compiler fails with this one.
     """
 
     about: str
     default: str | None = None
     options: tuple[str, ...] = ()
-    rewrite: Callable[[ir.Module], None] | None = None
+    rewrites: tuple[Callable[[ir.Module], None], ...] = ()
     otherwise: str | None = None
 
 
@@ -46,20 +47,21 @@ PRESETS = {
     "channels-last": Preset(
         "images in the layout NHWC",
         "there are convolutions of a dynamic number of images",
-        rewrite=to_channels_last,
+        rewrites=(to_channels_last,),
         otherwise=PLAIN,
     ),
     "data-tiling": Preset(
         "matrices packed into tiles",
         "there are matrix multiplications",
         options=_DATA_TILING,
+        rewrites=(separate_packing,),
         otherwise=PLAIN,
     ),
     "channels-last-data-tiling": Preset(
         "images in the layout NHWC, and matrices packed into tiles",
         "there are convolutions",
         options=_DATA_TILING,
-        rewrite=to_channels_last,
+        rewrites=(to_channels_last, separate_packing),
         otherwise="channels-last",
     ),
 }
@@ -71,13 +73,20 @@ def check_preset(name: str | None) -> None:
         raise Error("usage", f"unknown preset {name!r}", hint=f"one of {', '.join(PRESETS)}")
 
 
-def check_sizes(name: str, module: Module) -> None:
-    """Raises an Error (`usage`) where IREE cannot compile a program at an exit with a preset.
+def check_fit(name: str, module: Module) -> None:
+    """Raises an Error (`usage`) if IREE cannot compile a program at an exit with a preset.
 
-    Of sizes that are not known, its data tiling makes IR that is not valid, crashes, or computes
-    something else.
+    If sizes are dynamic, IREE's data tiling makes invalid IR, crashes, or computes something else.
+    IREE takes TOSA and StableHLO as they are, so rewrites of `linalg` do not apply to them.
     """
-    if PRESETS[name].options == _DATA_TILING and _is_dynamic(module):
+    preset = PRESETS[name]
+    if preset.rewrites and module.stage in ("tosa", "stablehlo"):
+        raise Error(
+            "usage",
+            f"the preset {name} rewrites IR at linalg, and the program is at {module.stage}",
+            hint=f"--preset {PLAIN}, or load the program without --via",
+        )
+    if preset.options == _DATA_TILING and _is_dynamic(module):
         raise Error(
             "usage",
             f"the preset {name} is for programs whose sizes are all known",
@@ -104,7 +113,7 @@ def tuned_preset(program_key: str | None) -> str | None:
     """What `keep_tuned` was told for a program, a target and a processor; None where nothing."""
     if program_key is None:
         return None
-    content = artifacts.read_artifact(_tuned_key(program_key))
+    content = artifacts.read_artifact(tuned_key(program_key))
     name = None if content is None else content.decode()
     return name if name in PRESETS else None
 
@@ -119,11 +128,12 @@ def keep_tuned(program_key: str | None, name: str, runner: str, model: str) -> b
         Whether it could be kept.
     """
     return program_key is not None and artifacts.write_artifact(
-        _tuned_key(program_key), name.encode(), runner=runner, model=model
+        tuned_key(program_key), name.encode(), runner=runner, model=model
     )
 
 
-def _tuned_key(program_key: str) -> str:
+def tuned_key(program_key: str) -> str:
+    """Under which name `unmess.core.artifacts` has the preset that `keep_tuned` was told."""
     return hashlib.sha256(f"tuned {program_key}".encode()).hexdigest()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import iree.runtime as rt
 import torch
@@ -23,11 +23,13 @@ class Parameters:
         provider: reads the parameters.
         notes: what there is to say of them.
         memory: what the provider reads from, which must outlive the program.
+        borrowed: the weights whose own memory the program reads, call after call.
     """
 
     provider: rt.ParameterProvider
     notes: tuple[Note, ...]
     memory: Mapping[str, torch.Tensor]
+    borrowed: Mapping[str, torch.Tensor] = field(default_factory=dict)
 
 
 def parameters(weights: Mapping[str, torch.Tensor], *, shared_memory: bool) -> Parameters:
@@ -60,7 +62,10 @@ def parameters(weights: Mapping[str, torch.Tensor], *, shared_memory: bool) -> P
     for name, tensor in weights.items():
         if name not in apart:
             index.add_from_file_handle(name, file_over(tensor), tensor.nbytes)
-    return Parameters(index.create_provider(scope=SCOPE), notes, weights)
+    borrowed = {name: tensor for name, tensor in weights.items() if name not in apart}
+    return Parameters(
+        index.create_provider(scope=SCOPE), notes, weights, borrowed if shared_memory else {}
+    )
 
 
 def packed_parameters(

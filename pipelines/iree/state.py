@@ -40,9 +40,9 @@ class DeviceState(MutableMapping[str, torch.Tensor]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def where_it_is(self, name: str) -> torch.Tensor | rt.HalBufferView:
-        """A value as it is: a tensor that was read or assigned, or what is on the device."""
-        return self._values[name]
+    def where_it_is(self, name: str) -> torch.Tensor | rt.HalBufferView | None:
+        """A tensor that was read or assigned, what is on the device, or None."""
+        return self._values.get(name)
 
     def keep(self, name: str, value: torch.Tensor | rt.HalBufferView, dtype: torch.dtype) -> None:
         """Takes over what a call has left."""

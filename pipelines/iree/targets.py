@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pipelines.iree.devices import Device, devices
-from pipelines.iree.presets import check_preset
 from unmess.core import drivers
 from unmess.core.error import Error
 from unmess.core.note import Note
@@ -232,6 +231,9 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
         Error: stage `compile`, where the compiler has nothing for the device that is there; stage
             `usage` for an unknown preset.
     """
+    # It imports MLIR, which listing the targets does not need.
+    from pipelines.iree.presets import check_preset
+
     kind = _KINDS[name]
     options = options or TargetOptions()
     check_preset(options.preset)

@@ -9,10 +9,15 @@ import numpy as np
 import torch
 
 from pipelines.iree.weight_files import ALIGNMENT
+from unmess.core.drivers import PROBLEMS, short_problem
+from unmess.core.error import Error
 
 _ELEMENT_TYPES = {
     torch.bool: rt.HalElementType.BOOL_8,
     torch.uint8: rt.HalElementType.UINT_8,
+    torch.uint16: rt.HalElementType.UINT_16,
+    torch.uint32: rt.HalElementType.UINT_32,
+    torch.uint64: rt.HalElementType.UINT_64,
     torch.int8: rt.HalElementType.SINT_8,
     torch.int16: rt.HalElementType.SINT_16,
     torch.int32: rt.HalElementType.SINT_32,
@@ -32,6 +37,8 @@ _FLOAT8 = {
     torch.float8_e5m2fnuz: rt.HalElementType.FLOAT_8_E5M2_FNUZ,
 }
 _BYTE = np.dtype(np.uint8)
+# Parts of IREE's messages.
+_LOST, _EXHAUSTED = "DEVICE_LOST", "RESOURCE_EXHAUSTED"
 _CPU_IN_DLPACK = 1
 _DEVICE = int(rt.MemoryType.DEVICE_LOCAL)
 _HOST = int(rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE)
@@ -67,12 +74,15 @@ class Transfer:
         ):
             # It keeps the tensor's memory as long as it lives.
             return self._device.from_dlpack_capsule(torch.utils.dlpack.to_dlpack(tensor))
-        buffer = self._allocator.allocate_buffer_copy(
-            memory_type=_DEVICE,
-            allowed_usage=_MAPPED if self.shares_memory else _USED,
-            device=self._device,
-            buffer=_bytes(tensor),
-        )
+        try:
+            buffer = self._allocator.allocate_buffer_copy(
+                memory_type=_DEVICE,
+                allowed_usage=_MAPPED if self.shares_memory else _USED,
+                device=self._device,
+                buffer=_bytes(tensor),
+            )
+        except PROBLEMS as problem:
+            raise device_error(problem, f"copying {tensor.nbytes} bytes to the device") from problem
         return rt.HalBufferView(
             buffer, tuple(tensor.shape), (_ELEMENT_TYPES | _FLOAT8)[tensor.dtype]
         )
@@ -88,7 +98,12 @@ class Transfer:
             # The IR's integers have no sign.
             return tensor if tensor.dtype == dtype else tensor.view(dtype)
         result = torch.empty(shape, dtype=dtype)
-        self._read(view.get_buffer(), _bytes(result))
+        try:
+            self._read(view.get_buffer(), _bytes(result))
+        except PROBLEMS as problem:
+            raise device_error(
+                problem, f"copying {result.nbytes} bytes from the device"
+            ) from problem
         return result
 
     def _read(self, source: rt.HalBuffer, target: np.ndarray) -> None:
@@ -120,6 +135,23 @@ class Transfer:
         rt.HalFence.create_at(semaphore, 1).wait()
         if not is_target:
             target[:] = host.map().asarray((target.size,), _BYTE)
+
+
+def is_of_device(problem: Exception) -> bool:
+    """Whether the device is the cause: it is lost, or has too little memory."""
+    return any(word in str(problem) for word in (_LOST, _EXHAUSTED))
+
+
+def device_error(problem: Exception, doing: str, stage: str = "run") -> Error:
+    """The Error for an exception of IREE while it was `doing` something with a device."""
+    text = str(problem)
+    if _LOST in text:
+        hint = "the driver gave up the device: start a new process, or call with smaller tensors"
+    elif _EXHAUSTED in text:
+        hint = "the device has too little memory: call with smaller tensors"
+    else:
+        hint = "`unmess doctor` tries the device"
+    return Error(stage, f"IREE stopped while {doing}: {short_problem(text)}", hint=hint)
 
 
 def _bytes(tensor: torch.Tensor) -> np.ndarray:

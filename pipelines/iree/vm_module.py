@@ -7,10 +7,21 @@ from dataclasses import replace
 
 import torch
 
-from pipelines.compiled import Compiled, cache_key, find, has_globals, keep, lowered
+from pipelines.compiled import (
+    Compiled,
+    cache_key,
+    find,
+    has_globals,
+    keep,
+    lowered,
+    stablehlo_for_iree,
+)
+from pipelines.indices.divisions import check_divisions
+from pipelines.ir_modules import find_operations
+from pipelines.iree.assertions import join_assertions
 from pipelines.iree.compiler import compile_for, compile_with_packer, taken_as_it_is
 from pipelines.iree.packing import PACKED
-from pipelines.iree.presets import PLAIN, PRESETS, check_sizes, preset_for, tuned_preset
+from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
 from pipelines.iree.targets import Target
 from pipelines.iree.weight_files import are_large
 from unmess.core.current_stage import enter_stage
@@ -22,33 +33,65 @@ from unmess.core.processor import processor
 _PACKAGES = ("torch-mlir", "iree-base-compiler")
 
 
-def vm_module(module: Module, runner: str, target: Target, seconds: dict[str, float]) -> Compiled:
+def vm_module(
+    module: Module,
+    runner: str,
+    target: Target,
+    seconds: dict[str, float],
+    *,
+    unchecked: bool = False,
+) -> Compiled:
     """The VM module of a program, whose IR is left as it is. Weights are parameters.
 
     Args:
         seconds: the time that lowering takes is added to, under `lower`.
+        unchecked: leave out the checks of indices, and assertions.
 
     Raises:
         Error: the stage that failed, up to `compile`.
     """
     program = program_key(module, runner, target)
     preset = target.preset or tuned_preset(program)
-    key = None if program is None else hashlib.sha256(f"{preset} {program}".encode()).hexdigest()
+    key = (
+        None
+        if program is None
+        else hashlib.sha256(f"{preset} unchecked={unchecked} {program}".encode()).hexdigest()
+    )
     compiled = find(key)
     if compiled is None:
-        if not taken_as_it_is(module):
-            module = lowered(module, seconds)
+        if module.stage == "stablehlo" and not _needs_linalg(module):
+            module = stablehlo_for_iree(module, unchecked)
+        elif (
+            not taken_as_it_is(module)
+            or module.stage == "stablehlo"
+            or (_has_data_indices(module) and not unchecked)
+        ):
+            # TOSA has no assertion, so its gathers and scatters are checked at linalg.
+            module = lowered(module, seconds, unchecked)
+            check_divisions(module.ir, unchecked=unchecked)
+            join_assertions(module.ir)
         enter_stage("compile")
         if target.preset is None:
             compiled = _with_chosen_preset(module, target, preset or preset_for(module))
         else:
-            check_sizes(target.preset, module)
+            check_fit(target.preset, module)
             compiled = _with_preset(module, target, target.preset)
         keep(key, compiled, runner, module.name)
     if target.preset is None:
         note = _about_preset(compiled, is_tuned=preset is not None)
         compiled = replace(compiled, notes=(*compiled.notes, note))
     return compiled
+
+
+def _has_data_indices(module: Module) -> bool:
+    names = ("tosa.gather", "tosa.scatter")
+    return bool(find_operations(module.ir, lambda operation: operation.name in names))
+
+
+def _needs_linalg(module: Module) -> bool:
+    from pipelines.stablehlo.stages import needs_linalg
+
+    return needs_linalg(module.ir)
 
 
 def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled:

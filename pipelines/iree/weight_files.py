@@ -12,7 +12,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,8 @@ import torch
 from pipelines.iree.packing import PACKED, Packer, read_as_they_are
 from unmess.core.cache import make_private, say, weights_folder
 from unmess.core.eviction import UNFINISHED, evict, limit_of
+from unmess.core.private import open_private
+from unmess.core.writing import replacing
 
 SIZE = "UNMESS_WEIGHTS_MB"
 _DEFAULT_MB = 8192
@@ -50,27 +51,39 @@ def write_weights(
     Raises:
         OSError: the folder or the file cannot be written.
     """
-    path = Path(path)
+    with replacing(path, UNFINISHED, 0o600) as unfinished:
+        write_archive(unfinished, weights)
+        try:
+            fill(unfinished)
+        except (IndexError, RuntimeError, ValueError) as problem:
+            raise OSError(errno.EIO, f"the archive cannot be written: {problem}") from problem
+        with unfinished.open("ab") as file:
+            file.write(_checksum(unfinished, unfinished.stat().st_size))
+
+
+def write_archive(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Writes tensors to a parameter archive. IREE maps it: each tensor begins at a multiple of 64.
+
+    Args:
+        path: a new file, or an empty one, which keeps its permissions.
+        tensors: on the CPU, contiguous.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     index = rt.ParameterIndex()
-    for name, tensor in weights.items():
+    for name, tensor in tensors.items():
         index.add_buffer(name, _bytes(tensor))
-    # The archive is written through a mapping, where a full disk is no error but a signal.
-    needed = sum(tensor.nbytes + 2 * ALIGNMENT + 256 for tensor in weights.values()) + (1 << 20)
+    # IREE writes through a mapping. On a full disk that is a signal, and not an error.
+    needed = sum(tensor.nbytes + 2 * ALIGNMENT + 256 for tensor in tensors.values()) + (1 << 20)
     room = os.statvfs(path.parent)
     if room.f_bavail * room.f_frsize < needed:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    handle, unfinished = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
-    os.close(handle)
     try:
-        index.create_archive_file(unfinished)
-        fill(Path(unfinished))
-        with open(unfinished, "ab") as file:
-            file.write(_checksum(unfinished, os.path.getsize(unfinished)))
-        os.replace(unfinished, path)
-    except (RuntimeError, ValueError) as problem:
-        raise OSError(errno.EIO, f"the archive cannot be written: {problem}") from problem
-    finally:
-        Path(unfinished).unlink(missing_ok=True)
+        index.create_archive_file(str(path))
+    except (IndexError, RuntimeError, ValueError) as problem:
+        cause = str(problem).splitlines()[0]
+        raise OSError(errno.EIO, f"the archive cannot be written: {cause}") from problem
 
 
 def map_weights(path: str | Path) -> rt.ParameterIndex:
@@ -101,7 +114,8 @@ def aligned_file(weights: Mapping[str, torch.Tensor]) -> Path | None:
         None where there is little to align, no room, or no folder that can be written.
 
     Raises:
-        Error: stage `usage`, where `UNMESS_WEIGHTS_MB` is not a number.
+        Error: stage `usage`, where `UNMESS_WEIGHTS_MB` is not a number, or another user can change
+            the file.
     """
     if not are_large(weights):
         return None
@@ -173,11 +187,12 @@ def _pack(packer: Packer, path: Path) -> None:
 def _is_whole(path: Path, is_whole: Callable[[dict[str, int]], bool]) -> bool:
     """Whether an archive is there and is what was written; says so where it is something else."""
     try:
-        size = path.stat().st_size - _CHECKSUM
+        file = open_private(path)
     except FileNotFoundError:
         return False
     try:
-        with path.open("rb") as file:
+        with file:
+            size = os.fstat(file.fileno()).st_size - _CHECKSUM
             file.seek(max(size, 0))
             is_right = file.read() == _checksum(path, size)
         if is_right and is_whole({n: entry.length for n, entry in map_weights(path).items()}):

@@ -22,15 +22,18 @@ class ReferenceExecutable(Executable):
 
     runner = "reference"
 
-    def __init__(self, module: Module):
+    def __init__(self, module: Module, *, unchecked: bool = False):
         """Compiles `module`, which may be at any stage up to `linalg`; it is left as it is.
+
+        Args:
+            unchecked: leave out the checks of divisors, indices and sizes.
 
         Raises:
             Error: the stage that failed, up to `compile`.
         """
         super().__init__(module)
         with self._compiling():
-            made = machine_code(module, self.seconds)
+            made = machine_code(module, self.seconds, unchecked=unchecked)
             self._functions = {entry: made.code.address(entry) for entry in module.entries}
         self._code, self._checks = made.code, made.checks
         self._change_one_by_one(made.has_globals)

@@ -47,6 +47,7 @@ class Job:
         assertions: takes what can fail when the program runs.
         entries: the functions that are called from outside.
         threads: how many will work on large operations.
+        unchecked: whether checks of divisors, indices and sizes are left out.
         level: at which it is worth to be optimized by LLVM; found on the way.
         of_bf16: whether it computes with bf16; found on the way.
     """
@@ -55,6 +56,7 @@ class Job:
     assertions: Assertions
     entries: Iterable[str]
     threads: int
+    unchecked: bool = False
     level: int = 0
     of_bf16: bool = False
 
@@ -72,6 +74,11 @@ class Part:
 def merge_rows(module: ir.Module) -> None:
     """Rewrites `tm_tensor.sort`, in place."""
     rewrite_tm_tensor(module, ("tm_tensor.sort",))
+
+
+def _check(module: ir.Module, job: Job) -> None:
+    if not job.unchecked:
+        insert_checks(module)
 
 
 def _measure(module: ir.Module, job: Job) -> None:
@@ -122,10 +129,10 @@ ORDER: tuple[Pipeline | Rewrite | Part, ...] = (
     ),
     Rewrite("reference-protect", "nothing writes an argument but state", protect_arguments),
     BUFFERIZE,
-    Rewrite(
+    Part(
         "reference-checks",
         "divisors, indices and sizes that are data are checked when the program runs",
-        insert_checks,
+        _check,
     ),
     Part(
         "reference-number-checks",
@@ -194,6 +201,7 @@ def lower_to_llvm(
     assertions: Assertions,
     entries: Iterable[str],
     threads: int = 1,
+    unchecked: bool = False,
 ) -> int:
     """Lowers linalg-on-tensors to the LLVM dialect, in place. See `Job` for what it takes.
 
@@ -203,7 +211,7 @@ def lower_to_llvm(
     Raises:
         Error: stage `compile`.
     """
-    job = Job(name, assertions, entries, threads)
+    job = Job(name, assertions, entries, threads, unchecked)
     for part in ORDER:
         if isinstance(part, Pipeline):
             part.apply(module, name)

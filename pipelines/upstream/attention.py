@@ -6,8 +6,9 @@ import math as numbers
 from collections.abc import Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, linalg, math, tensor
+from torch_mlir.dialects import arith, math, tensor
 
+from pipelines.lazy_dialects import linalg
 from pipelines.upstream.generics import elementwise, generic
 from pipelines.upstream.loops import size
 

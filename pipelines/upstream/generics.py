@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import linalg
+
+from pipelines.lazy_dialects import linalg
 
 
 def generic(

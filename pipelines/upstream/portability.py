@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib.metadata
-import importlib.util
 import json
 import subprocess
 from collections import Counter
@@ -13,14 +11,13 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 
 from pipelines.ir_modules import copy_module
-from pipelines.lower import Changes, lower, plan
+from pipelines.upstream.inspector import Inspector
 from unmess.core import processes
 from unmess.core.error import Error
 from unmess.core.module import Module
 from unmess.core.recognition import stage_of
 from unmess.core.user_source import location_line
 
-_PACKAGE = "xtc-mlir-python-bindings"
 _BYTECODE = b"ML\xefR"
 # Literals above this number of elements are elided.
 _LARGE = 16
@@ -77,22 +74,31 @@ class Portability:
         return self.problem is None and all(each.harmless for each in self.unknown)
 
 
-def examine(module: ir.Module, given: bytes | None = None, name: str = "module") -> Portability:
+def examine(
+    module: ir.Module,
+    given: bytes | None = None,
+    name: str = "module",
+    inspector: Inspector | None = None,
+) -> Portability:
     """Asks the upstream MLIR of the environment, in a process of its own.
 
     Args:
         module: at any stage; it is left as it is.
         given: the file that the module was read from, text or bytecode; by default its text.
         name: of the model, for reproducers.
+        inspector: a process that was started earlier, to save time.
 
     Raises:
         Error: stage `load`, where the environment has no upstream MLIR.
     """
-    found = _ask(module, given)
+    found = _ask(module, given, inspector)
     if found.ok:
         return found
     if given is not None and given.startswith(_BYTECODE) and _ask(module, None).ok:
         return replace(found, removable=True, remedy="text in place of bytecode (-o FILE.mlir)")
+    # Only modules that upstream does not take need the pipelines, which take 0.2 s to import.
+    from pipelines.lower import Changes, lower, plan
+
     stage = stage_of(module)
     if stage == "torch":
         # It may be as it was imported: what is in the contract already passes through.
@@ -116,24 +122,15 @@ def examine(module: ir.Module, given: bytes | None = None, name: str = "module")
     )
 
 
-def _ask(module: ir.Module, given: bytes | None) -> Portability:
+def _ask(module: ir.Module, given: bytes | None, inspector: Inspector | None = None) -> Portability:
     if given is None:
         given = _text(module).encode()
     request = {
         "module": base64.b64encode(given).decode(),
         "generic": _text(module, generic=True),
     }
-    if importlib.util.find_spec("mlir") is None:
-        raise Error(
-            "load", f"{_PACKAGE} is not installed", hint="`unmess doctor` shows what the lock has"
-        )
-    version = f"{_PACKAGE} {importlib.metadata.version(_PACKAGE)}"
-    done = subprocess.run(
-        processes.command("pipelines.upstream.inspection"),
-        input=json.dumps(request).encode(),
-        capture_output=True,
-        env=processes.environment(),
-    )
+    with inspector or Inspector() as asked:
+        version, done = asked.version, asked.ask(request)
     if done.returncode:
         return Portability(version, _crash(done), ())
     answer = json.loads(done.stdout)

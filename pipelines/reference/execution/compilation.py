@@ -10,11 +10,12 @@ from typing import Protocol
 import torch
 from torch_mlir.execution_engine import ExecutionEngine
 
-from pipelines.compiled import Check, Compiled, cache_key, find, has_globals, keep, lowered
+from pipelines.compiled import Compiled, cache_key, find, has_globals, keep, lowered
 from pipelines.reference.execution.object_code import ObjectCode, Unloadable
 from pipelines.reference.execution.runtime import Runtime
 from pipelines.reference.order import lower_to_llvm
 from pipelines.reference.steps.assertions import Assertions
+from unmess.core.check import Check
 from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error, first_line
 from unmess.core.module import Module
@@ -40,16 +41,19 @@ class MachineCode:
     has_globals: bool
 
 
-def machine_code(module: Module, seconds: dict[str, float]) -> MachineCode:
+def machine_code(
+    module: Module, seconds: dict[str, float], *, unchecked: bool = False
+) -> MachineCode:
     """The code of a module, whose IR is left as it is.
 
     Args:
         seconds: the time that lowering takes is added to, under `lower`.
+        unchecked: leave out the checks of divisors, indices and sizes.
 
     Raises:
         Error: the stage that failed, up to `compile`.
     """
-    target = (processor(), torch.get_num_threads())
+    target = (processor(), torch.get_num_threads(), f"unchecked={unchecked}")
     key = cache_key(module, "reference", ("torch-mlir",), target)
     if compiled := find(key):
         try:
@@ -57,11 +61,11 @@ def machine_code(module: Module, seconds: dict[str, float]) -> MachineCode:
         except Unloadable:
             # It was when it was kept: a library that it uses is not in this process.
             pass
-    module = lowered(module, seconds)
+    module = lowered(module, seconds, unchecked)
     enter_stage("compile")
     changes = has_globals(module)
     assertions = Assertions()
-    engine = _compile(module, assertions)
+    engine = _compile(module, assertions, unchecked)
     checks = tuple(assertions.checks)
     try:
         compiled = Compiled(_object_file(engine), changes, checks)
@@ -72,10 +76,10 @@ def machine_code(module: Module, seconds: dict[str, float]) -> MachineCode:
     return MachineCode(code, checks, changes)
 
 
-def _compile(module: Module, assertions: Assertions) -> ExecutionEngine:
+def _compile(module: Module, assertions: Assertions, unchecked: bool) -> ExecutionEngine:
     """Compiles a module at stage `linalg`, whose IR is used up."""
     threads = torch.get_num_threads()
-    level = lower_to_llvm(module.ir, module.name, assertions, module.entries, threads)
+    level = lower_to_llvm(module.ir, module.name, assertions, module.entries, threads, unchecked)
     try:
         engine = ExecutionEngine(module.ir, opt_level=level)
         for symbol, address in Runtime.get().symbols.items():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, func, llvm, scf
+from torch_mlir.dialects import arith, func, scf
 
-from pipelines.compiled import Check
 from pipelines.ir_modules import find_operations
+from pipelines.lazy_dialects import llvm
 from pipelines.reference.execution.runtime import ALLOCATE, FAIL
+from unmess.core.check import Check
 from unmess.core.user_source import location_line
 
 # What MLIR calls for `memref.alloc`: takes an alignment and a size.

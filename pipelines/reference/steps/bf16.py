@@ -9,10 +9,11 @@ zero, are kept.
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, llvm
+from torch_mlir.dialects import arith
 
 from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
+from pipelines.lazy_dialects import llvm
 
 # These move bf16 numbers, or convert them: `arith-expand` makes integer arithmetic of extf and
 # truncf.

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from torch_mlir import ir
-from torch_mlir.dialects import builtin, func, llvm
+from torch_mlir.dialects import builtin, func
 
 from pipelines.debugging import step
 from pipelines.ir_modules import entry_function
+from pipelines.lazy_dialects import llvm
 
 _NO_FLAGS = 0
 

@@ -8,9 +8,10 @@ says as much, and the functions that call, which are long, take LLVM a fraction 
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, builtin, llvm, memref
+from torch_mlir.dialects import arith, builtin, memref
 
 from pipelines.debugging import step
+from pipelines.lazy_dialects import llvm
 from pipelines.reference.steps.outlining import is_outlined
 
 

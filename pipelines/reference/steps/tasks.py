@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, func, llvm
+from torch_mlir.dialects import arith, func
 
 from pipelines.debugging import step
+from pipelines.lazy_dialects import llvm
 from pipelines.reference.execution.runtime import DO_PARTS
 from pipelines.reference.steps.outlining import (
     OUTLINED,

@@ -1,0 +1,43 @@
+"""Output dialects without assertions: values that eager refuses are computed with."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.ir_modules import find_operations
+from unmess.core.value_checks import PREFIX
+
+_ASSERT = "torch.runtime.assert"
+
+
+def leave_out_value_checks(module: ir.Module) -> None:
+    """Erases the assertions that unmess has added, and what only they use, at stage `torch`."""
+    with module.context:
+        checks = find_operations(module, _is_value_check)
+        names = _names_behind(checks)
+        for check in checks:
+            check.erase()
+        # Users come after what they use.
+        for operation in reversed(find_operations(module, lambda each: each.name in names)):
+            if not any(list(result.uses) for result in operation.results):
+                operation.erase()
+
+
+def _is_value_check(operation: ir.Operation) -> bool:
+    if operation.name != _ASSERT:
+        return False
+    return ir.StringAttr(operation.attributes["message"]).value.startswith(PREFIX)
+
+
+def _names_behind(checks: list[ir.Operation]) -> set[str]:
+    """The names of all operations that the conditions of assertions come from."""
+    values = [operand for check in checks for operand in check.operands]
+    seen, names = set(), set()
+    while values:
+        value = values.pop()
+        # A block owns its arguments.
+        if value not in seen and not isinstance(value.owner, ir.Block):
+            seen.add(value)
+            names.add(value.owner.operation.name)
+            values += value.owner.operation.operands
+    return names

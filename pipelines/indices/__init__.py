@@ -1,0 +1,1 @@
+"""Checks of indices that are data, for every runner."""

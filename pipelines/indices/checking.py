@@ -1,0 +1,65 @@
+"""Checks the indices of a program that are data, for every runner."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
+
+from pipelines.debugging import step
+from pipelines.indices.accesses import SCATTER, SLICES, unproved
+from pipelines.indices.bodies import Body, check_body
+from pipelines.indices.host import check_element, check_slice
+from pipelines.indices.loops import enclosing_generic
+from pipelines.indices.scatter import check_scatter
+from pipelines.ir_modules import find_operations
+
+
+@step("check-indices")
+def check_indices(module: ir.Module) -> None:
+    """Checks indices of tensors that are not proved to be in range, in place.
+
+    An index that is out of range is replaced by 0, so that no other memory is accessed, and an
+    assertion on the host ends the call, with the location of the access. Assertions in the bodies
+    of linalg operations become such assertions, too: IREE drops them there.
+
+    Raises:
+        Error: stage `compile`, for an access that cannot be checked.
+    """
+    bodies: dict[ir.Operation, Body] = {}
+    accesses = unproved(module)
+    with module.context:
+        for operation, axes in accesses.items():
+            generic = enclosing_generic(operation)
+            if generic is not None:
+                bodies.setdefault(generic, Body(generic)).accesses.append((operation, axes))
+                continue
+            with ir.InsertionPoint(operation), operation.location:
+                if operation.name == SCATTER:
+                    check_scatter(operation)
+                elif operation.name in SLICES:
+                    check_slice(operation, axes)
+                else:
+                    check_element(operation, axes)
+        for assertion in find_operations(module, lambda each: each.name == "cf.assert"):
+            generic = enclosing_generic(assertion)
+            if generic is not None:
+                bodies.setdefault(generic, Body(generic)).assertions.append(assertion)
+        for body in bodies.values():
+            check_body(body)
+        if accesses or bodies:
+            # Equal checks become one.
+            PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
+            _drop_repeated(module)
+
+
+def _drop_repeated(module: ir.Module) -> None:
+    """Erases assertions of a condition that the same block has asserted before, in place."""
+    asserted: set[tuple[ir.Operation, int, ir.Value]] = set()
+    for assertion in find_operations(module, lambda each: each.name == "cf.assert"):
+        # The operation around a block, and the block's place in it.
+        parent, block = assertion.parent.operation, assertion.operation.block
+        place = [each for region in parent.regions for each in region.blocks].index(block)
+        known = (parent, place, assertion.operands[0])
+        if known in asserted:
+            assertion.erase()
+        asserted.add(known)

@@ -1,0 +1,76 @@
+"""Conditions on elements as one flag on the host.
+
+A compiler such as IREE runs a `linalg.generic` on a device, where an assertion cannot end the
+call: it drops assertions there. So the conditions are computed by an operation of their own, which
+reduces them to one number, and the host asserts that it is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, cf, linalg, tensor
+
+from pipelines.indices.values import Size, all_of, compare, number, size_value
+
+_DYNAMIC = ir.ShapedType.get_dynamic_size()
+OUT_OF_RANGE = "index out of range"
+
+
+def require_everywhere(
+    sizes: Sequence[Size],
+    inputs: Sequence[tuple[ir.Value, ir.AffineMap]],
+    conditions: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
+    message: str,
+) -> None:
+    """Asserts conditions on elements of tensors, at the insertion point.
+
+    Args:
+        sizes: of the loops that go through the elements.
+        inputs: tensors, and how they are read in the loops.
+        conditions: makes values of type i1 of an element of each tensor, in the body of the loops.
+    """
+    word = ir.IntegerType.get_signless(32)
+    scalar = ir.RankedTensorType.get([], word)
+    rank = len(sizes)
+    covered = {str(each) for _, indexing in inputs for each in indexing.results}
+    inputs, count = list(inputs), len(inputs)
+    if not all(f"d{loop}" in covered for loop in range(rank)):
+        # The sizes of the loops come from operands: this one is not read.
+        dynamic = [size_value(size) for size in sizes if not isinstance(size, int)]
+        shape = [size if isinstance(size, int) else _DYNAMIC for size in sizes]
+        byte = ir.IntegerType.get_signless(8)
+        shaped = ir.RankedTensorType.get(shape, byte)
+        inputs.append(
+            (
+                ir.Operation.create("tensor.empty", [shaped], dynamic).result,
+                ir.AffineMap.get_identity(rank),
+            )
+        )
+    zero = number(0, word)
+    empty = ir.Operation.create("tensor.empty", [scalar]).result
+    clear = linalg.fill(zero, outs=[empty])
+    maps = [indexing for _, indexing in inputs] + [ir.AffineMap.get(rank, 0, [])]
+    generic = ir.Operation.create(
+        "linalg.generic",
+        [scalar],
+        [*(value for value, _ in inputs), clear],
+        {
+            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
+            "iterator_types": ir.ArrayAttr.get(
+                [ir.Attribute.parse("#linalg.iterator_type<reduction>")] * rank
+            ),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), 1]),
+        },
+        regions=1,
+    )
+    elements = [value.type.element_type for value, _ in inputs]
+    block = generic.regions[0].blocks.append(*elements, word)
+    with ir.InsertionPoint(block):
+        *given, so_far = block.arguments
+        holds = all_of(*conditions(given[:count]))
+        failed = arith.SelectOp(holds, so_far, number(1, word)).result
+        ir.Operation.create("linalg.yield", [], [failed])
+    flag = tensor.ExtractOp(generic.result, []).result
+    cf.AssertOp(compare(arith.CmpIPredicate.eq, flag, zero), message)

@@ -1,0 +1,47 @@
+"""The loops of a `linalg.generic`, and how its operands are read in them."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.indices.values import Size, producer, size_of
+from pipelines.reference.analysis.contraction import indexing_maps
+
+
+def enclosing_generic(operation: ir.Operation) -> ir.Operation | None:
+    """The `linalg.generic` in whose body an operation is, at any depth."""
+    parent = operation.parent
+    while parent is not None and parent.operation.name != "builtin.module":
+        if parent.operation.name == "linalg.generic":
+            return parent.operation
+        parent = parent.operation.parent
+    return None
+
+
+def loop_sizes(generic: ir.Operation, loop: int) -> list[Size]:
+    """The number of steps of a loop, once for each axis that it goes through."""
+    return [
+        size_of(operand, axis)
+        for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)
+        for axis, expression in enumerate(indexing.results)
+        if isinstance(expression, ir.AffineDimExpr)
+        and ir.AffineDimExpr(expression).position == loop
+    ]
+
+
+def loops_in(expression: ir.AffineExpr) -> set[int]:
+    """The loops that an index depends on."""
+    if isinstance(expression, ir.AffineDimExpr):
+        return {ir.AffineDimExpr(expression).position}
+    if isinstance(expression, ir.AffineBinaryExpr):
+        binary = ir.AffineBinaryExpr(expression)
+        return loops_in(binary.lhs) | loops_in(binary.rhs)
+    return set()
+
+
+def counted_by(index: ir.Value) -> int | None:
+    """The loop of the enclosing `linalg.generic` that counts an index, if one does."""
+    operation = producer(index)
+    if operation is None or operation.name != "linalg.index":
+        return None
+    return ir.IntegerAttr(operation.attributes["dim"]).value

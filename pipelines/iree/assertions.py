@@ -1,0 +1,134 @@
+"""Assertions as IREE's host code makes them: read once at the end, and known by their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, cf, linalg, tensor
+
+from pipelines.debugging import step
+from pipelines.indices.values import compare, constant, number, producer
+from pipelines.ir_modules import find_operations
+from unmess.core.check import Check
+from unmess.core.user_source import location_line
+
+# Flags that one operation combines. Devices limit how many buffers it may read.
+_TOGETHER = 8
+
+
+@step("iree-assertions")
+def join_assertions(module: ir.Module) -> None:
+    """Joins the assertions of each block on flags of the device to one, in place.
+
+    To read a flag, the host waits for the device. So the flags are combined to the number of the
+    first one that is set, which is read once, when everything else in the block is under way.
+    """
+    blocks: dict[ir.Block, list[tuple[ir.Operation, ir.Value]]] = {}
+    with module.context:
+        for assertion in find_operations(module, lambda each: each.name == "cf.assert"):
+            flag = _flag(assertion)
+            if flag is not None:
+                _in(blocks, assertion.block).append((assertion, flag))
+        for block, found in blocks.items():
+            _join(block, found)
+
+
+@step("iree-assertion-lines")
+def spell_lines(module: ir.Module) -> None:
+    """Puts the user's source line into the message of each assertion, in place."""
+    with module.context:
+        for assertion in find_operations(module, lambda each: each.name == "cf.assert"):
+            message = ir.StringAttr(assertion.attributes["msg"]).value
+            check = Check(message, _line(assertion))
+            assertion.attributes["msg"] = ir.StringAttr.get(check.spelled())
+
+
+def _in(blocks: dict[ir.Block, list], block: ir.Block) -> list:
+    # Blocks have equality, and no hash of their own.
+    for known, found in blocks.items():
+        if known == block:
+            return found
+    return blocks.setdefault(block, [])
+
+
+def _flag(assertion: ir.Operation) -> ir.Value | None:
+    """The tensor without axes that an assertion compares with 0, if it does that."""
+    comparison = producer(assertion.operands[0])
+    if comparison is None or comparison.name != "arith.cmpi":
+        return None
+    if ir.IntegerAttr(comparison.attributes["predicate"]).value != arith.CmpIPredicate.eq:
+        return None
+    element = producer(comparison.operands[0])
+    if constant(comparison.operands[1]) != 0 or element is None or element.name != "tensor.extract":
+        return None
+    flag = element.operands[0]
+    return flag if str(flag.type) == "tensor<i32>" else None
+
+
+def _join(block: ir.Block, found: Sequence[tuple[ir.Operation, ir.Value]]) -> None:
+    first: dict[ir.Value, ir.Operation] = {}
+    for assertion, flag in found:
+        first.setdefault(flag, assertion)
+    end = block.operations[len(block.operations) - 1]
+    with ir.InsertionPoint(end), end.location:
+        (joined,) = _joined([(flag, number) for number, flag in enumerate(first, 1)])
+        code = tensor.ExtractOp(joined[0], []).result
+        for number_, assertion in enumerate(first.values(), 1):
+            with assertion.location:
+                holds = compare(arith.CmpIPredicate.ne, code, number(number_, code.type))
+                cf.AssertOp(holds, ir.StringAttr(assertion.attributes["msg"]).value)
+    for assertion, _ in found:
+        assertion.erase()
+
+
+def _joined(flags: list[tuple[ir.Value, int | None]]) -> list[tuple[ir.Value, int | None]]:
+    """One code: the number of the first flag that is set, or 0.
+
+    Args:
+        flags: each with its number; None for a code, which is a number already.
+    """
+    while len(flags) > 1 or flags[0][1] is not None:
+        flags = [(_first_set(group), None) for group in _groups(flags)]
+    return flags
+
+
+def _groups(flags: list) -> Iterator[list]:
+    for start in range(0, len(flags), _TOGETHER):
+        yield flags[start : start + _TOGETHER]
+
+
+def _first_set(flags: Sequence[tuple[ir.Value, int | None]]) -> ir.Value:
+    word = ir.IntegerType.get_signless(32)
+    scalar = ir.RankedTensorType.get([], word)
+    empty = ir.Operation.create("tensor.empty", [scalar]).result
+    here = ir.AffineMapAttr.get(ir.AffineMap.get(0, 0, []))
+    generic = ir.Operation.create(
+        "linalg.generic",
+        [scalar],
+        [*(flag for flag, _ in flags), empty],
+        {
+            "indexing_maps": ir.ArrayAttr.get([here] * (len(flags) + 1)),
+            "iterator_types": ir.ArrayAttr.get([]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(flags), 1]),
+        },
+        regions=1,
+    )
+    body = generic.regions[0].blocks.append(*[word] * (len(flags) + 1))
+    with ir.InsertionPoint(body):
+        zero = code = number(0, word)
+        for argument, (_, own) in reversed(list(zip(body.arguments, flags, strict=False))):
+            is_set = compare(arith.CmpIPredicate.ne, argument, zero)
+            own_code = argument if own is None else number(own, word)
+            code = arith.SelectOp(is_set, own_code, code).result
+        linalg.YieldOp([code])
+    return generic.result
+
+
+def _line(operation: ir.Operation) -> str | None:
+    """The user's line of an operation, or else of the one that it is inside of."""
+    while operation.name != "builtin.module":
+        if line := location_line(operation.location):
+            return line
+        operation = operation.parent.operation
+    return None

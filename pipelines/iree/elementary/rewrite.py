@@ -1,0 +1,102 @@
+"""Replaces functions that IREE's compiler leaves to a library, or is wrong in, by arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
+from pipelines.iree.elementary import hyperbolic, powers, trigonometry
+from pipelines.iree.elementary.error_function import erf
+from pipelines.iree.elementary.remainder import fmod
+from pipelines.iree.elementary.scalar import Scalar
+
+# By the last part of the operation's name.
+_FUNCTIONS = {
+    "acos": trigonometry.acos,
+    "acosh": hyperbolic.acosh,
+    "asin": trigonometry.asin,
+    "asinh": hyperbolic.asinh,
+    "atan": trigonometry.atan,
+    "atan2": trigonometry.atan2,
+    "atanh": hyperbolic.atanh,
+    "cos": trigonometry.cos,
+    "erf": erf,
+    "expm1": hyperbolic.expm1,
+    "log10": powers.log10,
+    "log1p": hyperbolic.log1p,
+    "log2": powers.log2,
+    "powf": powers.pow,
+    "remf": fmod,
+    "sin": trigonometry.sin,
+    "sinh": hyperbolic.sinh,
+    "tan": trigonometry.tan,
+    "tanh": hyperbolic.tanh,
+}
+_DIALECTS = ("math", "arith")
+
+
+# Those of f32 of which IREE's own approximations are off by more than a few units in the last
+# place somewhere: far from zero, or next to it. They are computed in f64.
+_NARROW = {
+    "asin": trigonometry.asin,
+    "atan": trigonometry.atan,
+    "atanh": hyperbolic.atanh,
+    "cos": trigonometry.narrow_cos,
+    "sin": trigonometry.narrow_sin,
+    "sinh": hyperbolic.sinh,
+    "tan": trigonometry.narrow_tan,
+}
+
+
+_LOSES_ZEROS = "math.erf"
+
+
+@step("iree-elementary-functions")
+def compute_elementary_functions(module: ir.Module) -> None:
+    """Replaces functions of scalars that IREE's CPU runtime lacks, or is wrong in, in place."""
+    with module.context:
+        for operation in find_operations(module, _is_replaced):
+            with ir.InsertionPoint(operation), operation.location:
+                zeros = _loses_zeros(operation)
+                value = _with_its_zeros(operation) if zeros else _computed(operation)
+            operation.result.replace_all_uses_with(value)
+            operation.erase()
+
+
+def _with_its_zeros(operation: ir.Operation) -> ir.Value:
+    """The function of f32, but a zero of its operand's sign: IREE's own has no negative zero."""
+    (x,) = operation.operands
+    value = operation.clone().operation.result
+    zero = arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, 0.0)).result
+    is_zero = arith.CmpFOp(arith.CmpFPredicate.OEQ, x, zero).result
+    return arith.SelectOp(is_zero, x, value).result
+
+
+def _computed(operation: ir.Operation) -> ir.Value:
+    function, kind = _function(operation), operation.result.type
+    if isinstance(kind, ir.F64Type):
+        return function(*map(Scalar, operation.operands)).value
+    wide = ir.F64Type.get()
+    operands = [arith.ExtFOp(wide, operand).result for operand in operation.operands]
+    return arith.TruncFOp(kind, function(*map(Scalar, operands)).value).result
+
+
+def _is_replaced(operation: ir.Operation) -> bool:
+    return _loses_zeros(operation) or _function(operation) is not None
+
+
+def _loses_zeros(operation: ir.Operation) -> bool:
+    return operation.name == _LOSES_ZEROS and isinstance(operation.result.type, ir.F32Type)
+
+
+def _function(operation: ir.Operation) -> Callable[..., Scalar] | None:
+    dialect, _, name = operation.name.partition(".")
+    if dialect not in _DIALECTS or len(operation.results) != 1:
+        return None
+    if isinstance(operation.result.type, ir.F64Type):
+        return _FUNCTIONS.get(name)
+    return _NARROW.get(name) if isinstance(operation.result.type, ir.F32Type) else None

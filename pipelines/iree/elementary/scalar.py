@@ -1,0 +1,240 @@
+"""Expressions of scalars, which become operations at the insertion point of the context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+_FLOAT = arith.CmpFPredicate
+_INT = arith.CmpIPredicate
+# Splits 53 bits into halves.
+_SPLIT = 2.0**27 + 1
+
+Operand = "Scalar | float | int"
+
+
+class Scalar:
+    """A value of type f64, i64 or i1, with Python's operators. Integers are signed."""
+
+    def __init__(self, value: ir.Value):
+        self.value = value
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the value is of type f64."""
+        return isinstance(self.value.type, ir.F64Type)
+
+    def _with(self, other: Operand, floats: str, integers: str) -> Scalar:
+        name = f"arith.{floats if self.is_float else integers}"
+        return _made(name, self.value.type, self.value, self._like(other).value)
+
+    def _like(self, other: Operand) -> Scalar:
+        return other if isinstance(other, Scalar) else constant(other, self.value.type)
+
+    def __add__(self, other: Operand) -> Scalar:
+        return self._with(other, "addf", "addi")
+
+    def __sub__(self, other: Operand) -> Scalar:
+        return self._with(other, "subf", "subi")
+
+    def __mul__(self, other: Operand) -> Scalar:
+        return self._with(other, "mulf", "muli")
+
+    def __truediv__(self, other: Operand) -> Scalar:
+        return self._with(other, "divf", "divsi")
+
+    def __mod__(self, other: Operand) -> Scalar:
+        return self._with(other, "remf", "remui")
+
+    def __radd__(self, other: float | int) -> Scalar:
+        return self._like(other) + self
+
+    def __rsub__(self, other: float | int) -> Scalar:
+        return self._like(other) - self
+
+    def __rmul__(self, other: float | int) -> Scalar:
+        return self._like(other) * self
+
+    def __rtruediv__(self, other: float | int) -> Scalar:
+        return self._like(other) / self
+
+    def __neg__(self) -> Scalar:
+        return _made("arith.negf", self.value.type, self.value) if self.is_float else 0 - self
+
+    def __and__(self, other: Operand) -> Scalar:
+        return self._with(other, "", "andi")
+
+    def __or__(self, other: Operand) -> Scalar:
+        return self._with(other, "", "ori")
+
+    def __xor__(self, other: Operand) -> Scalar:
+        return self._with(other, "", "xori")
+
+    def __invert__(self) -> Scalar:
+        return self ^ (1 if self.value.type == _integer(1) else -1)
+
+    def __lshift__(self, other: Operand) -> Scalar:
+        return self._with(other, "", "shli")
+
+    def __rshift__(self, other: Operand) -> Scalar:
+        """Fills with zeros."""
+        return self._with(other, "", "shrui")
+
+    def _compared(self, other: Operand, floats: _FLOAT, integers: _INT) -> Scalar:
+        left, right = self.value, self._like(other).value
+        if self.is_float:
+            return Scalar(arith.CmpFOp(floats, left, right).result)
+        return Scalar(arith.CmpIOp(integers, left, right).result)
+
+    def __lt__(self, other: Operand) -> Scalar:
+        return self._compared(other, _FLOAT.OLT, _INT.slt)
+
+    def __le__(self, other: Operand) -> Scalar:
+        return self._compared(other, _FLOAT.OLE, _INT.sle)
+
+    def __gt__(self, other: Operand) -> Scalar:
+        return self._compared(other, _FLOAT.OGT, _INT.sgt)
+
+    def __ge__(self, other: Operand) -> Scalar:
+        return self._compared(other, _FLOAT.OGE, _INT.sge)
+
+    def equals(self, other: Operand) -> Scalar:
+        """Whether both are the same number; a NaN is none."""
+        return self._compared(other, _FLOAT.OEQ, _INT.eq)
+
+    def is_below(self, other: Operand) -> Scalar:
+        """Whether an integer without sign is less than another."""
+        right = self._like(other).value
+        return Scalar(arith.CmpIOp(_INT.ult, self.value, right).result)
+
+    def is_nan(self) -> Scalar:
+        """Whether a number is none."""
+        return Scalar(arith.CmpFOp(_FLOAT.UNO, self.value, self.value).result)
+
+    def bits(self) -> Scalar:
+        """The i64 with the same bits as an f64."""
+        return _made("arith.bitcast", _integer(64), self.value)
+
+    def as_bits(self) -> Scalar:
+        """The f64 with the same bits as an i64."""
+        return _made("arith.bitcast", ir.F64Type.get(), self.value)
+
+    def to_float(self, signed: bool = True) -> Scalar:
+        """An integer as an f64, rounded."""
+        name = "arith.sitofp" if signed else "arith.uitofp"
+        return _made(name, ir.F64Type.get(), self.value)
+
+    def to_integer(self) -> Scalar:
+        """An f64 that is whole and small enough as an i64."""
+        return _made("arith.fptosi", _integer(64), self.value)
+
+    def math(self, name: str) -> Scalar:
+        """A function of MLIR's dialect `math`."""
+        return _made(f"math.{name}", self.value.type, self.value)
+
+    def size(self) -> Scalar:
+        """The number without its sign."""
+        return self.math("absf")
+
+    def times_wide(self, other: Scalar) -> tuple[Scalar, Scalar]:
+        """The low and the high half of the product of two i64 without sign."""
+        kind = _integer(64)
+        product = ir.Operation.create(
+            "arith.mului_extended", [kind, kind], [self.value, other.value]
+        )
+        low, high = product.results
+        return Scalar(low), Scalar(high)
+
+
+def constant(number: float | int, kind: ir.Type | None = None) -> Scalar:
+    """A constant; an f64 by default."""
+    kind = kind or ir.F64Type.get()
+    if isinstance(kind, ir.F64Type):
+        attribute = ir.FloatAttr.get(kind, float(number))
+    else:
+        width = ir.IntegerType(kind).width
+        number = number % 2**width
+        # As MLIR spells integers without sign: the upper half is negative.
+        signed = number - 2**width if number >= 2 ** (width - 1) and width > 1 else number
+        attribute = ir.IntegerAttr.get(kind, signed)
+    return Scalar(arith.ConstantOp(kind, attribute).result)
+
+
+def integer(number: int) -> Scalar:
+    """A constant i64."""
+    return constant(number, _integer(64))
+
+
+def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:
+    """`yes` where the condition holds."""
+    if not isinstance(yes, Scalar):
+        yes = no._like(yes) if isinstance(no, Scalar) else constant(yes)
+    return Scalar(arith.SelectOp(condition.value, yes.value, yes._like(no).value).result)
+
+
+def branch(condition: Scalar, yes: Callable[[], Sequence[Scalar]], no: Sequence[Scalar]):
+    """`yes()` where the condition holds, else `no`; only what is needed is computed."""
+    kinds = [each.value.type for each in no]
+    operation = ir.Operation.create("scf.if", kinds, [condition.value], regions=2)
+    for region, make in zip(operation.regions, (yes, lambda: no), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            results = [each.value for each in make()]
+            ir.Operation.create("scf.yield", [], results)
+    return [Scalar(result) for result in operation.results]
+
+
+def repeat(
+    start: Sequence[Scalar],
+    more: Callable[..., Scalar],
+    advance: Callable[..., Sequence[Scalar]],
+) -> list[Scalar]:
+    """The state after `advance` has changed it as long as `more` holds of it."""
+    values = [each.value for each in start]
+    kinds = [value.type for value in values]
+    operation = ir.Operation.create("scf.while", kinds, values, regions=2)
+    before, after = (region.blocks.append(*kinds) for region in operation.regions)
+    with ir.InsertionPoint(before):
+        state = list(before.arguments)
+        ir.Operation.create("scf.condition", [], [more(*map(Scalar, state)).value, *state])
+    with ir.InsertionPoint(after):
+        now = advance(*map(Scalar, after.arguments))
+        ir.Operation.create("scf.yield", [], [each.value for each in now])
+    return [Scalar(result) for result in operation.results]
+
+
+def polynomial(coefficients: Sequence[float], x: Scalar) -> Scalar:
+    """The polynomial with these coefficients, the highest power's first."""
+    first, *rest = coefficients
+    value = x * 0 + first if not rest else first * x + rest[0]
+    for coefficient in rest[1:]:
+        value = value * x + coefficient
+    return value
+
+
+def product_rest(x: Scalar, y: Scalar, product: Scalar) -> Scalar:
+    """The exact product less the rounded one (Dekker)."""
+    upper, lower = _halves(x)
+    above, below = _halves(y)
+    return ((upper * above - product) + upper * below + lower * above) + lower * below
+
+
+def _halves(x: Scalar) -> tuple[Scalar, Scalar]:
+    scaled = x * _SPLIT
+    upper = scaled - (scaled - x)
+    return upper, x - upper
+
+
+def with_sign_of(size: Scalar, x: Scalar) -> Scalar:
+    """`size`, which is not negative, with the sign of `x`, also of a zero."""
+    sign = x.bits() & (1 << 63)
+    return (size.bits() | sign).as_bits()
+
+
+def _made(name: str, kind: ir.Type, *operands: ir.Value) -> Scalar:
+    return Scalar(ir.Operation.create(name, [kind], operands).result)
+
+
+def _integer(width: int) -> ir.Type:
+    return ir.IntegerType.get_signless(width)

@@ -1,0 +1,95 @@
+"""Cuts off the part of an image that no window of a pooling or convolution reaches.
+
+With `ceil_mode`, and for some strides, an image is larger than its windows reach. IREE drops the
+axes of size 1 of a result together with their loops, takes all of the image for the one window that
+is left, and refuses the program, since the sizes differ.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.debugging import step
+from pipelines.ir_modules import find_operations
+from pipelines.iree.tensor_ops import sizes_of, sliced
+from pipelines.lazy_dialects import linalg
+
+
+@step("iree-cut-to-reach")
+def cut_to_reach(module: ir.Module) -> None:
+    """Slices images along axes where one window is all there is. Rewrites `linalg` in place."""
+    with module.context:
+        for operation in find_operations(module, _has_windows):
+            with ir.InsertionPoint(operation), operation.location:
+                _cut(operation)
+
+
+def _has_windows(operation: ir.Operation) -> bool:
+    return operation.name.startswith("linalg.") and any(
+        isinstance(expression, ir.AffineAddExpr)
+        for indexing in _maps(operation)
+        for expression in indexing.results
+    )
+
+
+def _maps(operation: ir.Operation) -> list[ir.AffineMap]:
+    """The map from loops to elements, for each operand; none if it is no structured operation."""
+    maps = linalg.get_indexing_maps(operation)
+    return [] if maps is None else [ir.AffineMapAttr(each).value for each in maps]
+
+
+def _cut(operation: ir.Operation) -> None:
+    maps = _maps(operation)
+    loops = _loop_sizes(operation, maps)
+    for index, indexing in enumerate(maps):
+        image = operation.operands[index]
+        if not isinstance(image.type, ir.RankedTensorType):
+            continue
+        sizes = sizes_of(image)
+        for axis, expression in enumerate(indexing.results):
+            reach = _reach(expression, loops)
+            if reach is not None and 1 in (loops.get(each) for each in _dims(expression)):
+                sizes[axis] = reach
+        operation.operands[index] = sliced(image, sizes, [1] * len(sizes))
+
+
+def _loop_sizes(operation: ir.Operation, maps: list[ir.AffineMap]) -> dict[int, int]:
+    """The sizes of loops by their number; dynamic ones are left out."""
+    found = {}
+    for operand, indexing in zip(operation.operands, maps, strict=True):
+        for axis, expression in enumerate(indexing.results):
+            if isinstance(expression, ir.AffineDimExpr):
+                shape = ir.ShapedType(operand.type)
+                if not shape.is_dynamic_dim(axis):
+                    found[expression.position] = shape.get_dim_size(axis)
+    return found
+
+
+def _reach(expression: ir.AffineExpr, loops: dict[int, int]) -> int | None:
+    """How many elements a sum of multiples of loops reaches; None if it is none, or not known."""
+    if not isinstance(expression, ir.AffineAddExpr):
+        return None
+    last = _last(expression, loops)
+    return None if last is None else last + 1
+
+
+def _last(expression: ir.AffineExpr, loops: dict[int, int]) -> int | None:
+    if isinstance(expression, ir.AffineConstantExpr):
+        return expression.value
+    if isinstance(expression, ir.AffineDimExpr):
+        size = loops.get(expression.position)
+        return None if not size else size - 1
+    if not isinstance(expression, (ir.AffineAddExpr, ir.AffineMulExpr)):
+        return None
+    left, right = _last(expression.lhs, loops), _last(expression.rhs, loops)
+    if left is None or right is None:
+        return None
+    return left + right if isinstance(expression, ir.AffineAddExpr) else left * right
+
+
+def _dims(expression: ir.AffineExpr) -> list[int]:
+    if isinstance(expression, ir.AffineDimExpr):
+        return [expression.position]
+    if isinstance(expression, (ir.AffineAddExpr, ir.AffineMulExpr)):
+        return _dims(expression.lhs) + _dims(expression.rhs)
+    return []

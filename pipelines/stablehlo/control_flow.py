@@ -1,0 +1,94 @@
+"""`stablehlo.while`, `if` and `case` as loops and branches of scf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, scf, tensor
+
+from pipelines.ir_modules import find_operations
+from pipelines.upstream.bodies import inline
+
+
+def to_scf(module: ir.Module) -> None:
+    """Rewrites the control flow of a module, in place. What regions compute stays StableHLO."""
+    with module.context:
+        for operation in find_operations(module, lambda each: each.name in _REWRITES):
+            with ir.InsertionPoint(operation), operation.location:
+                results = _REWRITES[operation.name](operation)
+            for old, new in zip(operation.results, results, strict=True):
+                old.replace_all_uses_with(new)
+            operation.erase()
+
+
+def _while(loop: ir.Operation) -> list[ir.Value]:
+    condition, body = (region.blocks[0] for region in loop.regions)
+    new = scf.WhileOp([result.type for result in loop.results], list(loop.operands))
+    condition.append_to(new.before)
+    body.append_to(new.after)
+    returned = _last(condition)
+    with ir.InsertionPoint(returned), returned.location:
+        goes_on = tensor.ExtractOp(returned.operands[0], []).result
+        scf.ConditionOp(goes_on, list(condition.arguments))
+    returned.erase()
+    _yield(body)
+    return list(new.results)
+
+
+def _if(branch: ir.Operation) -> list[ir.Value]:
+    condition = tensor.ExtractOp(branch.operands[0], []).result
+    then, otherwise = (region.blocks[0] for region in branch.regions)
+    return _branch(
+        condition, _kinds(branch), lambda: inline(then, []), lambda: inline(otherwise, [])
+    )
+
+
+def _case(switch: ir.Operation) -> list[ir.Value]:
+    """A chain of branches: bufferization confuses the results of `scf.index_switch`.
+
+    An index without a branch takes the last one.
+    """
+    number = tensor.ExtractOp(switch.operands[0], []).result
+
+    def choose(first: int) -> list[ir.Value]:
+        block = switch.regions[first].blocks[0]
+        if first == len(switch.regions) - 1:
+            return inline(block, [])
+        own = arith.ConstantOp(number.type, ir.IntegerAttr.get(number.type, first)).result
+        is_it = arith.CmpIOp(arith.CmpIPredicate.eq, number, own).result
+        kinds = _kinds(switch)
+        return _branch(is_it, kinds, lambda: inline(block, []), lambda: choose(first + 1))
+
+    return choose(0)
+
+
+def _kinds(operation: ir.Operation) -> list[ir.Type]:
+    return [result.type for result in operation.results]
+
+
+def _branch(
+    condition: ir.Value,
+    kinds: list[ir.Type],
+    then: Callable[[], list[ir.Value]],
+    otherwise: Callable[[], list[ir.Value]],
+) -> list[ir.Value]:
+    branch = scf.IfOp(condition, kinds, has_else=True)
+    for block, make in ((branch.then_block, then), (branch.else_block, otherwise)):
+        with ir.InsertionPoint(block):
+            scf.YieldOp(make())
+    return list(branch.results)
+
+
+def _yield(block: ir.Block) -> None:
+    returned = _last(block)
+    with ir.InsertionPoint(returned), returned.location:
+        scf.YieldOp(list(returned.operands))
+    returned.erase()
+
+
+def _last(block: ir.Block) -> ir.Operation:
+    return block.operations[len(block.operations) - 1].operation
+
+
+_REWRITES = {"stablehlo.while": _while, "stablehlo.if": _if, "stablehlo.case": _case}

@@ -1,0 +1,70 @@
+"""Custom calls: annotations are dropped, checks of shapes become assertions, others are refused."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from torch_mlir import ir
+from torch_mlir.dialects import cf, tensor
+
+from pipelines.ir_modules import find_operations
+from unmess.core.error import Error
+from unmess.core.user_source import location_line
+
+_CALL = "stablehlo.custom_call"
+# They say where or how something is computed, and not what.
+_ANNOTATIONS = frozenset(
+    ["Sharding", "annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"]
+)
+_SHAPE_ASSERTION = "shape_assertion"
+# Of a message of JAX, what is about its own syntax.
+_DETAILS = ". Using the following polymorphic shapes"
+
+
+def resolve_custom_calls(module: ir.Module, stage: str) -> None:
+    """Rewrites the custom calls of a module, in place.
+
+    Raises:
+        Error: `stage`, for a call of code that is not in the file.
+    """
+    with module.context:
+        for call in find_operations(module, lambda each: each.name == _CALL):
+            name = ir.StringAttr(call.attributes["call_target_name"]).value
+            if name in _ANNOTATIONS and _is_identity(call):
+                call.results[0].replace_all_uses_with(call.operands[0])
+            elif name == _SHAPE_ASSERTION:
+                _assert(call)
+            else:
+                raise Error(
+                    stage,
+                    f"the custom call @{name} is code of the framework that wrote the file",
+                    where=location_line(call.location),
+                    hint="write the model without it: only operations of StableHLO run here",
+                )
+            call.erase()
+        for barrier in find_operations(module, _is_barrier):
+            for result, operand in zip(barrier.results, barrier.operands, strict=True):
+                result.replace_all_uses_with(operand)
+            barrier.erase()
+
+
+resolve_at_linalg = partial(resolve_custom_calls, stage="linalg")
+resolve_at_compile = partial(resolve_custom_calls, stage="compile")
+
+
+def _is_identity(call: ir.Operation) -> bool:
+    operands, results = list(call.operands), list(call.results)
+    return len(operands) == len(results) == 1 and operands[0].type == results[0].type
+
+
+def _is_barrier(operation: ir.Operation) -> bool:
+    return operation.name == "stablehlo.optimization_barrier"
+
+
+def _assert(call: ir.Operation) -> None:
+    message = "a shape is not allowed"
+    if "error_message" in call.attributes:
+        message = ir.StringAttr(call.attributes["error_message"]).value.partition(_DETAILS)[0]
+    with ir.InsertionPoint(call), call.location:
+        holds = tensor.ExtractOp(call.operands[0], []).result
+        cf.AssertOp(holds, message)

@@ -1,0 +1,232 @@
+"""Operations of dynamic sizes, as operations on tensors that both runners take.
+
+A size that does not fit ends the call: there is an assertion, or the slice is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, tensor
+
+from pipelines.ir_modules import made
+from pipelines.lazy_dialects import linalg
+from pipelines.stablehlo.gather import lower_gather
+from pipelines.stablehlo.origin import foreign_operations
+from pipelines.stablehlo.sizes import assert_size, element, result_sizes
+from pipelines.stablehlo.slices import (
+    lower_computed_slice,
+    lower_dynamic_slice,
+    lower_dynamic_update_slice,
+    lower_reverse,
+)
+from pipelines.stablehlo.tensors import empty
+from pipelines.upstream.generics import generic
+from pipelines.upstream.loops import Size, index, size
+
+
+def lower_dynamic_sizes(module: ir.Module) -> None:
+    """Rewrites such operations of other tools' programs, in place.
+
+    Raises:
+        Error: stage `linalg`, for a size that depends on values of tensors.
+    """
+    with module.context:
+        # Sizes are found by the operations that compute them, so those are last.
+        for rewrites in (_REWRITES, _SIZES):
+            for operation in foreign_operations(module, lambda each: each.name in rewrites):  # noqa: B023
+                with ir.InsertionPoint(operation), operation.location:
+                    result = rewrites[operation.name](operation)
+                    if result is None:
+                        continue
+                    if result.type != operation.results[0].type:
+                        result = tensor.CastOp(operation.results[0].type, result).result
+                operation.results[0].replace_all_uses_with(result)
+                operation.erase()
+
+
+def _broadcast(operation: ir.Operation) -> ir.Value:
+    """A dynamic size of the operand is that of the result: only a static 1 is stretched."""
+    x, shape = operation.operands
+    kind = ir.RankedTensorType(operation.results[0].type)
+    sizes = result_sizes(shape, kind)
+    own = ir.RankedTensorType(x.type)
+    axes = list(ir.DenseI64ArrayAttr(operation.attributes["broadcast_dimensions"]))
+    for place, axis in enumerate(axes):
+        if own.is_dynamic_dim(place) or own.shape[place] != 1:
+            assert_size(
+                arith.CmpIPredicate.eq,
+                size(x, place),
+                sizes[axis],
+                "a dynamic size is to be stretched, or does not fit",
+            )
+    stretched = [
+        place
+        for place in range(own.rank)
+        if not own.is_dynamic_dim(place) and own.shape[place] == 1
+    ]
+    if stretched:
+        x, axes = (
+            _without(x, stretched),
+            [axis for place, axis in enumerate(axes) if place not in stretched],
+        )
+    everywhere = list(range(kind.rank))
+    output = empty(sizes, kind.element_type)
+    return generic(
+        [x], [output], [axes, everywhere], ["parallel"] * kind.rank, lambda value, _: [value]
+    )[0]
+
+
+def _without(x: ir.Value, ones: Sequence[int]) -> ir.Value:
+    """Axes of size 1 are joined to others."""
+    kind = ir.RankedTensorType(x.type)
+    kept = [axis for axis in range(kind.rank) if axis not in ones]
+    groups: list[list[int]] = [[] for _ in kept]
+    for axis in range(kind.rank):
+        if groups:
+            groups[max(sum(each <= axis for each in kept) - 1, 0)].append(axis)
+    result = ir.RankedTensorType.get([kind.shape[axis] for axis in kept], kind.element_type)
+    return made(
+        "tensor.collapse_shape",
+        result,
+        x,
+        reassociation=ir.Attribute.parse(str(groups)),
+    )
+
+
+def _iota(operation: ir.Operation) -> ir.Value:
+    kind = ir.RankedTensorType(operation.results[0].type)
+    axis = ir.IntegerAttr(operation.attributes["iota_dimension"]).value
+    element_type = kind.element_type
+    counted = element_type
+    if isinstance(element_type, ir.FloatType):
+        counted = ir.IntegerType.get_signless(64)
+    elif element_type.is_unsigned:
+        counted = ir.IntegerType.get_signless(element_type.width)
+    output = empty(result_sizes(operation.operands[0], kind), counted)
+
+    def count(_: ir.Value) -> list[ir.Value]:
+        return [arith.IndexCastOp(counted, linalg.IndexOp(axis).result).result]
+
+    everywhere = list(range(kind.rank))
+    (result,) = generic([], [output], [everywhere], ["parallel"] * kind.rank, count)
+    if counted == element_type:
+        return result
+    name = "bitcast_convert" if not isinstance(element_type, ir.FloatType) else "convert"
+    whole = ir.RankedTensorType.get(ir.RankedTensorType(result.type).shape, element_type)
+    return made(f"stablehlo.{name}", whole, result)
+
+
+def _reshape(operation: ir.Operation) -> ir.Value:
+    """All axes are joined, and split into those of the result."""
+    x, shape = operation.operands
+    kind = ir.RankedTensorType(operation.results[0].type)
+    sizes = result_sizes(shape, kind)
+    own = ir.RankedTensorType(x.type)
+    count = _product([size(x, axis) for axis in range(own.rank)])
+    assert_size(arith.CmpIPredicate.eq, count, _product(sizes), "a reshape changes the size")
+    line = x
+    if own.rank != 1:
+        length = count if isinstance(count, int) else ir.ShapedType.get_dynamic_size()
+        flat = ir.RankedTensorType.get([length], own.element_type)
+        line = made("tensor.collapse_shape", flat, x, reassociation=_together(own.rank))
+    if kind.rank == 1:
+        return line
+    dynamic = [each for each in sizes if isinstance(each, ir.Value)]
+    return made(
+        "tensor.expand_shape",
+        kind,
+        line,
+        *dynamic,
+        reassociation=_together(kind.rank),
+        static_output_shape=ir.DenseI64ArrayAttr.get(kind.shape),
+    )
+
+
+def _product(sizes: Sequence[Size]) -> Size:
+    known, product = 1, None
+    for each in sizes:
+        if isinstance(each, int):
+            known *= each
+        else:
+            product = each if product is None else arith.MulIOp(product, each).result
+    return known if product is None else arith.MulIOp(product, index(known)).result
+
+
+def _together(rank: int) -> ir.Attribute:
+    return ir.Attribute.parse(f"[{list(range(rank))}]" if rank else "[]")
+
+
+def _pad(operation: ir.Operation) -> ir.Value:
+    """A pad is zeros between the elements, then a slice or more on each side."""
+    x, value, low, high, interior = operation.operands
+    own = ir.RankedTensorType(x.type)
+    kind = ir.RankedTensorType(operation.results[0].type)
+    lows, steps, sizes = [], [], []
+    for axis in range(own.rank):
+        before, after, between = (element(each, axis) for each in (low, high, interior))
+        assert_size(arith.CmpIPredicate.sge, between, 0, "an interior padding is negative")
+        step = arith.AddIOp(between, index(1)).result
+        length = index(size(x, axis))
+        last = arith.SubIOp(length, index(1)).result
+        spread = arith.AddIOp(arith.MulIOp(last, step).result, index(1)).result
+        spread = arith.MaxSIOp(spread, index(0)).result
+        whole = arith.AddIOp(arith.AddIOp(before, spread).result, after).result
+        assert_size(arith.CmpIPredicate.sge, whole, 0, "a size is negative")
+        lows.append(before)
+        steps.append(step)
+        sizes.append(whole)
+    fill = tensor.ExtractOp(value, []).result
+    output = empty(
+        [
+            each if kind.is_dynamic_dim(axis) else kind.shape[axis]
+            for axis, each in enumerate(sizes)
+        ],
+        own.element_type,
+    )
+
+    def pick(_: ir.Value) -> list[ir.Value]:
+        inside = arith.ConstantOp(ir.IntegerType.get_signless(1), ir.BoolAttr.get(True)).result
+        places = []
+        for axis in range(own.rank):
+            place = arith.SubIOp(linalg.IndexOp(axis).result, lows[axis]).result
+            quotient = arith.FloorDivSIOp(place, steps[axis]).result
+            back = arith.MulIOp(quotient, steps[axis]).result
+            last = arith.SubIOp(index(size(x, axis)), index(1)).result
+            for holds in (
+                arith.CmpIOp(arith.CmpIPredicate.eq, back, place).result,
+                arith.CmpIOp(arith.CmpIPredicate.sge, quotient, index(0)).result,
+                arith.CmpIOp(arith.CmpIPredicate.sle, quotient, last).result,
+            ):
+                inside = arith.AndIOp(inside, holds).result
+            nearest = arith.MinSIOp(quotient, last).result
+            places.append(arith.MaxSIOp(nearest, index(0)).result)
+        there = tensor.ExtractOp(x, places).result
+        return [arith.SelectOp(inside, there, fill).result]
+
+    everywhere = list(range(own.rank))
+    return generic([], [output], [everywhere], ["parallel"] * own.rank, pick)[0]
+
+
+def _dimension_size(operation: ir.Operation) -> ir.Value:
+    axis = ir.IntegerAttr(operation.attributes["dimension"]).value
+    kind = ir.RankedTensorType(operation.results[0].type)
+    length = index(size(operation.operands[0], axis))
+    number = arith.IndexCastOp(kind.element_type, length).result
+    return made("tensor.from_elements", kind, number)
+
+
+_REWRITES = {
+    "stablehlo.dynamic_broadcast_in_dim": _broadcast,
+    "stablehlo.dynamic_iota": _iota,
+    "stablehlo.dynamic_reshape": _reshape,
+    "stablehlo.real_dynamic_slice": lower_computed_slice,
+    "stablehlo.dynamic_slice": lower_dynamic_slice,
+    "stablehlo.dynamic_update_slice": lower_dynamic_update_slice,
+    "stablehlo.reverse": lower_reverse,
+    "stablehlo.dynamic_pad": _pad,
+    "stablehlo.dynamic_gather": lower_gather,
+    "stablehlo.gather": lower_gather,
+}
+_SIZES = {"stablehlo.get_dimension_size": _dimension_size}

@@ -1,0 +1,94 @@
+"""Slices of dynamic sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, tensor
+
+from pipelines.lazy_dialects import linalg
+from pipelines.stablehlo.indices import as_signed
+from pipelines.stablehlo.sizes import assert_size, element
+from pipelines.stablehlo.tensors import empty_like
+from pipelines.upstream.generics import generic
+from pipelines.upstream.loops import Size, index, size
+from pipelines.upstream.slices import Slice
+
+
+def lower_dynamic_slice(operation: ir.Operation) -> ir.Value | None:
+    """`stablehlo.dynamic_slice`; the slice is moved until it is inside.
+
+    Returns:
+        None for static sizes, which the upstream pass lowers.
+    """
+    x, *starts = operation.operands
+    if ir.RankedTensorType(x.type).has_static_shape:
+        return None
+    lengths: list[Size] = list(ir.DenseI64ArrayAttr(operation.attributes["slice_sizes"]))
+    return _nearest(x, starts, lengths).take(x)
+
+
+def lower_dynamic_update_slice(operation: ir.Operation) -> ir.Value | None:
+    """`stablehlo.dynamic_update_slice`, likewise."""
+    x, part, *starts = operation.operands
+    kinds = [ir.RankedTensorType(each.type) for each in (x, part)]
+    if all(kind.has_static_shape for kind in kinds):
+        return None
+    lengths = [size(part, axis) for axis in range(kinds[1].rank)]
+    return _nearest(x, starts, lengths).put(part, x)
+
+
+def _nearest(x: ir.Value, starts: Sequence[ir.Value], lengths: Sequence[Size]) -> Slice:
+    offsets = []
+    for axis, (start, length) in enumerate(zip(starts, lengths, strict=True)):
+        limit = arith.SubIOp(index(size(x, axis)), index(length)).result
+        assert_size(arith.CmpIPredicate.sge, limit, 0, "a slice is larger than the tensor")
+        place = tensor.ExtractOp(as_signed(start), []).result
+        place = arith.IndexCastOp(ir.IndexType.get(), place).result
+        offsets.append(arith.MaxSIOp(arith.MinSIOp(place, limit).result, index(0)).result)
+    return Slice(tuple(offsets), tuple(lengths), tuple(range(len(offsets))))
+
+
+def lower_computed_slice(operation: ir.Operation) -> ir.Value:
+    """Offsets, sizes and strides are computed; that the part is inside is checked later."""
+    x, starts, limits, strides = operation.operands
+    own = ir.RankedTensorType(x.type)
+    offsets, sizes, steps = [], [], []
+    for axis in range(own.rank):
+        start, limit, step = (element(each, axis) for each in (starts, limits, strides))
+        assert_size(arith.CmpIPredicate.sge, step, 1, "a stride is not positive")
+        assert_size(arith.CmpIPredicate.sle, 0, start, "a slice begins before the tensor")
+        assert_size(arith.CmpIPredicate.sle, start, limit, "a slice ends before it begins")
+        assert_size(arith.CmpIPredicate.sle, limit, size(x, axis), "a slice ends after the tensor")
+        length = arith.SubIOp(limit, start).result
+        offsets.append(start)
+        sizes.append(arith.CeilDivSIOp(length, step).result)
+        steps.append(step)
+    mark = [ir.ShapedType.get_dynamic_size()] * own.rank
+    kind = ir.RankedTensorType.get(mark, own.element_type)
+    return tensor.ExtractSliceOp(kind, x, offsets, sizes, steps, mark, mark, mark).result
+
+
+def lower_reverse(operation: ir.Operation) -> ir.Value | None:
+    """`stablehlo.reverse`.
+
+    Returns:
+        None for static sizes, which the upstream pass lowers.
+    """
+    (x,) = operation.operands
+    kind = ir.RankedTensorType(x.type)
+    if kind.has_static_shape:
+        return None
+    reversed_axes = list(ir.DenseI64ArrayAttr(operation.attributes["dimensions"]))
+    lasts = {axis: arith.SubIOp(index(size(x, axis)), index(1)).result for axis in reversed_axes}
+
+    def pick(_: ir.Value) -> list[ir.Value]:
+        places = [linalg.IndexOp(axis).result for axis in range(kind.rank)]
+        for axis, last in lasts.items():
+            places[axis] = arith.SubIOp(last, places[axis]).result
+        return [tensor.ExtractOp(x, places).result]
+
+    everywhere = list(range(kind.rank))
+    output = empty_like(x, kind.element_type)
+    return generic([], [output], [everywhere], ["parallel"] * kind.rank, pick)[0]

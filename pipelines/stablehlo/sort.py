@@ -1,0 +1,57 @@
+"""`stablehlo.sort` as `tm_tensor.sort`, which has a lowering."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, tensor
+
+from pipelines.ir_modules import find_operations, made
+from pipelines.stablehlo.bodies import mapped
+from unmess.core.dialects import load_unregistered
+
+
+def to_tm_tensor(module: ir.Module) -> None:
+    """Rewrites the sorts of a module, in place; each becomes stable."""
+    with module.context:
+        sorts = find_operations(module, lambda each: each.name == "stablehlo.sort")
+        if sorts:
+            load_unregistered(module.context)
+        for sort in sorts:
+            with ir.InsertionPoint(sort), sort.location:
+                results = _sorted(sort)
+            for old, new in zip(sort.results, results, strict=True):
+                old.replace_all_uses_with(new)
+            sort.erase()
+
+
+def _sorted(sort: ir.Operation) -> list[ir.Value]:
+    """The body of `tm_tensor.sort` says whether two neighbors may stay: the second is not less."""
+    number = ir.IntegerType.get_signless(64)
+    axis = ir.IntegerAttr(sort.attributes["dimension"]).value
+    new = ir.Operation.create(
+        "tm_tensor.sort",
+        [result.type for result in sort.results],
+        list(sort.operands),
+        {
+            "dimension": ir.IntegerAttr.get(number, axis),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(sort.operands)]),
+        },
+        regions=1,
+    )
+    elements = [ir.RankedTensorType(each.type).element_type for each in sort.operands]
+    block = new.regions[0].blocks.append(*(each for each in elements for _ in range(2)))
+    with ir.InsertionPoint(block):
+        scalars = [
+            made("tensor.from_elements", ir.RankedTensorType.get([], each.type), each)
+            for each in block.arguments
+        ]
+        # Of each operand the first element, then the second: the other way round.
+        swapped = [each for pair in zip(scalars[1::2], scalars[::2], strict=True) for each in pair]
+        comparisons = (mapped(sort, operands)[0] for operands in (scalars, swapped))
+        is_less, is_more = (tensor.ExtractOp(each, []).result for each in comparisons)
+        truth = arith.ConstantOp(is_less.type, ir.BoolAttr.get(True)).result
+        is_not_more = arith.XOrIOp(is_more, truth).result
+        # Both, for what makes NaN the largest in each comparison: two NaN stay.
+        stays = arith.OrIOp(is_less, is_not_more).result
+        ir.Operation.create("tm_tensor.yield", operands=[stays])
+    return list(new.results)

@@ -1,0 +1,20 @@
+"""Tensors without elements yet, of static and dynamic sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import tensor
+
+from pipelines.upstream.loops import Size, size
+
+
+def empty_like(x: ir.Value, element: ir.Type) -> ir.Value:
+    """A `tensor.empty` of the sizes of `x`."""
+    return empty([size(x, axis) for axis in range(ir.RankedTensorType(x.type).rank)], element)
+
+
+def empty(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
+    """A `tensor.empty`; a size is a number, or a value of type index."""
+    return tensor.EmptyOp(list(sizes), element).result

@@ -1,0 +1,58 @@
+"""Starts the process that reads modules with upstream MLIR.
+
+Nothing here imports MLIR, so that the process can start while this one still imports torch-mlir.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+from typing import Any
+
+from unmess.core import processes
+from unmess.core.error import Error
+
+_PACKAGE = "xtc-mlir-python-bindings"
+
+
+class Inspector:
+    """A process of `pipelines.upstream.inspection`, for one module.
+
+    Attributes:
+        version: of the package that has upstream MLIR.
+    """
+
+    def __init__(self) -> None:
+        """Starts the process.
+
+        Raises:
+            Error: stage `load`, if the environment has no upstream MLIR.
+        """
+        if importlib.util.find_spec("mlir") is None:
+            raise Error(
+                "load",
+                f"{_PACKAGE} is not installed",
+                hint="`unmess doctor` shows what the lock has",
+            )
+        self.version = f"{_PACKAGE} {importlib.metadata.version(_PACKAGE)}"
+        self._process = subprocess.Popen(
+            processes.command("pipelines.upstream.inspection"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=processes.environment(),
+        )
+
+    def __enter__(self) -> Inspector:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def ask(self, request: dict[str, Any]) -> subprocess.CompletedProcess:
+        """Sends the request and waits for the end of the process."""
+        out, err = self._process.communicate(json.dumps(request).encode())
+        return subprocess.CompletedProcess(self._process.args, self._process.returncode, out, err)
