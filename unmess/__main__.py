@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import click
 
+from unmess.cli.streams import BROKEN_PIPE, Unwritable, drop, open_closed_streams
+
 # As shells report a process that SIGINT ended.
 _INTERRUPTED = 130
 
@@ -18,15 +20,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: None for this process's own, which then runs in a fork of it.
     """
     if arguments is None:
+        open_closed_streams()
         from unmess.cli.supervision import supervised
 
         return supervised(lambda: main(sys.argv[1:]))
     try:
         from unmess.cli import cli
 
-        return cli.main(arguments, prog_name="unmess", standalone_mode=False) or 0
+        try:
+            return cli.main(arguments, prog_name="unmess", standalone_mode=False) or 0
+        finally:
+            # Of the commands' own: the help, and the version.
+            sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        # Click ends the process itself in one case: the reader of the help has gone.
+        drop(sys.stdout)
+        return BROKEN_PIPE
+    except OSError as problem:
+        drop(sys.stdout)
+        return Unwritable(problem.strerror).report()
     except click.ClickException as problem:
-        problem.show()
+        try:
+            problem.show()
+        except OSError:
+            drop(sys.stderr)
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED

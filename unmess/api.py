@@ -1,31 +1,23 @@
-"""The verbs: capture, capture_generation, combine, lower, load, check, analyze."""
+"""The verbs: capture, capture_generation, combine, lower, load, check, analyze.
+
+Each imports what it works with when it is called: capturing needs no runner, loading a program that
+was captured before needs no `torch.export`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-import importers.capture
-import importers.combine
-from importers.ir_file import IrEntry, module_of
-from importers.sources import find_source
-from importers.sources.source import Source
-from importers.torch_dialect import import_program
-from pipelines import runners
-from pipelines.analysis.analysis import Analysis, analyze_module
-from pipelines.analysis.files import analyze_file
-from pipelines.executable import Executable
+from importers.import_program import import_program
 from pipelines.legal_ops import legal_ops
-from pipelines.lower import Changes
-from pipelines.lower import lower as lower_module
-from pipelines.own_passes import OwnPass
-from unmess.compare import Report, compare
-from unmess.compare_entries import compare_entries
 from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
+from unmess.core.failure import only_errors
 from unmess.core.module import Module
 from unmess.core.names import (
     EXITS,
@@ -40,8 +32,17 @@ from unmess.core.programs import Programs
 from unmess.core.signature import Signature, TensorSpec
 from unmess.core.sizes import Dim
 from unmess.core.target_options import TargetOptions
+from unmess.plain_check import PlainCheck
+
+if TYPE_CHECKING:
+    from importers.sources.source import Source
+    from pipelines.analysis.analysis import Analysis
+    from pipelines.executable import Executable
+    from pipelines.own_passes import OwnPass
+    from unmess.compare import Report
 
 
+@only_errors()
 def capture(
     model: str | torch.nn.Module | Callable[..., Any] | torch.export.ExportedProgram,
     args: tuple[Any, ...] = (),
@@ -49,6 +50,7 @@ def capture(
     dynamic_shapes: Any = None,
     strategy: str = "auto",
     backend_legal_ops: Collection[str] = (),
+    trust: bool = False,
 ) -> Program | Programs:
     """Captures a model.
 
@@ -62,6 +64,8 @@ def capture(
         strategy: `non-strict`, `strict`, `draft`, `make_fx`, or `auto` for the first of them that
             succeeds; `lazy`.
         backend_legal_ops: operators that are not taken apart, such as `aten.softmax.int`.
+        trust: files that the model string names may run code: pickled objects, Python code of a
+            Hugging Face folder, any operation in IR. docs/security.md lists what that means.
 
     Returns:
         The Program, which borrows the model's tensors; Programs for a model string that stands for
@@ -72,8 +76,10 @@ def capture(
     """
     name, notes = None, ()
     if isinstance(model, str):
+        from importers.sources import find_source
+
         enter_stage("source")
-        source = find_source(model)
+        source = find_source(model, trust)
         if source.entries:
             if args or kwargs or dynamic_shapes is not None:
                 raise Error(
@@ -89,8 +95,10 @@ def capture(
             args, kwargs = source.args, source.kwargs
             dynamic_shapes = dynamic_shapes if dynamic_shapes is not None else source.dynamic_shapes
         model = source.model
+    from importers.capture import capture as capture_model
+
     enter_stage("capture")
-    program = importers.capture.capture(
+    program = capture_model(
         model,
         args,
         kwargs,
@@ -103,12 +111,14 @@ def capture(
     return program
 
 
+@only_errors()
 def capture_generation(
     model: str | torch.nn.Module | Source,
     batch: int = 1,
     max_length: int | None = None,
     strategy: str = "auto",
     cache: str = "argument",
+    trust: bool = False,
 ) -> Programs:
     """Captures a decoder of transformers with its key-value cache, as `prefill` and `decode`.
 
@@ -129,32 +139,40 @@ def capture_generation(
             or the model's own limit where that is lower.
         strategy: as for `capture`.
         cache: `argument`, which goes in and comes out, or `state`.
+        trust: as for `capture`.
 
     Raises:
         Error: stage `usage`, `source` or `capture`.
     """
     check_name("cache", cache, ("argument", "state"))
     enter_stage("source")
-    source = as_source(model)
+    source = as_source(model, trust)
     # It imports transformers.
     from importers.sources.huggingface.generation import with_cache
 
     return _capture_entries(with_cache(source, batch, max_length, cache == "state"), strategy)
 
 
-def as_source(model: str | torch.nn.Module | Source) -> Source:
+def as_source(model: str | torch.nn.Module | Source, trust: bool = False) -> Source:
     """What a model string stands for, or a module without an example call."""
+    from importers.sources import find_source
+    from importers.sources.source import Source
+
     if isinstance(model, Source):
         return model
-    return find_source(model) if isinstance(model, str) else Source(type(model).__name__, model)
+    if isinstance(model, str):
+        return find_source(model, trust)
+    return Source(type(model).__name__, model)
 
 
 def _capture_entries(
     source: Source, strategy: str, backend_legal_ops: Collection[str] = ()
 ) -> Programs:
+    from importers.capture import capture as capture_model
+
     enter_stage("capture")
     programs = {
-        entry: importers.capture.capture(
+        entry: capture_model(
             part.model,
             part.args,
             part.kwargs,
@@ -170,6 +188,7 @@ def _capture_entries(
     return combined
 
 
+@only_errors()
 def combine(programs: Mapping[str, Program], name: str | None = None) -> Programs:
     """Makes captured programs of one model the entry points of one module.
 
@@ -184,9 +203,12 @@ def combine(programs: Mapping[str, Program], name: str | None = None) -> Program
     Raises:
         Error: stage `usage`.
     """
-    return importers.combine.combine(programs, name)
+    from importers.combine import combine as combine_programs
+
+    return combine_programs(programs, name)
 
 
+@only_errors()
 def lower(
     program: Program | Programs,
     to: str = "linalg",
@@ -216,6 +238,9 @@ def lower(
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
     """
+    from pipelines.lower import Changes
+    from pipelines.lower import lower as lower_module
+
     check_stage(to)
     check_upstream_only(to, upstream_only)
     enter_stage("import")
@@ -223,10 +248,13 @@ def lower(
     return lower_module(import_program(program, weights), to, changes, upstream_only)
 
 
+@only_errors()
 def load(
     program: Program | Programs | Module | str,
     on: str = "reference",
     target: TargetOptions | None = None,
+    trust: bool = False,
+    unchecked: bool = False,
 ) -> Executable:
     """Makes a program callable on a runner.
 
@@ -238,17 +266,25 @@ def load(
         on: `reference`, `iree-cpu`, `iree-vulkan`, `iree-cuda` or `iree-hip`. `unmess targets`
             shows which of them run here.
         target: which hardware IREE compiles for; by default what is here.
+        trust: as for `capture`, for a model string.
+        unchecked: leave out the checks of indices and other data when the program runs. An index
+            that is out of range then reads or writes memory outside of its tensor.
 
     Raises:
         Error: stage `usage`, `source` or `capture` for a model string, `import`, or the stage that
             failed.
     """
+    from pipelines import runners
+
     check_runner(on)
     if isinstance(program, str):
-        source = find_source(program)
+        from importers.ir_file import IrEntry, module_of
+        from importers.sources import find_source
+
+        source = find_source(program, trust)
         # IR is called without an example of a call.
         is_ir = isinstance(source.model, IrEntry)
-        program = module_of(source.model.file) if is_ir else capture(program)
+        program = module_of(source.model.file) if is_ir else capture(program, trust=trust)
     if isinstance(program, (Program, Programs)):
         enter_stage("import")
         program = import_program(program)
@@ -258,19 +294,24 @@ def load(
             f"cannot load a {type(program).__name__}",
             hint="pass a Program (unmess.capture) or a Module (unmess.lower)",
         )
-    return runners.load(program, on, target)
+    return runners.load(program, on, target, unchecked=unchecked)
 
 
+@only_errors()
 def check(
     program: Program | Programs | str,
     on: str = "iree-cpu",
     calls: int = 5,
     target: TargetOptions | None = None,
     via: str | None = None,
+    trust: bool = False,
+    unchecked: bool = False,
 ) -> Report:
     """Runs a program on a runner and in eager PyTorch, on its example arguments, and compares.
 
-    Several entry points run one after the other, each on the state that the last one left.
+    Several entry points run one after the other, each on the state that the last one left. If a
+    result is wrong and IREE compiled with another preset than `plain`, the comparison is repeated
+    with `plain`: `Report.with_plain` says whether the preset is at fault.
 
     Args:
         program: or a model string. Of an MLIR file, eager's result of the example call is in the
@@ -278,6 +319,8 @@ def check(
         calls: timed calls of each side, after one that is compared; their median is reported.
         target: which hardware IREE compiles for; by default what is here.
         via: the exit whose IR runs: `linalg`, by default, `tosa` or `stablehlo`.
+        trust: as for `capture`, for a model string.
+        unchecked: see `load`.
 
     Returns:
         The Report. A wrong result is a Report with `ok` False, not an exception.
@@ -285,20 +328,37 @@ def check(
     Raises:
         Error: the stage that failed before there was a result to compare.
     """
+    from pipelines.iree.presets import PLAIN
+
     check_runner(on)
     if via is not None:
         check_name("exit", via, EXITS)
     if isinstance(program, str):
-        program = capture(program)
-    executable = load(program if via is None else lower(program, via), on, target)
-    if isinstance(program, Programs):
-        report = compare_entries(program, executable, calls)
-    else:
-        report = compare(program, executable, calls)
+        program = capture(program, trust=trust)
+    module = program if via is None else lower(program, via)
+    executable = load(module, on, target, unchecked=unchecked)
+    report = _compare(program, executable, calls)
+    if not report.ok and executable.preset not in (None, PLAIN):
+        plain = replace(target or TargetOptions(), preset=PLAIN)
+        try:
+            repeated = _compare(program, load(module, on, plain, unchecked=unchecked), calls=0)
+            report.with_plain = PlainCheck(executable.preset, repeated.ok, repeated.error)
+        except Error as problem:
+            cause = f"{problem.stage}: {problem.cause}"
+            report.with_plain = PlainCheck(executable.preset, None, cause)
     report.via = via
     return report
 
 
+def _compare(program: Program | Programs, executable: Executable, calls: int) -> Report:
+    from unmess.compare import compare
+    from unmess.compare_entries import compare_entries
+
+    several = isinstance(program, Programs)
+    return (compare_entries if several else compare)(program, executable, calls)
+
+
+@only_errors()
 def analyze(
     program: Program | Programs | Module | str | Path,
     at: str | None = None,
@@ -317,6 +377,9 @@ def analyze(
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
     """
+    from pipelines.analysis.analysis import analyze_module
+    from pipelines.analysis.files import analyze_file
+
     sizes = sizes or {}
     if isinstance(program, (str, Path)):
         return analyze_file(program, at, sizes)
@@ -327,6 +390,8 @@ def analyze(
             values |= part.signature.symbols(part.args, part.kwargs)
         program = lower(program, to=at)
     elif at not in (None, program.stage):
+        from pipelines.lower import lower as lower_module
+
         program = lower_module(program, at)
     shapes = {entry: _declared_shapes(one) for entry, one in program.entries.items() if one}
     return analyze_module(program.ir, program.name, program.stage, shapes, values | sizes, sizes)

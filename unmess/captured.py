@@ -16,13 +16,14 @@ def captured(
     dynamic: Sequence[str] = (),
     strategy: str = "auto",
     backend_legal_ops: Collection[str] = (),
+    trust: bool = False,
 ) -> Program | Programs:
     """Captures a model string.
 
     Args:
         inputs: example arguments in place of the model's own, as `--input` takes them.
         dynamic: what is dynamic, as `--dynamic` takes it.
-        strategy, backend_legal_ops: as for `unmess.capture`.
+        strategy, backend_legal_ops, trust: as for `unmess.capture`.
 
     Raises:
         Error: stage `usage`, `source` or `capture`.
@@ -35,4 +36,5 @@ def captured(
         dynamic_shapes=dynamic or None,
         strategy=strategy,
         backend_legal_ops=backend_legal_ops,
+        trust=trust,
     )

@@ -13,14 +13,18 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from importers.capture.make_fx import WithGradients
+from importers.capture.tensor_attributes import named_attributes
 from pipelines.executable import EntryPoint, Executable
 from unmess.core.current_stage import enter_stage
 from unmess.core.eager import Exact, copied, eager_of, guarded
 from unmess.core.error import Error
+from unmess.core.failure import only_errors
 from unmess.core.note import Note
 from unmess.core.program import Program
 from unmess.core.recorded import Recorded
 from unmess.further_sizes import Call, further_calls
+from unmess.plain_check import PlainCheck
 
 # Largest difference allowed, relative to the largest magnitude in the eager result. Summation
 # order alone stays below these; a wrong operator does not. What exceeds them is measured against
@@ -105,6 +109,8 @@ class Report:
         sizes: the comparisons at further sizes, where dimensions are dynamic.
         entries: the Report of each entry point by name, where there are several.
         via: the exit whose IR ran, where one was asked for.
+        with_plain: the comparison repeated with the preset `plain`, if a result is wrong and was
+            computed with another preset.
     """
 
     model: str
@@ -116,6 +122,7 @@ class Report:
     sizes: tuple[SizeCheck, ...] = ()
     entries: dict[str, Report] = field(default_factory=dict)
     via: str | None = None
+    with_plain: PlainCheck | None = None
     max_abs_error: float = field(init=False)
     max_rel_error: float = field(init=False)
 
@@ -130,6 +137,7 @@ class Report:
         return None if wrong is None else f"{wrong.name}: {wrong.cause}"
 
 
+@only_errors("run")
 def compare(program: Program, executable: Executable | EntryPoint, calls: int = 5) -> Report:
     """Calls both sides on the program's example arguments and compares results and state.
 
@@ -172,6 +180,8 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
     notes = [Note("sizes", str(check)) for check in sizes]
     if program.signature.dynamic_inputs() and not sizes:
         notes = [Note("sizes", "compared at those of the example only: the ranges allow no other")]
+    # What computes an ONNX model for comparison is known only now.
+    notes += [Note("comparison", text) for text in getattr(program.eager, "comparison_notes", ())]
     return Report(
         model=program.name,
         runner=executable.runner,
@@ -216,7 +226,10 @@ def _compare_sizes(
     try:
         eager(*copied(call.args), **copied(call.kwargs))
     except Error as error:
-        return SizeCheck(call.sizes, None, error.cause), []
+        if isinstance(program.eager, Recorded):
+            # It refuses every call but the recorded one, so the refusal says nothing of the model.
+            return SizeCheck(call.sizes, None, error.cause), []
+        return _compare_refusal(call, error, executable)
     try:
         _, found = _compare_call(program, call, eager_of(program), executable)
     except Error as error:
@@ -229,6 +242,19 @@ def _compare_sizes(
     if not wrong:
         return SizeCheck(call.sizes, True), []
     return SizeCheck(call.sizes, False, wrong[0].cause), wrong
+
+
+def _compare_refusal(
+    call: Call, refusal: Error, executable: Executable | EntryPoint
+) -> tuple[SizeCheck, list[Difference]]:
+    """A call that eager refuses: the executable has to refuse it, too."""
+    try:
+        executable(*copied(call.args), **copied(call.kwargs))
+    except Error:
+        return SizeCheck(call.sizes, None, refusal.cause), []
+    cause = f"eager raises, and {executable.runner} gives a result: {refusal.cause}"
+    wrong = Difference(f"call at {call}", False, float("inf"), float("inf"), cause)
+    return SizeCheck(call.sizes, False, cause), [wrong]
 
 
 def _drifted(difference: Difference, call: int) -> Difference:
@@ -287,9 +313,16 @@ def _compare_state(
     if isinstance(eager.model, Recorded):
         buffers = eager.model.state
     elif isinstance(eager.model, torch.nn.Module):
+        model = eager.model
+        holder = model.model if isinstance(model, WithGradients) else model
+        attributes = named_attributes(holder) if isinstance(holder, torch.nn.Module) else {}
         buffers = {
-            program.tied.get(name, name): buffer
-            for name, buffer in eager.model.named_buffers(remove_duplicate=False)
+            program.tied.get(name, name): tensor
+            for name, tensor in (
+                *attributes.items(),
+                *model.named_parameters(remove_duplicate=False),
+                *model.named_buffers(remove_duplicate=False),
+            )
         }
     else:
         return []

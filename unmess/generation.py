@@ -13,26 +13,13 @@ from importers.sources.source import Source
 from unmess.api import as_source, capture_generation, load
 from unmess.core import cache_length
 from unmess.core.error import Error
+from unmess.core.failure import only_errors
 from unmess.core.names import check_runner
 from unmess.core.note import Note
+from unmess.core.programs import Programs
 from unmess.core.target_options import TargetOptions
 from unmess.sampling import Sampling
-
-
-@dataclass
-class Statistics:
-    """What the last text took. Times are in seconds."""
-
-    prompt_tokens: int = 0
-    new_tokens: int = 0
-    prefill_seconds: float = 0.0
-    decode_seconds: float = 0.0
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Speed of the steps after the first token; None where there was none."""
-        steps = self.new_tokens - 1
-        return steps / self.decode_seconds if steps > 0 and self.decode_seconds else None
+from unmess.text import KeptTokenizer, Statistics, check_length, pieces, without_tokenizer
 
 
 @dataclass
@@ -78,18 +65,7 @@ class Generator:
                 not fit; stage `run`.
         """
         ids = encode(self.tokenizer, prompt, chat)
-        chosen: list[int] = []
-        shown = ""
-        for token in self.tokens(ids, max_new_tokens, sampling):
-            chosen.append(token)
-            text = self.tokenizer.decode(chosen, skip_special_tokens=True)
-            # A character of several tokens is a replacement character until the last one.
-            if not text.endswith("\N{REPLACEMENT CHARACTER}"):
-                if piece := text[len(shown) :]:
-                    yield piece
-                shown = text
-        if rest := self.tokenizer.decode(chosen, skip_special_tokens=True)[len(shown) :]:
-            yield rest
+        yield from pieces(self.tokenizer, self.tokens(ids, max_new_tokens, sampling))
 
     def tokens(
         self, input_ids: torch.Tensor, max_new_tokens: int = 64, sampling: Sampling | None = None
@@ -114,12 +90,7 @@ class Generator:
             logits = (self.run.decode if step.shape[1] == 1 else self.run.prefill)(step)
             step = choose(input_ids, logits)
             input_ids = torch.cat([input_ids, step], dim=1)
-            seconds = time.perf_counter() - start
-            if self.statistics.new_tokens:
-                self.statistics.decode_seconds += seconds
-            else:
-                self.statistics.prefill_seconds = seconds
-            self.statistics.new_tokens += 1
+            self.statistics.add(time.perf_counter() - start)
             token = int(step)
             yield token
             if token in self.end:
@@ -136,11 +107,9 @@ def encode(tokenizer: Any, prompt: str, chat: bool = False) -> torch.Tensor:
         Error: stage `usage`, where there is no tokenizer or no chat template.
     """
     if tokenizer is None:
-        raise Error(
-            "usage",
-            "the model has no tokenizer",
-            hint="a folder with its tokenizer's files, or a GGUF file, has one",
-        )
+        raise without_tokenizer()
+    if isinstance(tokenizer, KeptTokenizer):
+        return torch.tensor([tokenizer.encode(prompt)])
     if not chat:
         return tokenizer(prompt, return_tensors="pt").input_ids
     if not tokenizer.chat_template:
@@ -156,25 +125,15 @@ def encode(tokenizer: Any, prompt: str, chat: bool = False) -> torch.Tensor:
     return encoded["input_ids"]
 
 
-def check_length(prompt_tokens: int, max_new_tokens: int, max_length: int) -> None:
-    """Raises an Error (`usage`) where a cache of `max_length` positions cannot hold the text."""
-    if prompt_tokens == 0:
-        raise Error("usage", "the prompt is empty", hint="give at least one token")
-    if prompt_tokens + max_new_tokens > max_length:
-        raise Error(
-            "usage",
-            f"{prompt_tokens} tokens and {max_new_tokens} new ones are more than the "
-            f"{max_length} positions of the cache",
-            hint="a larger max_length makes a larger cache",
-        )
-
-
+@only_errors()
 def load_generator(
     model: str | torch.nn.Module | Source,
     on: str = "iree-cpu",
     max_length: int = cache_length.DEFAULT,
     dtype: torch.dtype | None = None,
     target: TargetOptions | None = None,
+    trust: bool = False,
+    unchecked: bool = False,
 ) -> Generator:
     """Captures a decoder with its cache, loads it, and finds its tokenizer.
 
@@ -184,23 +143,44 @@ def load_generator(
         on: the runner.
         max_length: positions in the cache, prompt and new tokens together.
         dtype: of the weights; by default as they are. The model itself is converted.
-        target: as for `load`.
+        trust: as for `capture`.
+        target, unchecked: as for `load`.
 
     Raises:
         Error: the stage that failed.
     """
     check_runner(on)
-    source = as_source(model)
-    if dtype is not None:
-        source.model.to(dtype)
-    programs = capture_generation(source, max_length=max_length, cache="state")
-    settings = source.model.generation_config
-    end = settings.eos_token_id
+    source = as_source(model, trust)
+    programs = capture_decoder(source, max_length, dtype)
+    settings = settings_of(source)
     return Generator(
-        run=load(programs, on, target),
+        run=load(programs, on, target, unchecked=unchecked),
         tokenizer=source.tokenizer,
-        end=frozenset([] if end is None else [end] if isinstance(end, int) else end),
+        end=frozenset(settings["end"]),
         max_length=max_length,
-        penalty=settings.repetition_penalty or 1.0,
+        penalty=settings["penalty"],
         notes=programs.notes,
     )
+
+
+def capture_decoder(
+    source: Source, max_length: int | None, dtype: torch.dtype | None = None
+) -> Programs:
+    """Captures a decoder with its cache as state. The model is converted where `dtype` is given.
+
+    Raises:
+        Error: stage `usage`, `source` or `capture`.
+    """
+    if dtype is not None:
+        source.model.to(dtype)
+    return capture_generation(source, max_length=max_length, cache="state")
+
+
+def settings_of(source: Source) -> dict[str, Any]:
+    """What the model's generation_config.json says: ids that `end` a text, and the `penalty`."""
+    settings = source.model.generation_config
+    end = settings.eos_token_id
+    return {
+        "end": [] if end is None else [end] if isinstance(end, int) else list(end),
+        "penalty": settings.repetition_penalty or 1.0,
+    }

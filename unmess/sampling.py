@@ -74,25 +74,39 @@ class Sampling:
         Args:
             penalty: for tokens that are there already, as transformers' `repetition_penalty`.
         """
-        from transformers.generation import logits_process as processors
-
-        steps = processors.LogitsProcessorList()
-        if penalty != 1.0:
-            steps.append(processors.RepetitionPenaltyLogitsProcessor(penalty))
-        if not self.greedy:
-            if self.temperature is not None and self.temperature != 1.0:
-                steps.append(processors.TemperatureLogitsWarper(self.temperature))
-            if self.top_k is not None:
-                steps.append(processors.TopKLogitsWarper(self.top_k))
-            if self.top_p is not None and self.top_p < 1.0:
-                steps.append(processors.TopPLogitsWarper(self.top_p))
         random = torch.Generator()
         random.seed() if self.seed is None else random.manual_seed(self.seed)
 
         def choose(input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-            scores = steps(input_ids, logits.float())
+            scores = _penalized(logits.float(), input_ids, penalty)
             if self.greedy:
                 return scores.argmax(-1, keepdim=True)
+            scores = self._limited(scores)
             return torch.multinomial(scores.softmax(-1), 1, generator=random)
 
         return choose
+
+    def _limited(self, scores: torch.Tensor) -> torch.Tensor:
+        """The scores of the tokens to choose from, others at minus infinity.
+
+        What transformers' processors compute. Importing them takes seconds.
+        """
+        if self.temperature is not None:
+            scores = scores / self.temperature
+        if self.top_k is not None:
+            least = scores.topk(min(self.top_k, scores.shape[-1])).values[..., -1:]
+            scores = scores.masked_fill(scores < least, -math.inf)
+        if self.top_p is not None and self.top_p < 1.0:
+            ascending, order = scores.sort()
+            is_rest = ascending.softmax(-1).cumsum(-1) <= 1 - self.top_p
+            is_rest[..., -1] = False
+            scores = scores.masked_fill(is_rest.scatter(-1, order, is_rest), -math.inf)
+        return scores
+
+
+def _penalized(scores: torch.Tensor, input_ids: torch.Tensor, penalty: float) -> torch.Tensor:
+    """Lowers the scores of tokens that are there already."""
+    if penalty == 1.0 or not input_ids.shape[1]:
+        return scores
+    there = scores.gather(1, input_ids)
+    return scores.scatter(1, input_ids, torch.where(there < 0, there * penalty, there / penalty))

@@ -15,6 +15,7 @@ import torch
 from transformers.exporters import DynamoConfig, DynamoExporter, ModelRunner, register_backend
 from transformers.exporters.metadata import ExportMetadata
 
+from importers.sources.exported_program_safety import load as load_exported
 from pipelines.executable import Executable
 from unmess import api
 from unmess.core.error import Error, first_line
@@ -112,11 +113,13 @@ class MlirExporter(DynamoExporter):
         """Reads back what `save_program` wrote; the IR is made again where it is asked for.
 
         Raises:
-            Error: stage `source`; PyTorch does not read the file.
+            Error: stage `source`; PyTorch does not read the file, or it can run code.
         """
         texts = {_STAGE: "", _NAME: ""}
         try:
-            exported = torch.export.load(_weights_file(path), extra_files=texts)
+            exported = load_exported(Path(_weights_file(path)), extra_files=texts)
+        except Error:
+            raise
         except Exception as problem:
             raise Error(
                 "source",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from importers.torch_dialect import import_program
+from importers.import_program import import_program
 from pipelines.executable import Executable
 from pipelines.iree.presets import PRESETS, check_preset, keep_tuned
 from pipelines.iree.targets import target as target_of
@@ -20,6 +20,7 @@ from unmess.compare import compare
 from unmess.compare_entries import compare_entries
 from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
+from unmess.core.failure import only_errors
 from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.target_options import TargetOptions
@@ -57,6 +58,7 @@ class Candidate:
         return statistics.median(self.times) if self.times else None
 
 
+@only_errors()
 def tune(
     program: Program | Programs,
     target: TargetOptions | None = None,

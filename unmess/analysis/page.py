@@ -9,6 +9,7 @@ import jinja2
 
 from unmess.analysis import numbers, plots, text
 from unmess.analysis.drawing import draw
+from unmess.core.model_sources import source_text
 
 if TYPE_CHECKING:
     from pipelines.analysis.analysis import Analysis
@@ -32,7 +33,7 @@ def page(analysis: Analysis) -> str:
         "ratio": numbers.ratio,
         "rank": numbers.rank,
         "short_line": text.short_line,
-        "source": text.source_text,
+        "source": source_text,
         "layer_name": text.layer_name,
         "loops": text.loops,
         "draw": draw,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unmess.analysis.numbers import count, percent, rank, ratio, size
+from unmess.core.model_sources import source_text
 
 if TYPE_CHECKING:
     from pipelines.analysis.analysis import Analysis
@@ -64,12 +64,6 @@ def memory_line(memory: Memory) -> str:
     ]
     peak = "depends on unknown sizes" if memory.peak is None else size(memory.peak) or "0 B"
     return ", ".join([*parts, f"peak of temporaries {peak}"])
-
-
-def source_text(line: str | None) -> str:
-    """The text of `file:line`; empty where the file is not here."""
-    file, _, number = (line or "").rpartition(":")
-    return linecache.getline(file, int(number)).strip() if number.isdigit() else ""
 
 
 def short_line(line: str | None) -> str:

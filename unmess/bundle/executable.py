@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from unmess.bundle.manifest import (
     Manifest,
     read_manifest,
 )
-from unmess.core.drivers import remedy, short_problem
+from unmess.core.check import failed_check
+from unmess.core.drivers import PROBLEMS, remedy, short_problem
 from unmess.core.error import Error
+from unmess.core.failure import only_errors
 
 try:
     import iree.runtime as rt
@@ -31,6 +34,7 @@ from unmess.bundle.elements import iree_type, numpy_type
 from unmess.bundle.signature import Array, Entry, Number, Slot, read_signature
 
 
+@only_errors("load")
 def load(folder: str | Path, *, whole: bool = True) -> Bundle:
     """Loads a bundle that `unmess package` has written. Weights are mapped, not read.
 
@@ -68,7 +72,7 @@ class Bundle:
         self._lock = threading.RLock()
         try:
             self._device = rt.get_device(manifest.device)
-        except (RuntimeError, ValueError) as problem:
+        except PROBLEMS as problem:
             raise Error(
                 "load",
                 f"the bundle is for {manifest.target}, and there is no such device: "
@@ -77,7 +81,7 @@ class Bundle:
             ) from problem
         try:
             self._load()
-        except (RuntimeError, ValueError) as problem:
+        except PROBLEMS as problem:
             raise Error(
                 "load",
                 f"IREE does not load the bundle on {manifest.device}: "
@@ -87,6 +91,7 @@ class Bundle:
             ) from problem
         self.reset()
 
+    @only_errors("run")
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the model once.
 
@@ -108,6 +113,7 @@ class Bundle:
             )
         return self[next(iter(self.entries))](*args, **kwargs)
 
+    @only_errors()
     def __getitem__(self, entry: str) -> EntryPoint:
         """The entry point of that name.
 
@@ -134,6 +140,7 @@ class Bundle:
         with self._lock:
             return {name: self._to_host(view, dtype) for name, (view, dtype) in self._state.items()}
 
+    @only_errors("run")
     def reset(self) -> None:
         """Puts the state back to what it was when the model was packaged."""
         with self._lock:
@@ -161,6 +168,22 @@ class Bundle:
             state = rt.ParameterIndex()
             state.load(str(self._folder / STATE))
             self._initial = dict(state.items())
+        for entry in self.entries.values():
+            for slot in entry.arguments:
+                if slot.kind == "state":
+                    self._check_state(slot)
+
+    def _check_state(self, slot: Slot) -> None:
+        """Compares the initial value of a state with the signature."""
+        expected = math.prod(slot.spec.shape) * numpy_type(slot.spec.dtype).itemsize
+        found = self._initial[slot.name].length if slot.name in self._initial else 0
+        if slot.name not in self._initial or found != expected:
+            raise Error(
+                "load",
+                f"{self._folder / STATE} has {found:,} bytes for {slot.name} ({slot.spec}), "
+                f"expected {expected:,}",
+                hint="write the bundle again with `unmess package`",
+            )
 
     def _call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         entry = self.entries[name]
@@ -175,7 +198,9 @@ class Bundle:
             outputs = rt.VmVariantList(len(entry.results))
             try:
                 self._context.invoke(self._functions[name], inputs, outputs)
-            except RuntimeError as problem:
+            except PROBLEMS as problem:
+                if check := failed_check(str(problem)):
+                    raise check.error() from problem
                 raise Error(
                     "run",
                     f"IREE stopped: {short_problem(str(problem))}",
@@ -186,6 +211,9 @@ class Bundle:
     def _push(self, inputs: rt.VmVariantList, slot: Slot, value: Any) -> None:
         if isinstance(slot.spec, Array):
             content = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            # NumPy takes such bytes for true; compiled code reads only the lowest bit.
+            if slot.spec.dtype == "bool" and content.size and content.max() > 1:
+                content = (content != 0).view(np.uint8)
             inputs.push_ref(self._to_device(content, value.shape, slot.spec.dtype))
         elif slot.spec.type is float:
             inputs.push_float(value)
@@ -256,6 +284,7 @@ class EntryPoint:
         self._bundle = bundle
         self.name = name
 
+    @only_errors("run")
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """See `Bundle.__call__`."""
         return self._bundle._call(self.name, args, kwargs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -10,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from unmess.core.error import Error
-from unmess.core.files import damage
+from unmess.core.files import damage, read_manifest_file, sealed, unsealed
 from unmess.core.processor import machine, processor_features
 
 # Of the folder: raised when an older `load` would not do the right thing.
-FORMAT = 2
+FORMAT = 3
 NAME = "bundle.json"
 MODULE, SIGNATURE = "module.vmfb", "signature.json"
 WEIGHTS, STATE = "weights.irpa", "state.irpa"
-# Of the manifest: SHA-256 of all its other fields.
-_SEAL = "sha256"
 
 
 @dataclass(frozen=True)
@@ -36,6 +33,7 @@ class Manifest:
         machine: architecture of the CPU that runs it, `x86_64` or `aarch64`; None for any.
         features: what that CPU must have, as LLVM calls it.
         scope: under which the module looks for its weights.
+        checked: whether the code checks indices and other data when it runs.
         versions: of what made it, by package.
         notes: what differs from the model that was handed in, and what was chosen for it, a line
             each.
@@ -50,15 +48,14 @@ class Manifest:
     machine: str | None
     features: tuple[str, ...]
     scope: str
+    checked: bool
     versions: dict[str, str]
     notes: tuple[str, ...]
     files: dict[str, dict[str, Any]]
 
     def write(self, folder: Path) -> None:
         """Writes it into the bundle, with a checksum of its own."""
-        fields = asdict(self)
-        sealed = {**fields, _SEAL: _checksum(fields)}
-        (folder / NAME).write_text(json.dumps(sealed, indent=1) + "\n")
+        (folder / NAME).write_text(json.dumps(sealed(asdict(self)), indent=1) + "\n")
 
     @property
     def target(self) -> str:
@@ -110,7 +107,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / NAME
     try:
-        fields = json.loads(path.read_text())
+        fields = read_manifest_file(path)
         found = fields["format"]
     except FileNotFoundError:
         raise _unusable(folder, f"there is no {NAME}: it is not a bundle") from None
@@ -128,18 +125,13 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder} is a bundle of format {found}, and this unmess reads format {FORMAT}",
             hint=f"update unmess, or {remedy}" if found > FORMAT else remedy,
         )
-    if fields.pop(_SEAL, None) != _checksum(fields):
+    fields = unsealed(fields)
+    if fields is None:
         raise _unusable(folder, f"{NAME} was altered since it was written")
     if not _is_manifest(fields):
         raise _unusable(folder, f"{NAME} is damaged")
     lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
     return Manifest(**fields | lists)
-
-
-def _checksum(fields: Mapping[str, Any]) -> str:
-    """Of what the fields say, however the file is laid out."""
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _is_manifest(fields: Mapping[str, Any]) -> bool:
@@ -153,6 +145,7 @@ def _is_manifest(fields: Mapping[str, Any]) -> bool:
         "machine": (str, type(None)),
         "features": list,
         "scope": str,
+        "checked": bool,
         "versions": dict,
         "notes": list,
         "files": dict,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from unmess.bundle.elements import numpy_type
 from unmess.core.call import arrange, check_constant, misfit, shape_misfit
+from unmess.core.files import read_manifest_file
 from unmess.core.size_expression import SizeExpression
 from unmess.core.sizes import Dim, solve
 from unmess.core.tree import Tree, flatten, unflatten
@@ -48,6 +48,14 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Fixed:
+    """An array that capture fixed, by its elements in order."""
+
+    array: Array
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class Slot:
     """An argument or a result of a function in the module, or a leaf of the call.
 
@@ -56,7 +64,7 @@ class Slot:
 
     kind: str
     name: str
-    spec: Array | Number | Constant
+    spec: Array | Number | Constant | Fixed
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,9 @@ class Entry:
             leaves += flatten(tree, arranged[1][key], key)
         values = {}
         for slot, value in zip(self.inputs, leaves, strict=True):
-            if isinstance(slot.spec, Constant):
+            if isinstance(slot.spec, Fixed):
+                _check_fixed(slot.name, slot.spec, value)
+            elif isinstance(slot.spec, Constant):
                 check_constant(slot.name, slot.spec.value, value)
             else:
                 values[slot.name] = _checked(slot.name, slot.spec, value)
@@ -129,7 +139,7 @@ class Entry:
 
 def read_signature(path: Path) -> dict[str, Entry]:
     """The entry points by name, in order."""
-    document = json.loads(path.read_text())
+    document = read_manifest_file(path)
     return {name: _entry(fields) for name, fields in document["entries"].items()}
 
 
@@ -154,7 +164,10 @@ def _slots(described: Sequence[Mapping[str, Any]]) -> tuple[Slot, ...]:
     return tuple(Slot(one["kind"], one["name"], _spec(one)) for one in described)
 
 
-def _spec(one: Mapping[str, Any]) -> Array | Number | Constant:
+def _spec(one: Mapping[str, Any]) -> Array | Number | Constant | Fixed:
+    if "fixed" in one:
+        form = one["fixed"]
+        return Fixed(Array(tuple(form["shape"]), form["dtype"]), tuple(form["values"]))
     if "constant" in one:
         return Constant(one["constant"])
     if "number" in one:
@@ -166,12 +179,21 @@ def _spec(one: Mapping[str, Any]) -> Array | Number | Constant:
     return Array(tuple(shape), one["dtype"])
 
 
+def _check_fixed(name: str, spec: Fixed, value: Any) -> None:
+    given = _checked(name, spec.array, value).flatten().tolist()
+    # Only a NaN is not equal to itself.
+    same = (a == b or (a != a and b != b) for a, b in zip(given, spec.values, strict=True))
+    if not all(same):
+        raise misfit(f"{name} is {given}, but the capture fixed it to {list(spec.values)}")
+
+
 def _checked(name: str, spec: Array | Number, value: Any) -> Any:
     if isinstance(spec, Number):
         if type(value) is not spec.type:
             raise misfit(f"{name} is {value!r}, expected {spec}")
         return value
-    if not isinstance(value, (np.ndarray, np.generic)):
+    # A masked array has elements that NumPy's functions pass over, and the program would read.
+    if not isinstance(value, (np.ndarray, np.generic)) or isinstance(value, np.ma.MaskedArray):
         raise misfit(f"{name} is a {type(value).__name__}, expected an array {spec}")
     if value.dtype != numpy_type(spec.dtype):
         raise misfit(f"{name} has dtype {value.dtype}, expected {numpy_type(spec.dtype)}")

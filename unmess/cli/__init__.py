@@ -83,6 +83,7 @@ def cli() -> None:
       file.pt, file.pth      a TorchScript module saved by torch.jit.save
       file.onnx              an ONNX model
       file.mlir, file.mlirbc what unmess import -o has written, or other IR at any stage
+      file.jax_export        what jax.export serializes
 
     Results go to stdout; progress, messages and what the model's own code prints go to stderr.
     With --json, stdout is one JSON document.

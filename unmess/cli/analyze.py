@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from unmess.cli import arguments
+from unmess.cli.cached import working
 from unmess.cli.session import Session, command
-from unmess.cli.writable import check_writable
 from unmess.core.error import Error
 from unmess.core.names import IR_SUFFIXES, STAGES, check_stage
+from unmess.core.writing import cannot_write, check_writable, write_text
+from unmess.program_cache.request import Request
 
 
 @click.command()
@@ -34,6 +36,8 @@ from unmess.core.names import IR_SUFFIXES, STAGES, check_stage
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.no_cache
+@arguments.trust
 @command
 def analyze(
     session: Session,
@@ -45,6 +49,8 @@ def analyze(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    no_cache: bool,
+    trust: bool,
 ) -> None:
     """Count what MODEL, or an MLIR file, is made of and what a call costs.
 
@@ -66,21 +72,24 @@ def analyze(
     if is_file:
         hint = "--size NAME=VALUE gives a dynamic size its value"
         arguments.check_no_example(model, inputs, dynamic, hint)
-    with session.working(model, pytorch=not is_file):
-        if is_file:
+    if is_file:
+        with session.working(model, pytorch=False):
             from pipelines.analysis.files import analyze_file
 
             analysis = analyze_file(model, at, values)
-        else:
+    else:
+        request = Request(model, inputs, dynamic, strategy, trust=trust)
+        with working(session, request, no_cache=no_cache) as cached:
             import unmess
-            from unmess.captured import captured
 
-            program = captured(model, inputs, dynamic, strategy)
-            analysis = unmess.analyze(program, at, values)
+            analysis = unmess.analyze(cached.program(), at, values)
     if file is not None:
         from unmess.analysis.page import page
 
-        file.write_text(page(analysis), "utf-8")
+        try:
+            write_text(file, page(analysis))
+        except OSError as problem:
+            raise cannot_write(file, problem) from problem
     if session.json:
         from unmess.analysis.document import document
 

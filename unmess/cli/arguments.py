@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import click
 
 from unmess.core.dynamic_axis import SYNTAX, parse_dynamic
@@ -16,6 +19,12 @@ strategy = click.option(
     metavar="NAME",
     help=f"How to capture: {', '.join(STRATEGIES)}.",
 )
+trust = click.option(
+    "--trust",
+    is_flag=True,
+    help="Let MODEL's files run code: pickled objects, Python code in a Hugging Face folder, any "
+    "operation in IR.",
+)
 
 
 def runner(default: str):
@@ -28,6 +37,21 @@ def runner(default: str):
         metavar="RUNNER",
         help=f"One of {', '.join(RUNNERS)}.",
     )
+
+
+class Seconds(click.FloatRange):
+    """A positive number of seconds, which infinity and NaN are not."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(  # noqa: D102
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value} is not a number of seconds.", param, ctx)
+        return seconds
 
 
 dynamic = click.option(
@@ -65,6 +89,13 @@ preset = click.option(
     "program.",
 )
 
+unchecked = click.option(
+    "--unchecked",
+    is_flag=True,
+    help="Leave out the checks of indices and other data when the program runs. An index that is "
+    "out of range then reads or writes memory outside of its tensor.",
+)
+
 
 print_after = click.option(
     "--print-after",
@@ -87,6 +118,12 @@ insert_pass = click.option(
     help="Run a pass of your own after a stage or a pass: MLIR's text for one, cse or "
     "canonicalize{max-iterations=3}, or FILE.py:FUNCTION, which changes an ir.Module in place; "
     "may be repeated.",
+)
+
+no_cache = click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Capture and compile again, without reading or writing the cache.",
 )
 
 backend_legal_op = click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import time
@@ -20,7 +21,9 @@ from unmess.core.artifacts import (
 )
 from unmess.core.cache import cache_folder, weights_folder
 from unmess.core.error import Error
-from unmess.core.eviction import evict, files_in
+from unmess.core.eviction import evict
+from unmess.program_cache.entry import SIZE as PROGRAMS_SIZE
+from unmess.program_cache.entry import entries, programs_folder, programs_limit
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _AGES = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
@@ -32,6 +35,7 @@ def cache() -> None:
 
     \b
     compiled  programs, by runner; UNMESS_CACHE_MB bounds them, 0 turns that off
+    programs  captured models; UNMESS_PROGRAMS_MB bounds them, 0 turns that off
     weights   as IREE's programs read them; UNMESS_WEIGHTS_MB bounds them, 0 turns that off
     ops       what `unmess ops` has found out
     repro     files that reproduce failures
@@ -45,6 +49,7 @@ def cache() -> None:
 def ls(session: Session) -> None:
     """Show the compiled programs, and how much there is of everything."""
     limit, programs, totals = size_limit(), list_artifacts(), _totals()
+    captured = entries()
     if session.json:
         about = [
             {
@@ -56,9 +61,16 @@ def ls(session: Session) -> None:
             }
             for one in programs
         ]
-        session.write_json({"limit": limit, "held": totals, "programs": about})
+        models = [
+            {"key": one.key, "model": one.model, "bytes": one.bytes, "used": one.used}
+            for one in captured
+        ]
+        session.write_json({"limit": limit, "held": totals, "programs": about, "captured": models})
         return
     now = time.time()
+    for one in captured:
+        size, age = f"{one.bytes / 1e6:.2f} MB", f"{_age(now - one.used)} ago"
+        session.write(f"{one.key[:12]}  {'captured':12}  {size:>10}  {age:>8}  {one.model}")
     for one in programs:
         size, age = f"{one.bytes / 1e6:.2f} MB", f"{_age(now - one.used)} ago"
         session.write(f"{one.key[:12]}  {one.runner:12}  {size:>10}  {age:>8}  {one.model}")
@@ -68,6 +80,7 @@ def ls(session: Session) -> None:
             f"{each['folder']}"
         )
     session.write(f"compiled programs take at most {limit >> 20} MiB ({SIZE})")
+    session.write(f"captured programs take at most {programs_limit() >> 20} MiB ({PROGRAMS_SIZE})")
 
 
 @cache.command()
@@ -79,9 +92,10 @@ def ls(session: Session) -> None:
 )
 @command
 def prune(session: Session, max_size: str) -> None:
-    """Remove the compiled programs and weights that were not used for longest."""
+    """Remove the programs and weights that were not used for longest."""
     try:
-        freed = evict([artifact_folder(), weights_folder()], _bytes(max_size))
+        files = [artifact_folder(), weights_folder()]
+        freed = evict(files, _bytes(max_size), entries=[programs_folder()])
     except OSError as problem:
         raise Error("usage", f"{problem.filename} is not removed: {problem.strerror}") from problem
     if session.json:
@@ -107,6 +121,7 @@ def _folders() -> dict[str, Path]:
     return {
         "compiled": artifact_folder(),
         "weights": weights_folder(),
+        "programs": programs_folder(),
         "ops": cache_folder() / "ops",
         "repro": cache_folder() / "repro",
     }
@@ -123,7 +138,11 @@ def _totals() -> list[dict[str, Any]]:
 
 
 def _sizes(folder: Path) -> Iterator[int]:
-    return (status.st_size for status, _ in files_in(folder))
+    for path in folder.rglob("*"):
+        # Another process may remove it at the same time.
+        with contextlib.suppress(OSError):
+            if path.is_file():
+                yield path.stat().st_size
 
 
 def _bytes(text: str) -> int:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from unmess.cli import arguments
 from unmess.cli.format import difference, duration
-from unmess.cli.session import INTERRUPTED, Session, command, show_error
+from unmess.cli.session import INTERRUPTED, Session, command
+from unmess.cli.streams import say, show_error
 from unmess.core.error import Error
 from unmess.core.names import DEFAULT_RUNNERS, EXITS, RUNNERS, STRATEGIES
 from unmess.core.row import STEPS, Row
-from unmess.isolated import Options, check_isolated
+
+if TYPE_CHECKING:
+    from unmess.core.workers import Parent
+    from unmess.isolated import Options
 
 # On a terminal that is too narrow, these go, the first one first.
 _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
@@ -35,13 +41,24 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.trust
 @arguments.cpu
 @arguments.preset
+@arguments.unchecked
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=arguments.Seconds(),
     metavar="SECONDS",
     help="For each model and runner (the first runner's includes the capture). Default: none.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Models that are checked at the same time. More than 1 takes less time for all of them, "
+    "but the times of each are longer.",
 )
 @command
 def check(
@@ -52,9 +69,12 @@ def check(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    trust: bool,
     cpu: str,
     preset: str | None,
+    unchecked: bool,
     timeout: float | None,
+    jobs: int,
 ) -> int:
     """Run models and compare every result with eager PyTorch.
 
@@ -68,31 +88,44 @@ def check(
     problem = _misused(runners, via, dynamic, strategy)
     if problem is not None:
         return _refuse(session, models, runners, problem)
+    # `--help` does without these.
+    from importers.sources.model_string import is_model_string
+    from unmess.core.workers import Parent
+    from unmess.isolated import Options, libraries_of
+
     rows: list[Row] = []
     interrupted = False
+    # Before there is a thread that shows progress: a process with threads is not forked.
+    parent = Parent(libraries_of(models, runners))
+    if any(map(is_model_string, models)):
+        parent.begin()
     try:
-        with session.progress.showing():
+        with parent, session.progress.showing():
             options = Options(
                 strategy=strategy,
+                trust=trust,
                 inputs=inputs,
                 dynamic=dynamic,
                 timeout=timeout,
                 cpu=cpu,
                 preset=preset,
+                unchecked=unchecked,
                 via=via,
                 verbose=session.verbose,
                 debug=session.debug,
             )
-            _check_all(session, models, runners, options, rows)
+            _check_all(session, parent, models, runners, options, jobs, rows)
     except KeyboardInterrupt:
         interrupted = True
+    # With several jobs, they finish in another order.
+    rows.sort(key=lambda row: (models.index(row.model), runners.index(row.runner)))
     if session.json:
         session.write_json([row.as_json() for row in rows])
     elif rows:
         _write_report(session, rows)
     if interrupted:
         total = len(models) * len(runners)
-        click.echo(f"interrupted: {len(rows)} of {total} checks finished", err=True)
+        say(f"interrupted: {len(rows)} of {total} checks finished")
         return INTERRUPTED
     return max(row.exit_status for row in rows)
 
@@ -133,30 +166,36 @@ def _refuse(
 
 def _check_all(
     session: Session,
+    parent: Parent,
     models: tuple[str, ...],
     runners: tuple[str, ...],
     options: Options,
+    jobs: int,
     rows: list[Row],
 ) -> None:
     """Appends to `rows` each row that is finished."""
+    from unmess.isolated import check_together
+
     total = len(models) * len(runners)
-    for model in models:
 
-        def begin(stage: str, runner: str | None, model: str = model) -> None:
-            place = f"{model} on {runner}" if runner else model
-            session.progress.begin(f"{place}: {stage}")
+    def begin(model: str, stage: str, runner: str | None) -> None:
+        place = f"{model} on {runner}" if runner else model
+        session.progress.begin(f"{place}: {stage}")
 
-        session.progress.begin(f"{model}: loading PyTorch")
-        for row in check_isolated(
-            model, runners, options, on_stage=begin, on_output=session.progress.line
-        ):
-            rows.append(row)
-            if total > len(DEFAULT_RUNNERS):
-                session.progress.finished(
-                    f"[{len(rows)}/{total}] {row.model} on {row.place}: {row.stage}"
-                )
-            if row.traceback:
-                session.progress.line(row.traceback.rstrip())
+    session.progress.begin(f"{models[0]}: loading PyTorch")
+    found = check_together(
+        *(parent, [(model, runners) for model in models], options, jobs),
+        on_stage=begin,
+        on_output=session.progress.line,
+    )
+    for row in found:
+        rows.append(row)
+        if total > len(DEFAULT_RUNNERS):
+            session.progress.finished(
+                f"[{len(rows)}/{total}] {row.model} on {row.place}: {row.stage}"
+            )
+        if row.traceback:
+            session.progress.line(row.traceback.rstrip())
 
 
 def _write_report(session: Session, rows: list[Row]) -> None:
@@ -187,6 +226,7 @@ def _text(rows: list[Row], *, verbose: bool) -> str:
         error = Error(row.stage, row.error, where=row.where, hint=row.hint, repro=row.repro)
         cause, *rest = str(error).splitlines()
         lines = [cause, f"  model: {place}", *rest]
+    lines += [f"  preset: {other.with_plain['text']}" for other in rows if other.with_plain]
     if verbose:
         lines += [f"  note: {note}" for note in row.notes]
         if row.detail:

@@ -26,6 +26,7 @@ _AT = ("raw", "torch")
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.trust
 @command
 def contract(
     session: Session,
@@ -35,6 +36,7 @@ def contract(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    trust: bool,
 ) -> int:
     """List every place where MODEL, or an MLIR file, breaks the backend contract.
 
@@ -61,7 +63,7 @@ def contract(
             import unmess
             from unmess.captured import captured
 
-            program = captured(model, inputs, dynamic, strategy, backend_legal_ops)
+            program = captured(model, inputs, dynamic, strategy, backend_legal_ops, trust=trust)
             to = at or "raw"
             module = unmess.lower(program, to, backend_legal_ops=backend_legal_ops)
         found = backend.check(module, at if is_file else None, legal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -80,26 +81,67 @@ def _spec(spec: Any) -> dict[str, Any]:
     return {"dtype": None, "shape": None, "value": repr(spec.value)}
 
 
-def result(tree: Any) -> list[dict[str, Any]]:
+def result(tree: Any, paths: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """The leaves of a result.
 
     `path` is the leaf's place in the result; `values` the first elements; `min`, `max` and `mean`
     are over the finite elements, null where there are none, and `nonfinite` counts the others.
     Complex numbers are described by their magnitude.
+
+    Args:
+        paths: of the leaves, where the containers of `tree` are not the model's own.
     """
     from torch.utils import _pytree as pytree
 
-    leaves, _ = pytree.tree_flatten_with_path(tree)
-    return [{"path": f"result{pytree.keystr(path)}", **_leaf(leaf)} for path, leaf in leaves]
+    if paths is not None:
+        leaves = pytree.tree_leaves(tree)
+        return [{"path": p, **_leaf(leaf)} for p, leaf in zip(paths, leaves, strict=True)]
+    found, _ = pytree.tree_flatten_with_path(tree)
+    return [{"path": f"result{pytree.keystr(path)}", **_leaf(leaf)} for path, leaf in found]
+
+
+def arrays(paths: Sequence[str], leaves: Sequence[Any]) -> list[dict[str, Any]]:
+    """As `result`, of NumPy arrays, without PyTorch.
+
+    Args:
+        paths: of the leaves, in order.
+    """
+    return [{"path": path, **_array(leaf)} for path, leaf in zip(paths, leaves, strict=True)]
+
+
+def _array(value: Any) -> dict[str, Any]:
+    import numpy as np
+
+    if not isinstance(value, np.ndarray):
+        return _other(value)
+    numbers = np.abs(value) if np.iscomplexobj(value) else value
+    # NumPy has no arithmetic for every dtype that arrays may have.
+    doubles = numbers.astype(np.float64)
+    finite = doubles[np.isfinite(doubles)]
+    some = finite.size > 0
+    return {
+        "dtype": str(value.dtype),
+        "shape": list(value.shape),
+        "values": numbers.reshape(-1)[:_FIRST].tolist(),
+        "min": float(finite.min()) if some else None,
+        "max": float(finite.max()) if some else None,
+        "mean": float(finite.mean()) if some else None,
+        "nonfinite": value.size - finite.size,
+    }
+
+
+def _other(value: Any) -> dict[str, Any]:
+    """A leaf that is no tensor."""
+    known = value is None or isinstance(value, (bool, int, float, str))
+    shown = value if known else repr(value)
+    return {"dtype": type(value).__name__, "shape": None, "values": [shown]}
 
 
 def _leaf(value: Any) -> dict[str, Any]:
     import torch
 
     if not isinstance(value, torch.Tensor):
-        known = value is None or isinstance(value, (bool, int, float, str))
-        shown = value if known else repr(value)
-        return {"dtype": type(value).__name__, "shape": None, "values": [shown]}
+        return _other(value)
     numbers = value.detach()
     if numbers.is_complex():
         numbers = numbers.abs()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
+from typing import TYPE_CHECKING
 
 import click
 
 from unmess.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from unmess.environment.doctor import Finding
+
+# The longest name of a package in the lock has 24 characters.
+_NAME_WIDTH = 24
 
 
 @click.command()
@@ -14,22 +20,28 @@ from unmess.cli.session import Session, command
 def doctor(session: Session) -> int:
     """Examine the environment: versions against the lock, imports, tools, devices, disk.
 
-    The exit status is 1 where something is off; a remedy stands below each such line.
+    Each line is printed as soon as its check is done. The exit status is 1 if a check fails; the
+    remedy is below its line.
     """
+    from unmess.environment.doctor import as_json, examine
+
+    findings = []
     with session.progress.showing():
         session.progress.begin("examining the environment")
-        from unmess.environment.doctor import as_json, examine
-
-        findings = examine()
+        for finding in examine():
+            if not session.json:
+                is_new_group = not findings or findings[-1].group != finding.group
+                _write(session, finding, is_new_group)
+            findings.append(finding)
     if session.json:
         session.write_json(as_json(findings))
-    else:
-        width = max(len(finding.name) for finding in findings)
-        for group, members in itertools.groupby(findings, lambda finding: finding.group):
-            session.write(group)
-            for finding in members:
-                mark = "ok " if finding.ok else "OFF"
-                session.write(f"  {mark}  {finding.name:{width}}  {finding.detail}")
-                if finding.remedy:
-                    session.write(f"       {'':{width}}  remedy: {finding.remedy}")
     return 0 if all(finding.ok for finding in findings) else 1
+
+
+def _write(session: Session, finding: Finding, is_new_group: bool) -> None:
+    if is_new_group:
+        session.write(finding.group)
+    mark = "ok " if finding.ok else "OFF"
+    session.write(f"  {mark}  {finding.name:{_NAME_WIDTH}}  {finding.detail}")
+    if finding.remedy:
+        session.write(f"       {'':{_NAME_WIDTH}}  remedy: {finding.remedy}")

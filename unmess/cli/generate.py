@@ -8,11 +8,16 @@ import sys
 import click
 
 from unmess.cli import arguments
+from unmess.cli.cached import working
 from unmess.cli.format import duration
+from unmess.cli.generating import Task, start
 from unmess.cli.session import Session, command
 from unmess.core import cache_length
 from unmess.core.error import Error
 from unmess.core.names import check_name, check_runner
+from unmess.program_cache.bundles import Choice
+from unmess.program_cache.capturing import Need
+from unmess.program_cache.request import Decoder, Request
 
 _DTYPES = ("float32", "bfloat16", "float16")
 
@@ -25,6 +30,8 @@ _DTYPES = ("float32", "bfloat16", "float16")
 @arguments.runner(default="iree-cpu")
 @arguments.cpu
 @arguments.preset
+@arguments.trust
+@arguments.unchecked
 @click.option(
     "--max-new-tokens",
     type=click.IntRange(min=1),
@@ -64,6 +71,7 @@ _DTYPES = ("float32", "bfloat16", "float16")
 @click.option(
     "--dtype", metavar="DTYPE", help=f"Of the weights: {', '.join(_DTYPES)}. By default as saved."
 )
+@arguments.no_cache
 @command
 def generate(
     session: Session,
@@ -72,6 +80,8 @@ def generate(
     runner: str,
     cpu: str,
     preset: str | None,
+    trust: bool,
+    unchecked: bool,
     max_new_tokens: int,
     temperature: float | None,
     top_k: int | None,
@@ -80,6 +90,7 @@ def generate(
     chat: bool,
     max_length: int,
     dtype: str | None,
+    no_cache: bool,
 ) -> None:
     """Continue a text with MODEL, a decoder of transformers, as hf:FOLDER or hf:FILE.gguf.
 
@@ -92,39 +103,27 @@ def generate(
         prompt = sys.stdin.read()
     if not prompt:
         raise Error("usage", "the prompt is empty", hint='--prompt "Once upon a time"')
-    with session.working(model):
-        import torch
-
-        from importers.sources import find_source
-        from unmess.core.current_stage import enter_stage
-        from unmess.core.target_options import TargetOptions
-        from unmess.generation import check_length, encode, load_generator
-        from unmess.sampling import Sampling
-
-        sampling = Sampling(temperature, top_k, top_p, seed)
-        for note in sampling.notes:
-            session.progress.line(f"note: {note}")
-        enter_stage("source")
-        source = find_source(model)
-        # Before minutes are spent on compiling.
-        count = encode(source.tokenizer, prompt, chat).shape[1]
-        check_length(count, max_new_tokens, max_length)
-        generator = load_generator(
-            source,
-            runner,
-            max_length,
-            None if dtype is None else getattr(torch, dtype),
-            TargetOptions(cpu=cpu, preset=preset),
-        )
-        enter_stage("run")
-        pieces = generator(prompt, max_new_tokens, sampling, chat)
-        first = next(pieces, "")
+    task = Task(
+        prompt,
+        chat,
+        max_new_tokens,
+        max_length,
+        dtype,
+        runner,
+        Choice(cpu, preset, unchecked),
+        (temperature, top_k, top_p, seed),
+    )
+    request = Request(model, decoder=Decoder(max_length, dtype), trust=trust)
+    with working(session, request, Need(tokenizer=True), no_cache=no_cache) as cached:
+        written = start(cached, task)
+        first = next(written.pieces, "")
+    pieces = written.pieces
     text = ""
     for piece in itertools.chain([first], pieces):
         text += piece
         if not session.json:
             session.write_piece(piece)
-    done = generator.statistics
+    done = written.statistics()
     if session.json:
         session.write_json(
             {
@@ -136,8 +135,8 @@ def generate(
                 "prompt_tokens": done.prompt_tokens,
                 "new_tokens": done.new_tokens,
                 "tokens_per_second": done.tokens_per_second,
-                "notes": [str(note) for note in (*sampling.notes, *generator.notes)],
-                "seconds": generator.run.seconds
+                "notes": [*written.choice_notes, *written.notes],
+                "seconds": written.seconds
                 | {"prefill": done.prefill_seconds, "decode": done.decode_seconds},
             }
         )
@@ -148,4 +147,4 @@ def generate(
         f"{done.prompt_tokens} tokens read in {duration(done.prefill_seconds)}, "
         f"{done.new_tokens} written" + (f", {speed:.1f} a second" if speed else "")
     )
-    session.say_notes(generator.notes)
+    session.say_notes(written.notes)

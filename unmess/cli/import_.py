@@ -8,11 +8,14 @@ from pathlib import Path
 import click
 
 from unmess.cli import arguments, describe
+from unmess.cli.cached import working
 from unmess.cli.session import Session, command
-from unmess.cli.writable import check_writable
 from unmess.core.error import Error
 from unmess.core.module import WEIGHTS
 from unmess.core.names import STAGES, check_name, check_stage, check_upstream_only
+from unmess.core.writing import check_writable
+from unmess.program_cache.capturing import Need
+from unmess.program_cache.request import Request
 
 _STDOUT = "-"
 
@@ -49,10 +52,12 @@ _STDOUT = "-"
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.trust
 @arguments.print_after
 @arguments.stop_after
 @arguments.insert_pass
 @arguments.backend_legal_op
+@arguments.no_cache
 @click.option("--locations", is_flag=True, help="Print source locations, which files have anyway.")
 @click.option("--strip-locations", is_flag=True, help="Leave source locations out of the file.")
 @click.option("--generic", is_flag=True, help="The generic form, which any version of MLIR reads.")
@@ -68,10 +73,12 @@ def import_(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    trust: bool,
     print_after: tuple[str, ...],
     stop_after: str | None,
     insert_passes: tuple[str, ...],
     backend_legal_ops: tuple[str, ...],
+    no_cache: bool,
     locations: bool,
     strip_locations: bool,
     generic: bool,
@@ -90,14 +97,19 @@ def import_(
     if file is not None:
         check_writable(file)
     start = time.perf_counter()
-    with session.working(model, print_after):
+    request = Request(model, inputs, dynamic, strategy, backend_legal_ops, trust=trust)
+    # Files beside the IR hold eager's results. Other weights are made part of the IR at once.
+    external = weights == "external"
+    need = Need(results=file is not None)
+    with working(
+        session, request, need, no_cache=no_cache or not external, print_after=print_after
+    ) as cached:
         import unmess
         from pipelines.lower import Changes, plan
-        from unmess.captured import captured
 
         # What is misspelled is told before the model is captured.
         plan("raw", to, Changes(insertions, stop_after, backend_legal_ops))
-        program = captured(model, inputs, dynamic, strategy, backend_legal_ops)
+        program = cached.program()
         module = unmess.lower(
             program,
             to=to,

@@ -18,10 +18,9 @@ def models(session: Session, source: str | None) -> None:
 
     Those of a Python file, a saved ExportedProgram or a Hugging Face folder come on top.
     """
-    with session.working("models"):
-        from importers.recipes import list_recipes
+    from importers.recipes import list_recipes
 
-        recipes = list_recipes()
+    recipes = list_recipes()
     if source is not None:
         sources = list(dict.fromkeys(recipe.source for recipe in recipes))
         if source not in sources:

@@ -9,7 +9,7 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.error import STAGE_FAILED, Error
+from unmess.core.error import STAGE_FAILED
 from unmess.core.names import check_stage
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.trust
 @command
 def ops(
     session: Session,
@@ -32,6 +33,7 @@ def ops(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    trust: bool,
 ) -> int:
     """List the operators of MODEL that do not lower, before it is lowered.
 
@@ -41,23 +43,31 @@ def ops(
     check_stage(to)
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
-    with session.working(model):
-        import unmess
-        from unmess.captured import captured
+    # `--help` does without these.
+    from importers.sources.model_string import is_model_string
+    from unmess.core.workers import Parent
+    from unmess.isolated import libraries_of
+
+    # Before there is a thread that shows progress: a process with threads is not forked.
+    parent = Parent(libraries_of([model], ()))
+    if is_model_string(model):
+        parent.begin()
+    with parent, session.working(model, pytorch=False):
         from unmess.probe.operators import examine
 
-        program = captured(model, inputs, dynamic, strategy)
-        parts = program.entries.values() if isinstance(program, unmess.Programs) else [program]
-        if any(part.exported is None for part in parts):
-            raise Error(
-                "usage",
-                f"{model} was not captured from PyTorch, so it has no ATen operators to list",
-                hint=f"unmess import {model} --to {to} names the operator that does not lower",
-            )
-        findings = examine(
-            [part.exported for part in parts],
+        findings, notes = examine(
+            parent,
+            {
+                "model": model,
+                "inputs": inputs,
+                "dynamic": dynamic,
+                "strategy": strategy,
+                "trust": trust,
+            },
             to,
-            lambda operator, number, total: session.progress.begin(
+            verbose=session.verbose or session.debug,
+            on_stage=lambda stage: session.progress.begin(f"{model}: {stage}"),
+            on_call=lambda operator, number, total: session.progress.begin(
                 f"{model}: {operator} [{number}/{total}]"
             ),
         )
@@ -69,7 +79,7 @@ def ops(
                 "model": model,
                 "to": to,
                 "operators": [asdict(finding) for finding in findings],
-                "notes": [str(note) for note in program.notes],
+                "notes": notes,
             }
         )
         return STAGE_FAILED if bad else 0

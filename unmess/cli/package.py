@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from unmess.cli import arguments
+from unmess.cli.cached import GENERATE, working
 from unmess.cli.session import Session, command
 from unmess.core import cache_length
 from unmess.core.error import Error
 from unmess.core.names import IREE_TARGETS, check_packaged
+from unmess.program_cache.request import Decoder, Request
 
 # Those with architectures to choose from, to the field of TargetOptions.
 _GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
@@ -35,6 +37,7 @@ _GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
     "By default that of the device that is here.",
 )
 @arguments.preset
+@arguments.unchecked
 @click.option(
     "--max-length",
     type=click.IntRange(min=cache_length.FEWEST),
@@ -45,6 +48,8 @@ _GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.no_cache
+@arguments.trust
 @command
 def package_(
     session: Session,
@@ -54,10 +59,13 @@ def package_(
     cpu: str,
     target: str | None,
     preset: str | None,
+    unchecked: bool,
     max_length: int | None,
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    no_cache: bool,
+    trust: bool,
 ) -> None:
     """Write MODEL to a folder that unmess.bundle.load runs without PyTorch.
 
@@ -69,35 +77,32 @@ def package_(
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     folder = Path(output)
-    with session.working(model):
+    is_decoder = model.endswith(GENERATE) and not (inputs or dynamic)
+    # As arguments, the cache would be copied in and out with each token.
+    decoder = Decoder(max_length) if is_decoder else None
+    request = Request(model, inputs, dynamic, strategy, decoder=decoder, trust=trust)
+    with working(session, request, no_cache=no_cache) as cached:
         from unmess.packaging import check_folder
 
         check_folder(folder)
         import unmess
-        from importers.sources import decoder_of
-        from importers.sources.huggingface.tokenizer_files import tokenizer_files
-        from unmess.captured import captured
 
-        decoder = decoder_of(model)
-        if decoder is not None and not (inputs or dynamic):
-            # As arguments, the cache would be copied in and out with each token.
-            program = unmess.capture_generation(
-                decoder, max_length=max_length, strategy=strategy, cache="state"
-            )
-        elif max_length is not None:
+        if max_length is not None and not is_decoder:
             raise Error(
                 "usage",
                 "--max-length is of a decoder's cache, and none is packaged",
                 hint="package hf:FOLDER#generate, without --input and --dynamic",
             )
-        else:
-            program = captured(model, inputs, dynamic, strategy)
+        program = cached.program()
+        from importers.sources.huggingface.tokenizer_files import tokenizer_files
+
         made = unmess.package(
             program,
             folder,
             on=runner,
             target=unmess.TargetOptions(cpu=cpu, preset=preset, **gpu),
             tokenizer=tokenizer_files(model),
+            unchecked=unchecked,
         )
     if session.json:
         session.write_json(
@@ -110,6 +115,7 @@ def package_(
                 "architecture": made.architecture,
                 "machine": made.machine,
                 "features": made.features,
+                "checked": made.checked,
                 "versions": made.versions,
                 "notes": made.notes,
             }

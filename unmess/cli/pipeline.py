@@ -26,7 +26,7 @@ def pipeline(session: Session, name: str | None) -> None:
     """
     if name is not None:
         check_name("pipeline", name, _NAMES)
-    with session.working("pipeline", pytorch=False):
+    with session.working("pipeline", pytorch=False, is_model=False):
         from pipelines.listing import steps_of
 
         listed = {one: steps_of(one) for one in (_STAGES if name is None else (name,))}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from pipelines.upstream.inspector import Inspector
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
 from unmess.core.error import STAGE_FAILED
@@ -26,8 +28,11 @@ if TYPE_CHECKING:
     "--upstream-only", is_flag=True, help="Of a MODEL: as `unmess import --upstream-only` has it."
 )
 @arguments.strategy
+@arguments.trust
 @command
-def portable(session: Session, model: str, to: str, upstream_only: bool, strategy: str) -> int:
+def portable(
+    session: Session, model: str, to: str, upstream_only: bool, strategy: str, trust: bool
+) -> int:
     """Tell whether upstream MLIR takes MODEL's IR, or an MLIR file, and what it does not know.
 
     Upstream MLIR is the released one of the environment; it reads the module in a process of its
@@ -39,17 +44,19 @@ def portable(session: Session, model: str, to: str, upstream_only: bool, strateg
     check_upstream_only(to, upstream_only)
     arguments.check_strategy(strategy)
     is_file = model.endswith(IR_SUFFIXES)
-    with session.working(model, pytorch=not is_file):
+    with session.working(model, pytorch=not is_file), contextlib.ExitStack() as stack:
+        # It imports upstream MLIR while this process imports torch-mlir.
+        inspector = stack.enter_context(Inspector()) if is_file else None
         from pipelines.upstream.portability import examine
         from unmess.core.parsing import parse_file
 
         if is_file:
             ir = parse_file(model)
-            found = examine(ir, Path(model).read_bytes(), Path(model).stem)
+            found = examine(ir, Path(model).read_bytes(), Path(model).stem, inspector)
         else:
             import unmess
 
-            program = unmess.capture(model, strategy=strategy)
+            program = unmess.capture(model, strategy=strategy, trust=trust)
             module = unmess.lower(program, to=to, upstream_only=upstream_only)
             found = examine(module.ir, name=module.name)
             if found.removable:

@@ -1,4 +1,4 @@
-"""`unmess repairs`: what is done to programs so that they lower."""
+"""`unmess repairs`: lists the repairs and decompositions that programs may get."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ def repairs(session: Session) -> None:
 
     Each is applied only where it matches, and then named in the program's notes (`check -v`).
     """
-    with session.working("repairs"):
-        from importers.repairs.listing import every_repair
+    from importers.repair_list import recorded_repairs
 
-        listed = every_repair()
+    listed = recorded_repairs()
     if session.json:
         session.write_json([asdict(entry) for entry in listed])
         return

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import statistics
-import time
+import errno
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unmess.cli import arguments, describe
+from unmess.cli import arguments, bundled_run, describe
+from unmess.cli.bundled_run import Done, timed
+from unmess.cli.cached import Cached, working
 from unmess.cli.format import duration
 from unmess.cli.session import Session, command
-from unmess.cli.writable import check_writable
-from unmess.core.error import Error
+from unmess.core.error import first_line
 from unmess.core.names import check_runner
+from unmess.core.writing import cannot_write, check_writable, replacing
+from unmess.program_cache.bundles import Choice
+from unmess.program_cache.capturing import Need
+from unmess.program_cache.request import Request
 
 
 @click.command()
@@ -23,9 +27,12 @@ from unmess.core.names import check_runner
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.trust
 @arguments.cpu
 @arguments.preset
+@arguments.unchecked
 @arguments.print_after
+@arguments.no_cache
 @click.option(
     "--repeat",
     type=click.IntRange(min=0),
@@ -44,9 +51,12 @@ def run(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    trust: bool,
     cpu: str,
     preset: str | None,
+    unchecked: bool,
     print_after: tuple[str, ...],
+    no_cache: bool,
     repeat: int,
     output: str | None,
     entry: str | None,
@@ -57,60 +67,84 @@ def run(
     arguments.check_strategy(strategy)
     if output is not None:
         check_writable(Path(output))
-    with session.working(model, print_after):
-        import torch
-
-        import unmess
-        from unmess.captured import captured
-        from unmess.core.current_stage import enter_stage
-
-        program = captured(model, inputs, dynamic, strategy)
-        executable = unmess.load(
-            program, on=runner, target=unmess.TargetOptions(cpu=cpu, preset=preset)
-        )
-        if isinstance(program, unmess.Programs):
-            entry = entry or next(iter(program.entries))
-        if entry is not None:
-            executable = executable[entry]
-        if isinstance(program, unmess.Programs):
-            program = program[entry]
-        enter_stage("run")
-        result = executable(*program.args, **program.kwargs)
-        times = []
-        for _ in range(repeat):
-            start = time.perf_counter()
-            executable(*program.args, **program.kwargs)
-            times.append(time.perf_counter() - start)
-    median = statistics.median(times) if times else None
-    if output is not None:
-        _save(torch, result, output)
-    leaves = describe.result(result)
-    notes = (*program.notes, *executable.notes)
+    request = Request(model, inputs, dynamic, strategy, trust=trust)
+    choice = Choice(cpu, preset, unchecked)
+    need = Need(call=True, containers=output is not None)
+    with working(session, request, need, no_cache=no_cache, print_after=print_after) as cached:
+        # What torch.save writes are tensors.
+        done = None
+        if runner == bundled_run.RUNNER and output is None:
+            done = bundled_run.run(cached, choice, entry, repeat)
+        if done is None:
+            done = _run(cached, runner, choice, entry, repeat, output)
     if session.json:
         session.write_json(
             {
                 "ok": True,
                 "model": model,
                 "runner": runner,
-                "results": leaves,
+                "results": done.leaves,
                 "output": output,
-                "notes": [str(note) for note in notes],
-                "seconds": executable.seconds | {"run": median},
+                "notes": list(done.notes),
+                "seconds": done.seconds | {"run": done.median},
             }
         )
         return
-    session.write_table(_table(leaves))
-    steps = executable.seconds | ({"run": median} if times else {})
+    session.write_table(_table(done.leaves))
+    steps = done.seconds | ({"run": done.median} if done.times else {})
     session.write(", ".join(f"{step} {duration(value)}" for step, value in steps.items()))
-    session.say_notes(notes)
+    session.say_notes(done.notes)
+
+
+def _run(
+    cached: Cached,
+    runner: str,
+    choice: Choice,
+    entry: str | None,
+    repeat: int,
+    output: str | None,
+) -> Done:
+    """Runs the program as an Executable, on PyTorch's tensors."""
+    import torch
+
+    import unmess
+    from unmess.core.current_stage import enter_stage
+
+    found = cached.found()
+    program = found.program
+    target = unmess.TargetOptions(cpu=choice.cpu, preset=choice.preset)
+    executable = unmess.load(program, on=runner, target=target, unchecked=choice.unchecked)
+    if isinstance(program, unmess.Programs):
+        entry = entry or next(iter(program.entries))
+    if entry is not None:
+        executable = executable[entry]
+    if isinstance(program, unmess.Programs):
+        program = program[entry]
+    enter_stage("run")
+    result, times = timed(lambda: executable(*program.args, **program.kwargs), repeat)
+    if output is not None:
+        _save(torch, result, output)
+    paths = None if found.entry is None else bundled_run.paths(found.entry, entry)
+    return Done(
+        leaves=describe.result(result, paths),
+        notes=tuple(map(str, (*program.notes, *executable.notes))),
+        seconds=executable.seconds,
+        times=times,
+    )
 
 
 def _save(torch: Any, result: Any, output: str) -> None:
     try:
-        torch.save(result, output)
-    except (OSError, RuntimeError) as problem:
-        # PyTorch reports a full disk as a RuntimeError.
-        raise Error("usage", f"cannot write {output}: {problem}") from problem
+        with replacing(output) as unfinished, unfinished.open("wb") as file:
+            try:
+                torch.save(result, file)
+            except RuntimeError as problem:
+                # PyTorch's writer fails once more, after the write that failed.
+                if isinstance(problem.__context__, OSError):
+                    raise problem.__context__ from problem
+                raise OSError(errno.EIO, first_line(problem)) from problem
+    except OSError as problem:
+        raise cannot_write(output, problem) from problem
 
 
 def _table(leaves: list[dict[str, Any]]):

@@ -22,10 +22,17 @@ def schema(session: Session, operator: str) -> None:
     Whether it imports, is decomposed and lowers to each exit is tried, on example tensors of
     floats and of integers.
     """
-    with session.working(operator):
+    # `--help` does without these.
+    from unmess.core.workers import Parent
+    from unmess.isolated import libraries_of
+
+    # Before there is a thread that shows progress: a process with threads is not forked.
+    parent = Parent(libraries_of((), ()))
+    parent.begin()
+    with parent, session.working(operator, pytorch=False, is_model=False):
         from unmess.probe.schema import describe
 
-        description = describe(operator)
+        description = describe(parent, operator)
     if session.json:
         session.write_json(asdict(description))
         return

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import functools
-import io
 import json
 import math
-import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -17,12 +15,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from unmess.cli.streams import BROKEN_PIPE, Unwritable, reserved_stdout, say, show_error
 from unmess.core import trail
 from unmess.core.current_stage import listening
 from unmess.core.error import STAGE_FAILED, Error
 from unmess.core.failure import DEBUG_HINT, as_error, full_cause
+from unmess.core.quiet import quiet_libraries, show_libraries
 from unmess.progress import Progress
-from unmess.quiet import quiet_libraries
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
 
     from unmess.core.note import Note
 
-# As shells report a process that SIGINT or SIGPIPE ended.
+# As shells report a process that SIGINT ended.
 INTERRUPTED = 130
-_BROKEN_PIPE = 141
 # Tables that no terminal limits are not folded.
 _WIDE = 240
 
@@ -59,7 +57,11 @@ class Session:
 
     @contextlib.contextmanager
     def working(
-        self, model: str, print_after: tuple[str, ...] = (), pytorch: bool = True
+        self,
+        model: str,
+        print_after: tuple[str, ...] = (),
+        pytorch: bool = True,
+        is_model: bool = True,
     ) -> Iterator[None]:
         """While a model is worked on in this process: shows the stages, silences the libraries.
 
@@ -67,7 +69,17 @@ class Session:
 
         Args:
             pytorch: whether the work needs PyTorch, which takes seconds to import.
+            is_model: whether `model` is a model string. A wrong one is reported before PyTorch is
+                imported.
+
+        Raises:
+            Error: stage `source`, for a model string that names nothing.
         """
+        # Importing it takes 50 ms, which `--help` need not spend.
+        from importers.sources.model_string import check_model_string
+
+        if is_model:
+            check_model_string(model)
 
         def begin(stage: str) -> None:
             self.stage = stage
@@ -76,7 +88,9 @@ class Session:
         with self.progress.showing():
             # Importing it is the first thing that takes long.
             self.progress.begin(f"{model}: loading {'PyTorch' if pytorch else 'MLIR'}")
-            if not (self.verbose or self.debug):
+            if self.verbose or self.debug:
+                show_libraries()
+            else:
                 quiet_libraries(pytorch)
             with listening(begin), self._debugging(print_after):
                 yield
@@ -131,29 +145,31 @@ class Session:
         from rich.console import Console
 
         console = Console(file=self.out)
-        return console if console.is_terminal else Console(file=self.out, width=_WIDE)
+        if not console.is_terminal:
+            console = Console(file=self.out, width=_WIDE)
+        # Rich ends the process instead.
+        console.on_broken_pipe = _raise_again
+        return console
 
     def fail(self, problem: BaseException) -> int:
         """Tells the user about `problem`; returns the exit status."""
         error = as_error(problem, self.stage)
-        internal = not isinstance(problem, (Error, SystemExit))
+        internal = not isinstance(problem, Error) and error.hint == DEBUG_HINT
         if self.debug:
-            click.echo("".join(traceback.format_exception(problem)), err=True, nl=False)
+            say("".join(traceback.format_exception(problem)).rstrip())
         if self.json:
             self.write_json(error.document())
         if internal:
-            click.echo(f"{error.cause} ({DEBUG_HINT})", err=True)
+            say(f"{error.cause} ({DEBUG_HINT})")
             return STAGE_FAILED
         show_error(error)
         if self.verbose and (cause := full_cause(problem)):
-            click.echo(cause, err=True)
+            say(cause)
         return error.exit_status
 
 
-def show_error(error: Error) -> None:
-    """Prints an Error on stderr, its stage in colour where that is a terminal."""
-    stage, rest = str(error).split(":", 1)
-    click.echo(f"{click.style(stage, fg='red', bold=True)}:{rest}", err=True)
+def _raise_again() -> None:
+    raise
 
 
 def command(function: Callable[..., int | None]) -> Callable[..., int]:
@@ -177,51 +193,27 @@ def command(function: Callable[..., int | None]) -> Callable[..., int]:
     @functools.wraps(function)
     def guarded(*, as_json: bool, quiet: bool, verbose: bool, debug: bool, **parameters) -> int:
         try:
-            with _reserved_stdout() as out:
+            with reserved_stdout() as out:
                 trail.leave(json=as_json)
                 if debug and not faulthandler.is_enabled():
                     faulthandler.enable()
                 session = Session(out, as_json, verbose, debug, Progress(sys.stderr, quiet))
                 try:
                     return function(session, **parameters) or 0
-                except BrokenPipeError:
+                except (BrokenPipeError, KeyboardInterrupt, Unwritable):
                     raise
-                except (Exception, SystemExit) as problem:
+                except BaseException as problem:
                     return session.fail(problem)
         except BrokenPipeError:
             # The reader of stdout has gone, as `head` does: nobody is left to be told.
-            return _BROKEN_PIPE
+            return BROKEN_PIPE
+        except Unwritable as problem:
+            return problem.report()
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            say("interrupted")
             return INTERRUPTED
 
     return guarded
-
-
-@contextlib.contextmanager
-def _reserved_stdout() -> Iterator[TextIO]:
-    """The process's stdout, to which nothing else writes while the block runs.
-
-    What Python code or native code prints to stdout meanwhile goes to stderr.
-    """
-    sys.stdout.flush()
-    try:
-        descriptor, stderr = sys.stdout.fileno(), sys.stderr.fileno()
-    except (AttributeError, io.UnsupportedOperation):
-        # Replaced by an object in memory.
-        own = sys.stdout
-        with contextlib.redirect_stdout(sys.stderr):
-            yield own
-        return
-    saved = os.dup(descriptor)
-    os.dup2(stderr, descriptor)
-    # Closing it writes what is left, so that a reader that has gone is noticed here.
-    with open(saved, "w", encoding=sys.stdout.encoding, errors="backslashreplace") as own:
-        try:
-            yield own
-        finally:
-            sys.stdout.flush()
-            os.dup2(saved, descriptor)
 
 
 def _without_nan(value: Any) -> Any:

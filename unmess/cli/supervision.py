@@ -7,9 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from unmess.cli.session import show_error
+from unmess.cli.streams import show_error
 from unmess.core import processes, trail
 from unmess.core.error import Error
 
@@ -25,7 +25,6 @@ _CRASHES = (
 _FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 # Stages of nothing but pipelines, whose steps can be gone through once more.
 _LOWERING = ("torch", "linalg", "tosa", "stablehlo")
-_STACK = "run again with --debug for Python's stack at the crash"
 
 
 def supervised(function: Callable[[], int]) -> int:
@@ -40,22 +39,32 @@ def supervised(function: Callable[[], int]) -> int:
     """
     path = trail.Trail()
     status = _run(function, path)
+    left = path.read()
+    stage = left.get("stage", "source")
     if -status not in _CRASHES:
         if status < 0:
             _end_with(-status)
-        return status
-    left = path.read()
-    stage = left.get("stage", "source")
-    cause, hint, repro = f"crashed with {processes.ending(status)}", _STACK, None
-    if -status == signal.SIGKILL:
-        hint = "the system may have run out of memory"
-    elif stage in _LOWERING:
+        if left.get("finished"):
+            return status
+        return _report(
+            Error(
+                stage,
+                f"the model's code ended the process with status {status}",
+                hint="look for os._exit, and raise an exception instead",
+            ),
+            left,
+        )
+    (cause, hint), repro = processes.cause_of_death(status), None
+    if stage in _LOWERING and -status != signal.SIGKILL:
         again = trail.Trail(tracing=stage)
         if -_run(lambda: _silently(function), again) in _CRASHES:
             found = again.read()
             cause += f" (pass {found['step']})" if "step" in found else ""
             hint, repro = "report the reproducer to torch-mlir", found.get("repro")
-    error = Error(stage, cause, hint=hint, repro=repro)
+    return _report(Error(stage, cause, hint=hint, repro=repro), left)
+
+
+def _report(error: Error, left: dict[str, Any]) -> int:
     if left.get("json"):
         print(json.dumps(error.document(), indent=2))
     show_error(error)
@@ -67,9 +76,7 @@ def _run(function: Callable[[], int], path: trail.Trail) -> int:
     # Blocked, so that none comes between the fork and the wait. The fork has them as they were.
     waited = (*_FORWARDED, signal.SIGCHLD)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    pid = os.fork()
+    pid = processes.fork()
     if not pid:
         _work(function, path, before)
     try:
@@ -87,10 +94,14 @@ def _run(function: Callable[[], int], path: trail.Trail) -> int:
 
 
 def _work(function: Callable[[], int], path: trail.Trail, mask: set[int]) -> NoReturn:
-    processes.end_with_parent()
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     trail.follow(path)
-    sys.exit(function())
+    try:
+        status = function()
+    finally:
+        # Without it, the model's code has ended the process behind our back.
+        path.leave(finished=True)
+    sys.exit(status)
 
 
 def _silently(function: Callable[[], int]) -> int:

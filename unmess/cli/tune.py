@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.trust
 @arguments.cpu
 @command
 def tune(
@@ -28,6 +29,7 @@ def tune(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    trust: bool,
     cpu: str,
 ) -> None:
     """Find the options of IREE's compiler that make MODEL fastest on iree-cpu, and keep them.
@@ -42,7 +44,7 @@ def tune(
         import unmess
         from unmess.captured import captured
 
-        program = captured(model, inputs, dynamic, strategy)
+        program = captured(model, inputs, dynamic, strategy, trust=trust)
         candidates = unmess.tune(
             program,
             unmess.TargetOptions(cpu=cpu),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import webbrowser
+
 import click
 
 from unmess.cli import arguments
@@ -21,6 +24,7 @@ from unmess.core.names import IR_SUFFIXES, STAGES, check_stage
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.trust
 @command
 def view(
     session: Session,
@@ -31,10 +35,11 @@ def view(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    trust: bool,
 ) -> None:
     """Open MODEL, or an MLIR file, in the graph viewer Netron.
 
-    It is served from here until this is interrupted.
+    This command serves it, to this machine's browser, until you press Ctrl-C.
     """
     if at is not None:
         check_stage(at)
@@ -43,21 +48,31 @@ def view(
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
         arguments.check_no_example(model, inputs, dynamic)
-    with session.working(model, pytorch=not is_file):
-        from unmess.viewing import serve, wait
+    from unmess.viewing import Viewer
 
-        if is_file:
-            from pipelines.files import read_module
+    # A port that is taken is reported before the model is captured.
+    with Viewer(port) as viewer:
+        with session.working(model, pytorch=not is_file):
+            if is_file:
+                from pipelines.files import read_module
 
-            module = read_module(model, at)
-        else:
-            import unmess
-            from unmess.captured import captured
+                module = read_module(model, at)
+            else:
+                import unmess
+                from unmess.captured import captured
 
-            module = unmess.lower(captured(model, inputs, dynamic, strategy), to=at or "torch")
-    address = serve(module, port, browse=not no_browser)
-    if session.json:
-        session.write_json({"ok": True, "model": model, "stage": module.stage, "url": address})
-    else:
-        session.write(f"{module.name} at {module.stage}: {address} (Ctrl-C ends it)")
-    wait()
+                module = unmess.lower(
+                    captured(model, inputs, dynamic, strategy, trust=trust), to=at or "torch"
+                )
+            viewer.show(module)
+        # Ctrl-C is the way to end it, from the moment that it is served.
+        with contextlib.suppress(KeyboardInterrupt):
+            if session.json:
+                session.write_json(
+                    {"ok": True, "model": model, "stage": module.stage, "url": viewer.address}
+                )
+            else:
+                session.write(f"{module.name} at {module.stage}: {viewer.address} (Ctrl-C ends it)")
+            if not no_browser:
+                webbrowser.open(viewer.address)
+            viewer.wait()

@@ -10,18 +10,22 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
+from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 from unmess.core.cache import cache_folder, make_private, say
 from unmess.core.eviction import UNFINISHED, evict, files_in, limit_of
+from unmess.core.private import open_private
+from unmess.core.writing import replacing
 
 SIZE = "UNMESS_CACHE_MB"
 _DEFAULT_MB = 1024
 _DIGEST = hashlib.sha256().digest_size
 # A file begins with its digest, and a line that says what it is.
 _MOST_ABOUT = 4096
+_is_off: ContextVar[bool] = ContextVar("is_off", default=False)
 
 
 @dataclass(frozen=True)
@@ -56,15 +60,31 @@ def size_limit() -> int:
     Raises:
         Error: stage `usage`, where the variable is not a number.
     """
+    if _is_off.get():
+        return 0
     zero = "0 turns the cache of compiled programs off"
     return limit_of(SIZE, _DEFAULT_MB, zero)
 
 
+@contextlib.contextmanager
+def switched_off() -> Iterator[None]:
+    """Inside, programs are compiled as if the cache were empty, and not kept."""
+    token = _is_off.set(True)
+    try:
+        yield
+    finally:
+        _is_off.reset(token)
+
+
 def read_artifact(key: str) -> bytes | None:
-    """The content that `write_artifact` was given, or None."""
+    """The content that `write_artifact` was given, or None.
+
+    Raises:
+        Error: stage `usage`; another user can change the file.
+    """
     path = artifact_folder() / key
     try:
-        with path.open("rb") as file:
+        with open_private(path) as file:
             digest, rest = file.read(_DIGEST), file.read()
     except OSError:
         return None
@@ -97,20 +117,12 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> bool
     folder = artifact_folder()
     try:
         make_private(folder)
-        handle, path = tempfile.mkstemp(prefix=UNFINISHED, dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                digest = hashlib.sha256(about)
-                digest.update(content)
-                file.write(digest.digest())
-                file.write(about)
-                file.write(content)
-            os.replace(path, folder / key)
-        except BaseException:
-            # Another process may have taken it for abandoned.
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-            raise
+        with replacing(folder / key, UNFINISHED, 0o600) as path, path.open("wb") as file:
+            digest = hashlib.sha256(about)
+            digest.update(content)
+            file.write(digest.digest())
+            file.write(about)
+            file.write(content)
         evict([folder], limit)
     except OSError as problem:
         say(f"a compiled program is not kept in {folder}: {problem.strerror}")
@@ -127,7 +139,7 @@ def list_artifacts() -> list[Held]:
         # Another process may remove it at the same time; one that is damaged, or of an older
         # version, says nothing of itself.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            with path.open("rb") as file:
+            with open_private(path) as file:
                 file.seek(_DIGEST)
                 about = json.loads(file.readline(_MOST_ABOUT))
             held.append(

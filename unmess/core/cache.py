@@ -8,6 +8,8 @@ from pathlib import Path
 
 import platformdirs
 
+from unmess.core.private import check_private
+
 
 def cache_folder() -> Path:
     """`UNMESS_CACHE`, or the platform's cache folder for unmess. It need not exist."""
@@ -25,13 +27,14 @@ def say(text: str) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Makes a folder in the cache folder, and that where it is missing, for this user alone.
-
-    Who can write there can make this user run anything. Folders that are there stay as they are.
+    """Makes a folder in the cache folder, and all that are missing above it, for this user alone.
 
     Raises:
+        Error: stage `usage`; another user can change the folder.
         OSError: it cannot be made.
     """
-    for each in (folder.parent, folder):
-        # `parents` makes folders that everybody can read.
-        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        # Not with `parents`, which makes folders with the permissions of the umask.
+        each.mkdir(mode=0o700, exist_ok=True)
+    check_private(folder)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 
 from unmess.core import trail
 
 _listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
+_stage: ContextVar[str] = ContextVar("stage", default="usage")
 
 
 def enter_stage(stage: str) -> None:
@@ -17,6 +18,7 @@ def enter_stage(stage: str) -> None:
     A stage lasts until the next one begins, so that there is no moment without a name.
     """
     trail.enter(stage)
+    _stage.set(stage)
     listener = _listener.get()
     if listener is not None:
         listener(stage)
@@ -30,3 +32,18 @@ def listening(listener: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+def begin(stage: str) -> Token[str]:
+    """Work begins at `stage`, for `current_stage` alone. `end` takes what is returned."""
+    return _stage.set(stage)
+
+
+def end(token: Token[str]) -> None:
+    """The stage is again the one from before `begin`."""
+    _stage.reset(token)
+
+
+def current_stage() -> str:
+    """The stage that this library is at."""
+    return _stage.get()

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo as stablehlo_d
-from torch_mlir.dialects import torch as torch_d
+from torch_mlir._mlir_libs import _torchMlir as torch_d
 from torch_mlir.passmanager import PassManager
+
+stablehlo_d.register_stablehlo_passes()
+
+# tm_tensor, chlo and vhlo are registered with the passes that make them, not with the dialects.
+_LOADING = (
+    "builtin.module(func.func(convert-torch-to-tmtensor,convert-torch-to-stablehlo),"
+    "stablehlo-legalize-to-vhlo)"
+)
 
 
 def context_of_all() -> ir.Context:
@@ -13,10 +21,11 @@ def context_of_all() -> ir.Context:
     context = ir.Context()
     torch_d.register_dialect(context)
     stablehlo_d.register_dialect(context, load=True)
-    # torch-mlir registers tm_tensor with the passes that make it, not with its dialects.
-    with context, ir.Location.unknown():
-        empty = ir.Module.create()
-        PassManager.parse("builtin.module(func.func(convert-torch-to-tmtensor))").run(
-            empty.operation
-        )
+    load_unregistered(context)
     return context
+
+
+def load_unregistered(context: ir.Context) -> None:
+    """Loads tm_tensor, chlo and vhlo, so that operations of them can be made."""
+    with context, ir.Location.unknown():
+        PassManager.parse(_LOADING).run(ir.Module.create().operation)

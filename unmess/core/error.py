@@ -89,8 +89,17 @@ def _rebuild(stage, cause, where, hint, repro) -> Error:
     return Error(stage, cause, where=where, hint=hint, repro=repro)
 
 
+def message_of(exception: BaseException) -> str:
+    """`str(exception)`; empty where the exception's own code fails to give it."""
+    try:
+        return str(exception)
+    except Exception:
+        return ""
+
+
 def first_line(exception: BaseException, limit: int = 300) -> str:
     """The first line of an exception's message that says something, with its type."""
-    message = next((line.strip() for line in str(exception).splitlines() if line.strip()), "")
+    lines = message_of(exception).splitlines()
+    message = next((line.strip() for line in lines if line.strip()), "")
     text = f"{type(exception).__name__}: {message}" if message else type(exception).__name__
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
+import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -44,11 +46,28 @@ def files_in(folder: Path) -> list[tuple[os.stat_result, Path]]:
     return found
 
 
-def evict(folders: Iterable[Path], limit: int) -> int:
-    """Removes the files that were not used for longest until the rest takes at most `limit` bytes.
+def entries_in(folder: Path) -> list[tuple[float, int, Path]]:
+    """The time of the last use, the size in bytes and the path of each folder in a folder."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder) as folders:
+        for path in (Path(each.path) for each in folders if each.is_dir(follow_symlinks=False)):
+            # Another process may remove it at the same time.
+            with contextlib.suppress(OSError):
+                files = [each.stat() for each in path.rglob("*") if each.is_file()]
+                used = max((each.st_mtime for each in files), default=path.stat().st_mtime)
+                found.append((used, sum(each.st_size for each in files), path))
+    return found
 
-    Files that a killed process has left unfinished go first. A process that has a file mapped keeps
-    its pages.
+
+def evict(folders: Iterable[Path], limit: int, entries: Iterable[Path] = ()) -> int:
+    """Removes what was not used for longest until the rest takes at most `limit` bytes.
+
+    What a killed process has left unfinished goes first. A process that has a file mapped keeps its
+    pages.
+
+    Args:
+        folders: of files.
+        entries: of folders, each of which goes as a whole.
 
     Returns:
         The number of bytes that were freed.
@@ -56,19 +75,35 @@ def evict(folders: Iterable[Path], limit: int) -> int:
     Raises:
         OSError: a file cannot be removed.
     """
-    files, freed = [], 0
-    for status, path in (found for folder in folders for found in files_in(folder)):
-        abandoned = time.time() - status.st_mtime > _ABANDONED
+    there = [
+        (status.st_mtime, status.st_size, path)
+        for folder in folders
+        for status, path in files_in(folder)
+    ]
+    there += [entry for folder in entries for entry in entries_in(folder)]
+    finished, freed = [], 0
+    for used, size, path in there:
         if not path.name.startswith(UNFINISHED):
-            files.append((status.st_mtime, status.st_size, path))
-        elif abandoned:
-            path.unlink(missing_ok=True)
-            freed += status.st_size
-    total = sum(size for _, size, _ in files)
-    for _, size, path in sorted(files):
+            finished.append((used, size, path))
+        elif time.time() - used > _ABANDONED:
+            _remove(path)
+            freed += size
+    total = sum(size for _, size, _ in finished)
+    for _, size, path in sorted(finished):
         if total <= limit:
             break
-        path.unlink(missing_ok=True)
+        _remove(path)
         total -= size
         freed += size
     return freed
+
+
+def _remove(path: Path) -> None:
+    if not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    # At once, so that no process finds a part of it.
+    aside = path.with_name(f"{UNFINISHED}{secrets.token_hex(8)}")
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(path, aside)
+    shutil.rmtree(aside, ignore_errors=True)

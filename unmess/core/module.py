@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unmess.core.error import Error
+from unmess.core.failure import only_errors
+from unmess.core.writing import Replacements, cannot_write
 
 if TYPE_CHECKING:
     import torch
@@ -63,6 +65,13 @@ class Module:
         if not self.entries:
             self.entries = {self.entry: self.signature}
 
+    def digest(self) -> str:
+        """SHA-256 of the IR as bytecode, with its source locations."""
+        digest = hashlib.sha256()
+        self.ir.operation.write_bytecode(_Digested(digest))
+        return digest.hexdigest()
+
+    @only_errors()
     def text(self, *, locations: bool = False, generic: bool = False) -> str:
         """The IR as text. Argument names are the model's; `inline` weights are printed as hex."""
         elide = self.weight_mode != "inline"
@@ -78,6 +87,7 @@ class Module:
     def __str__(self) -> str:
         return self.text()
 
+    @only_errors()
     def save(
         self,
         path: str | Path,
@@ -110,23 +120,21 @@ class Module:
         path = Path(path)
         bytecode = path.suffix == ".mlirbc" if bytecode is None else bytecode
         try:
-            if bytecode:
-                with path.open("wb") as file:
-                    self._of_bytecode(locations).write_bytecode(file)
-            else:
-                path.write_text(self._whole_text(locations, generic))
-            if alone or self.weight_mode == "elide":
-                return [path]
-            # It imports the libraries that files are written with.
-            from unmess.core.exported.writing import write_beside
+            # All files together: an IR file is of no use with the weights of another export.
+            with Replacements() as files:
+                if bytecode:
+                    with files.beside(path).open("wb") as file:
+                        self._of_bytecode(locations).write_bytecode(file)
+                else:
+                    files.beside(path).write_text(self._whole_text(locations, generic), "utf-8")
+                if alone or self.weight_mode == "elide":
+                    return [path]
+                # It imports the libraries that files are written with.
+                from unmess.core.exported.writing import write_beside
 
-            return [path, *write_beside(path, self)]
+                return [path, *write_beside(path, self, files)]
         except OSError as problem:
-            raise Error(
-                "usage",
-                f"cannot write {path}: {problem.strerror}",
-                hint="choose a folder that exists and that you may write to",
-            ) from problem
+            raise cannot_write(path, problem) from problem
 
     def _whole_text(self, locations: bool, generic: bool) -> str:
         """The IR with all its literals, unless they are elided on purpose."""
@@ -147,3 +155,10 @@ class Module:
         with self.ir.context:
             PassManager.parse("builtin.module(strip-debuginfo)").run(stripped)
         return stripped
+
+
+class _Digested:
+    """A file that is not kept."""
+
+    def __init__(self, digest) -> None:
+        self.write = digest.update

@@ -14,8 +14,9 @@ DEFAULT_RUNNERS = ("reference", "iree-cpu")
 COMPILE_ONLY = ("metal",)
 # What IREE compiles for; bundles are for one of these.
 IREE_TARGETS = (*(name for name in RUNNERS if name.startswith("iree-")), *COMPILE_ONLY)
-# Of files that hold IR: text, bytecode.
-IR_SUFFIXES = (".mlir", ".mlirbc")
+# Of files that hold IR: text, bytecode, and bytecode as `jax.export` serializes it.
+JAX_SUFFIX = ".jax_export"
+IR_SUFFIXES = (".mlir", ".mlirbc", JAX_SUFFIX)
 STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
 
 

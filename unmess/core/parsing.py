@@ -8,6 +8,10 @@ from torch_mlir import ir
 
 from unmess.core.dialects import context_of_all
 from unmess.core.error import Error
+from unmess.core.jax_export import module_in
+from unmess.core.names import JAX_SUFFIX
+from unmess.core.portable_artifact import newer_version, to_stablehlo
+from unmess.core.resources import short_resource
 
 
 def parse(text: str | bytes, name: str) -> ir.Module:
@@ -17,7 +21,8 @@ def parse(text: str | bytes, name: str) -> ir.Module:
         name: of the file, for the message.
 
     Raises:
-        Error: stage `usage`, with the place and the cause, where it does not parse.
+        Error: stage `usage`, with the place and the cause, where it does not parse, or a constant
+            lacks elements.
     """
     return _parsed(lambda: ir.Module.parse(text), name)
 
@@ -30,6 +35,8 @@ def parse_file(path: str | Path) -> ir.Module:
     """
     if not Path(path).is_file():
         raise Error("usage", f"no file {path}", hint="give the path of an MLIR file")
+    if Path(path).suffix == JAX_SUFFIX:
+        return parse(module_in(Path(path).read_bytes(), str(path)), str(path))
     return _parsed(lambda: ir.Module.parseFile(str(path)), str(path))
 
 
@@ -37,9 +44,23 @@ def _parsed(parse, name: str) -> ir.Module:
     with context_of_all() as context:
         context.emit_error_diagnostics = False
         try:
-            return parse()
+            module = parse()
         except ir.MLIRError as problem:
+            if version := newer_version(problem):
+                raise Error(
+                    "usage",
+                    f"{name} needs StableHLO {version}, which is newer than this environment's",
+                    hint="write the file for an older version, or as text",
+                ) from problem
             first = problem.error_diagnostics[0]
             raise Error(
                 "usage", f"{name} does not parse: {first.location}: {first.message}"
             ) from problem
+        to_stablehlo(module, name)
+        if constant := short_resource(module):
+            raise Error(
+                "usage",
+                f"{name} is damaged: {constant} has fewer elements than its type",
+                hint="write the file again",
+            )
+        return module

@@ -1,4 +1,4 @@
-"""Processes that this one starts: with its modules, no longer than it, and how they ended."""
+"""Starts processes with the modules of this one, ends them with it, describes how they ended."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ctypes
 import os
 import signal
 import sys
+
+STACK_HINT = "run again with --debug for Python's stack at the crash"
 
 
 def command(module: str, *arguments: str) -> list[str]:
@@ -20,6 +22,24 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path}
 
 
+def fork() -> int:
+    """Forks this process as `os.fork` does. The child ends with this process.
+
+    Buffered output is written before, so that the child does not write it, too. This process must
+    have one thread: the child has no other, and the locks of all.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent = os.getpid()
+    pid = os.fork()
+    if not pid:
+        end_with_parent()
+        if os.getppid() != parent:
+            # It ended before the system knew what to do then.
+            os._exit(1)
+    return pid
+
+
 def end_with_parent() -> None:
     """Called by the child: the system kills it when the thread that started it ends."""
     set_parent_death_signal = 1
@@ -27,9 +47,24 @@ def end_with_parent() -> None:
 
 
 def ending(status: int) -> str:
-    """How a process ended that did not finish: `SIGSEGV`, or `status 3`.
+    """Describes the end of a process that did not finish: `SIGSEGV`, or `status 3`.
 
     Args:
-        status: as `os.waitstatus_to_exitcode` has it, and `subprocess`.
+        status: as `os.waitstatus_to_exitcode` and `subprocess` give it.
     """
     return signal.Signals(-status).name if status < 0 else f"status {status}"
+
+
+def cause_of_death(status: int, peak_rss_mb: float | None = None) -> tuple[str, str]:
+    """Returns the cause and a hint for a process that ended before it finished its work.
+
+    Args:
+        status: as for `ending`.
+        peak_rss_mb: the most memory that it used, in 10**6 bytes; None if unknown.
+    """
+    if status == -signal.SIGKILL:
+        used = f": the process had used up to {peak_rss_mb:,.0f} MB" if peak_rss_mb else ""
+        return "crashed with SIGKILL", f"the system may have run out of memory{used}"
+    if status < 0:
+        return f"crashed with {ending(status)}", STACK_HINT
+    return f"the process ended with status {status}", "does the model's code end it?"

@@ -21,13 +21,28 @@ class Attempt:
     error: BaseException | None = None
 
 
+@dataclass(frozen=True)
+class Specialized:
+    """A tensor of the model whose values decided the control flow at the capture.
+
+    Attributes:
+        name: as in the state dict.
+        tensor: the model's own.
+        value: a copy of its values at the capture.
+    """
+
+    name: str
+    tensor: torch.Tensor
+    value: torch.Tensor
+
+
 @dataclass
 class Program:
     """A captured model: ExportedProgram, weights by name, signature.
 
     Attributes:
         name: for messages and file names.
-        exported: functional and decomposed, ready to be imported; None for an ONNX model.
+        exported: functional and decomposed, ready to be imported; None for one read from IR.
         signature: pytrees of inputs and outputs, and which outputs are state.
         weights: parameters, buffers and lifted constants by their name in the state dict; the very
             tensors of the model, not copies. Tied weights are here once.
@@ -35,6 +50,7 @@ class Program:
         eager: the model as it was handed in, for comparison.
         args, kwargs: the example call that it was captured with.
         attempts: the capture strategies tried, in order; the last one succeeded.
+        specialized: tensors whose values are compared again at load.
         notes: everything that differs from what was handed in.
         seconds: time spent, by step (`capture`, …).
     """
@@ -48,6 +64,7 @@ class Program:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     attempts: tuple[Attempt, ...] = ()
+    specialized: tuple[Specialized, ...] = ()
     notes: tuple[Note, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 

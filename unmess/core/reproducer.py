@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
+from pathlib import Path
 
 from unmess.core.cache import cache_folder, make_private
+from unmess.core.error import Error
 
 
 def write_reproducer(text: str, stem: str) -> str | None:
@@ -14,15 +16,21 @@ def write_reproducer(text: str, stem: str) -> str | None:
 
     The first `THIS_FILE` in it, of the command that runs the file, becomes that path.
     The name is unique, so that processes that fail at the same time keep their own files. A cache
-    folder that cannot be written costs the reproducer, not the error message: None then.
+    folder that cannot be written, or that others can change, costs the reproducer, not the error
+    message: None then.
     """
     folder = cache_folder() / "repro"
     safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in stem)[:80]
     try:
         make_private(folder)
         handle, path = tempfile.mkstemp(prefix=f"{safe}-", suffix=".mlir", dir=folder)
-        with os.fdopen(handle, "w") as file:
+    except (OSError, Error):
+        return None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text.replace("THIS_FILE", shlex.quote(path), 1))
     except OSError:
+        # Half a reproducer reproduces something else.
+        Path(path).unlink(missing_ok=True)
         return None
     return path

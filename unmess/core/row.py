@@ -30,6 +30,9 @@ class Row:
         notes: everything that differs from what was handed in.
         sizes: the comparisons at further sizes of dynamic dimensions: `sizes` by symbol, `ok`, null
             where eager does not take them, and `error`.
+        with_plain: of a wrong result with another preset of IREE's compiler than `plain`: `preset`,
+            `ok` with `plain` (null if there is no result), `error`, and `text`, one line that says
+            whether the preset is at fault.
         detail: the exceptions behind `error` in full, without their tracebacks.
         traceback: theirs, where it was asked for.
     """
@@ -51,6 +54,7 @@ class Row:
     detail: str | None = None
     traceback: str | None = None
     via: str | None = None
+    with_plain: dict[str, Any] | None = None
 
     @property
     def place(self) -> str:
@@ -99,6 +103,7 @@ class Row:
             "repro": self.repro,
             "notes": self.notes,
             "sizes": self.sizes,
+            "with_plain": self.with_plain,
         }
 
 

@@ -37,7 +37,7 @@ class ScalarSpec:
 
 @dataclass(frozen=True)
 class Constant:
-    """A leaf that capture fixed: a Python value, or None."""
+    """A leaf that capture fixed: a Python value, None, or a small tensor."""
 
     value: Any
 
@@ -120,7 +120,7 @@ class Signature:
         )
         for leaf, value in zip(self.inputs, self._leaves(*call), strict=True):
             if isinstance(leaf.spec, Constant):
-                check_constant(leaf.name, leaf.spec.value, value)
+                _check_fixed(leaf.name, leaf.spec.value, value)
                 continue
             if isinstance(leaf.spec, ScalarSpec):
                 if type(value) is not leaf.spec.type:
@@ -194,6 +194,17 @@ class Signature:
         if len(leaves) != len(self.inputs):
             raise misfit(f"the call has {len(leaves)} leaves, expected {len(self.inputs)}")
         raise misfit("the nesting or the container types of the arguments differ from the capture")
+
+
+def _check_fixed(name: str, expected: Any, value: Any) -> None:
+    """The leaf that capture fixed to a value, which may be a tensor."""
+    if not isinstance(expected, torch.Tensor):
+        check_constant(name, expected, value)
+        return
+    _check_tensor(name, TensorSpec(tuple(expected.shape), expected.dtype), value)
+    same = (value == expected) | ((value != value) & (expected != expected))
+    if not bool(same.all()):
+        raise misfit(f"{name} is {value.tolist()}, but the capture fixed it to {expected.tolist()}")
 
 
 def _check_tensor(name: str, spec: TensorSpec, value: Any) -> None:

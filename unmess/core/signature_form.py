@@ -92,6 +92,8 @@ def _slot(kind: str, name: str, spec: TensorSpec | ScalarSpec | Constant) -> dic
 
 
 def _spec(name: str, spec: TensorSpec | ScalarSpec | Constant) -> dict[str, Any]:
+    if isinstance(spec, Constant) and isinstance(spec.value, torch.Tensor):
+        return {"fixed": _elements(spec.value)}
     if isinstance(spec, Constant):
         return {"constant": _plain(name, spec.value)}
     if isinstance(spec, ScalarSpec):
@@ -101,6 +103,10 @@ def _spec(name: str, spec: TensorSpec | ScalarSpec | Constant) -> dict[str, Any]
 
 
 def _read_spec(slot: Mapping[str, Any]) -> TensorSpec | ScalarSpec | Constant:
+    if "fixed" in slot:
+        form = slot["fixed"]
+        values = torch.tensor(form["values"], dtype=getattr(torch, form["dtype"]))
+        return Constant(values.reshape(form["shape"]))
     if "constant" in slot:
         return Constant(slot["constant"])
     if "number" in slot:
@@ -110,6 +116,15 @@ def _read_spec(slot: Mapping[str, Any]) -> TensorSpec | ScalarSpec | Constant:
         for size in slot["shape"]
     )
     return TensorSpec(shape, getattr(torch, slot["dtype"]))
+
+
+def _elements(tensor: torch.Tensor) -> dict[str, Any]:
+    """A small tensor as plain data."""
+    return {
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "shape": list(tensor.shape),
+        "values": tensor.flatten().tolist(),
+    }
 
 
 def _size(size: int | Dim) -> int | dict[str, Any]:

@@ -41,6 +41,11 @@ def is_users(filename: str) -> bool:
     return filename.startswith(_SITE_PACKAGES) or not filename.startswith(_STANDARD_LIBRARY)
 
 
+def is_own_code(filename: str) -> bool:
+    """Whether a frame belongs to code that the user wrote, not to an installed library."""
+    return is_users(filename) and not filename.startswith(_SITE_PACKAGES)
+
+
 def user_line(problem: BaseException | None) -> str | None:
     """The innermost user frame of an exception or of what caused it, as `file:line`."""
     while problem is not None:

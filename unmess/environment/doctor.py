@@ -13,13 +13,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
 from unmess.core.cache import cache_folder
+from unmess.core.error import Error
+from unmess.core.private import check_private
 from unmess.environment import locked
 
 GIB = 1 << 30
@@ -75,24 +77,26 @@ class Finding:
     remedy: str = ""
 
 
-def examine() -> list[Finding]:
-    """Examine everything; takes a few seconds. Findings of one group are adjacent."""
+def examine() -> Iterator[Finding]:
+    """Examines everything, side by side, and yields each finding as it comes.
+
+    Findings of one group are adjacent. The imports, which take longest, are the last group.
+    """
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        imports = [
-            (name, pool.submit(_start, [sys.executable, "-c", f"import {name}"]))
-            for name in IMPORTS
-        ]
-        tools = [(tool, pool.submit(_start_tool, tool)) for tool in TOOLS]
+        tools = {pool.submit(_start_tool, tool): tool for tool in TOOLS}
         drivers = pool.submit(_drivers)
-        return [
-            *_python(),
-            *_packages(),
-            *(_import_finding(name, future.result()) for name, future in imports),
-            *(_tool_finding(tool, future.result()) for tool, future in tools),
-            *_processor(),
-            *_iree(drivers.result()),
-            *_storage(),
-        ]
+        imports = {
+            pool.submit(_start, [sys.executable, "-c", f"import {name}"]): name for name in IMPORTS
+        }
+        yield from _python()
+        yield from _packages()
+        yield from _processor()
+        yield from _storage()
+        for future in as_completed(tools):
+            yield _tool_finding(tools[future], future.result())
+        yield from _iree(drivers.result())
+        for future in as_completed(imports):
+            yield _import_finding(imports[future], future.result())
 
 
 def as_json(findings: list[Finding]) -> list[dict]:
@@ -316,6 +320,10 @@ def _unwritable(folder: Path) -> str:
     place = _existing(folder)
     if not place.is_dir():
         return f"{place} is not a folder"
+    try:
+        check_private(place)
+    except Error as problem:
+        return problem.cause
     try:
         with tempfile.TemporaryFile(dir=place):
             return ""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from unmess.core.names import COMPILE_ONLY, IREE_TARGETS
+
+if TYPE_CHECKING:
+    from pipelines.iree.devices import Devices
 
 # What a runner needs, module by distribution.
 _REFERENCE = {"torch_mlir": "torch-mlir", "mlir": "xtc-mlir-python-bindings"}
@@ -46,9 +50,11 @@ def availability() -> list[Availability]:
             Availability(name, False, False, None, "IREE is not installed", remedy)
             for name in IREE_TARGETS
         ]
-    from pipelines.iree.targets import TARGETS
+    from pipelines.iree.devices import ask_drivers
+    from pipelines.iree.targets import TARGETS, driver
 
-    return found + [_iree(name) for name in TARGETS]
+    answers = ask_drivers([driver(name) for name in TARGETS if name not in COMPILE_ONLY])
+    return found + [_iree(name, answers.get(driver(name))) for name in TARGETS]
 
 
 def _reference() -> Availability:
@@ -58,17 +64,14 @@ def _reference() -> Availability:
     return Availability("reference", True, True, "the CPU, in this process")
 
 
-def _iree(name: str) -> Availability:
-    from pipelines.iree.devices import devices
+def _iree(name: str, answer: Devices | None) -> Availability:
     from pipelines.iree.targets import driver, remedy
 
-    if name in COMPILE_ONLY:
+    if answer is None:
         return Availability(name, True, False, None, "compiled here, run on macOS")
-    wanted = driver(name)
-    answer = devices(wanted)
     if answer.default is None:
         return Availability(name, True, False, None, answer.problem, remedy(name))
-    device = "the CPU, in threads" if wanted == "local-task" else answer.default.name
+    device = "the CPU, in threads" if driver(name) == "local-task" else answer.default.name
     return Availability(name, True, True, device)
 
 

@@ -1,4 +1,4 @@
-"""What both sides of an isolated check know."""
+"""Options and stages of an isolated check, for both sides."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class Options:
         strategy: of the capture.
         inputs: example arguments in place of the model's own, as `--input` takes them.
         dynamic: what is dynamic, as `--dynamic` takes it.
-        timeout: seconds for one runner, counted from the end of the one before it; for the first,
-            the start of the process and the capture are included. None: no limit.
+        timeout: seconds for one runner, counted from the end of the one before it. The first one's
+            time includes the capture, but not the imports of the parent. None: no limit.
         verbose: let libraries print warnings and logs.
         cpu, preset: that `iree-cpu` compiles for, and with; see `TargetOptions`.
+        unchecked: leave out the checks of data when the program runs.
         debug: keep tracebacks, print the Python stack of a crash, verify the IR after each step.
         via: the exit whose IR runs; None for the runner's own way.
-        forked: the process is a fork of this one, with what it has imported; see `process.fork`.
+        trust: the model's files may run code.
     """
 
     strategy: str = "auto"
@@ -37,7 +38,8 @@ class Options:
     timeout: float | None = None
     verbose: bool = False
     debug: bool = False
-    forked: bool = False
     cpu: str = "host"
     preset: str | None = None
+    unchecked: bool = False
     via: str | None = None
+    trust: bool = False

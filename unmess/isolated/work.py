@@ -1,11 +1,9 @@
-"""The side of an isolated check that does the work."""
+"""What a worker does that checks a model."""
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
-import json
-import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -14,49 +12,34 @@ from typing import TYPE_CHECKING, Any
 
 from unmess.core.current_stage import listening
 from unmess.core.failure import as_error, full_cause
-from unmess.core.processes import end_with_parent
+from unmess.core.quiet import quiet_libraries, show_libraries
 from unmess.core.row import Row
 from unmess.core.target_options import TargetOptions
 from unmess.isolated.clock import Clock
 from unmess.isolated.options import INPUT, SHARED, Options
-from unmess.quiet import quiet_libraries
 
 if TYPE_CHECKING:
+    from unmess.compare import Report
     from unmess.core.program import Program
 
 
-def main() -> None:
-    """Does what the command line asks for: a file descriptor for events, and a request."""
-    work(int(sys.argv[1]), json.loads(sys.argv[2]))
+def check(
+    send: Callable[[dict[str, Any]], None], model: str, options: Options, runners: Sequence[str]
+) -> None:
+    """Checks a model on runners, and sends each stage that begins and each row."""
+    _Work(model, options, send).check(runners)
 
 
-def work(descriptor: int, request: dict[str, Any]) -> None:
-    """Checks a model, or writes a reproducer for a crash, and ends the process.
-
-    Args:
-        descriptor: where events are written, as lines of JSON.
-        request: as `Child` makes it.
-    """
-    os.set_inheritable(descriptor, False)
-    end_with_parent()
-    options = Options(**request["options"])
-    if options.debug:
-        faulthandler.enable()
-    if not (options.debug or options.verbose):
-        quiet_libraries()
-    # What the model's code prints is seen when it is printed, and not lost in a crash.
-    sys.stdout.reconfigure(line_buffering=True)
-    with open(descriptor, "w", buffering=1) as events:
-        job = _Work(request["model"], options, lambda event: print(json.dumps(event), file=events))
-        if request["crash"]:
-            job.reproduce(**request["crash"])
-        else:
-            job.check(request["runners"])
-        job.send({"finished": True})
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # The results are delivered; what native libraries do at the end of a process is of no use.
-    os._exit(0)
+def reproduce(
+    send: Callable[[dict[str, Any]], None],
+    model: str,
+    options: Options,
+    stage: str,
+    runner: str,
+    cause: str,
+) -> None:
+    """Writes a reproducer for a crash, and sends its path."""
+    _Work(model, options, send).reproduce(stage, runner, cause)
 
 
 class _Work:
@@ -67,7 +50,15 @@ class _Work:
         self._options = options
         self._clock = Clock()
         self._stage = SHARED[0]
-        self.send = send
+        self._send = send
+        if options.debug:
+            faulthandler.enable()
+        if options.debug or options.verbose:
+            show_libraries()
+        else:
+            quiet_libraries()
+        # Print at once what the model's code prints, so that a crash does not lose it.
+        sys.stdout.reconfigure(line_buffering=True)
 
     def check(self, runners: Sequence[str]) -> None:
         """Captures the model once and checks it on each runner."""
@@ -76,7 +67,9 @@ class _Work:
                 import unmess
 
                 program = self._capture()
-            except (Exception, SystemExit) as problem:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:
                 for runner in runners:
                     self._send_failure(runner, problem, [])
                 return
@@ -84,12 +77,20 @@ class _Work:
             target = TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
             capture_peak = _peak_rss_mb()
             for runner in runners:
-                self.send({"runner": runner, "notes": notes})
+                self._send({"runner": runner, "notes": notes})
                 self._clock.begin_runner()
                 _reset_peak_rss()
                 try:
-                    report = unmess.check(program, on=runner, target=target, via=self._options.via)
-                except (Exception, SystemExit) as problem:
+                    report = unmess.check(
+                        program,
+                        on=runner,
+                        target=target,
+                        via=self._options.via,
+                        unchecked=self._options.unchecked,
+                    )
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as problem:
                     self._send_failure(runner, problem, notes, capture_peak)
                     continue
                 self._send_row(
@@ -106,6 +107,7 @@ class _Work:
                         notes=[str(note) for note in report.notes],
                         sizes=[asdict(check) for check in report.sizes],
                         via=report.via,
+                        with_plain=_with_plain(report),
                     )
                 )
 
@@ -123,7 +125,7 @@ class _Work:
         pipeline = stage if module.stage in ("raw", "torch") else f"{module.stage}-to-{stage}"
         command, text = f"unmess-opt --pipeline {pipeline} THIS_FILE", module.text(locations=True)
         if INPUT[stage] == "linalg" and of_iree:
-            from importers.torch_dialect import import_program
+            from importers.import_program import import_program
             from pipelines.iree.compiler import command_for, options_for, text_for
             from pipelines.iree.presets import PRESETS, preset_for, tuned_preset
             from pipelines.iree.targets import target
@@ -141,13 +143,19 @@ class _Work:
             command = f"unmess-opt {to_linalg}--pipeline {runner} THIS_FILE"
         header = f"// {self._model} on {runner}: {cause}\n// {command}\n"
         path = write_reproducer(f"{header}{text}", f"{program.name}-{runner}-{stage}")
-        self.send({"repro": path})
+        self._send({"repro": path})
 
     def _capture(self) -> Program:
         from unmess.captured import captured
 
         options = self._options
-        return captured(self._model, options.inputs, options.dynamic, options.strategy)
+        return captured(
+            self._model,
+            options.inputs,
+            options.dynamic,
+            options.strategy,
+            trust=options.trust,
+        )
 
     def _debugging(self) -> contextlib.AbstractContextManager[None]:
         if not self._options.debug:
@@ -160,7 +168,7 @@ class _Work:
     def _enter(self, stage: str) -> None:
         self._stage = stage
         self._clock.enter(stage)
-        self.send({"stage": stage})
+        self._send({"stage": stage})
 
     def _send_failure(
         self, runner: str, problem: BaseException, notes: list[str], peak_before: float = 0.0
@@ -181,7 +189,12 @@ class _Work:
         )
 
     def _send_row(self, row: Row) -> None:
-        self.send({"row": asdict(row)})
+        self._send({"row": asdict(row)})
+
+
+def _with_plain(report: Report) -> dict[str, Any] | None:
+    check = report.with_plain
+    return None if check is None else {**asdict(check), "text": str(check)}
 
 
 def _reset_peak_rss() -> None:
@@ -195,7 +208,3 @@ def _peak_rss_mb() -> float:
     with open("/proc/self/status") as file:
         kilobytes = next(line.split()[1] for line in file if line.startswith("VmHWM:"))
     return int(kilobytes) * 1024 / 1e6
-
-
-if __name__ == "__main__":
-    main()

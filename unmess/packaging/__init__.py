@@ -5,33 +5,40 @@ from __future__ import annotations
 import importlib.metadata
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import torch
 
-from importers.torch_dialect import import_program
+from importers.import_program import import_program
 from unmess.bundle.manifest import FORMAT, MODULE, SIGNATURE, STATE, WEIGHTS, Manifest
 from unmess.core.current_stage import enter_stage
 from unmess.core.error import Error
+from unmess.core.failure import only_errors
 from unmess.core.files import described
 from unmess.core.module import Module
 from unmess.core.names import check_packaged
 from unmess.core.program import Program
 from unmess.core.programs import Programs
 from unmess.core.target_options import TargetOptions
+from unmess.core.weights import check_weights, row_major
+from unmess.core.writing import UNFINISHED, cannot_write
 from unmess.packaging.signature import write_signature
 
 _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler", "iree-base-runtime")
 TOKENIZER = "tokenizer"
 
 
+@only_errors()
 def package(
     program: Program | Programs,
     folder: str | Path,
     on: str = "iree-cpu",
     target: TargetOptions | None = None,
     tokenizer: Iterable[Path] = (),
+    unchecked: bool = False,
+    seconds: dict[str, float] | None = None,
 ) -> Manifest:
     """Writes a program to a folder from which `unmess.bundle.load` runs it without PyTorch.
 
@@ -43,6 +50,9 @@ def package(
         on: the runner to compile for, one of IREE's, or `metal`.
         target: which hardware to compile for; by default what is here.
         tokenizer: files to be put into the bundle's folder `tokenizer`.
+        unchecked: leave out the checks of indices and other data when the program runs. An index
+            that is out of range then reads or writes memory outside of its tensor.
+        seconds: gets the time of each step, in seconds.
 
     Returns:
         What the bundle says of itself.
@@ -64,12 +74,18 @@ def package(
     chosen = target_of(on, target)
     enter_stage("import")
     module = import_program(program)
-    compiled = vm_module(module, on, chosen, module.seconds)
+    check_weights(module.entries, module.weights, "load")
+    module.seconds.setdefault("lower", 0.0)
+    start = time.perf_counter()
+    compiled = vm_module(module, on, chosen, module.seconds, unchecked=unchecked)
+    module.seconds["compile"] = time.perf_counter() - start - module.seconds["lower"]
+    if seconds is not None:
+        seconds |= module.seconds
     enter_stage("compile")
     cpu = required_cpu(chosen.options)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder.parent) as scratch:
             # Made here, since a temporary folder is for its owner alone.
             made = Path(scratch) / "bundle"
             made.mkdir()
@@ -93,6 +109,7 @@ def package(
                 machine=None if cpu is None else cpu[0],
                 features=() if cpu is None else tuple(sorted(cpu[1])),
                 scope=SCOPE,
+                checked=not unchecked,
                 notes=tuple(map(str, (*program.notes, *chosen.notes, *compiled.notes))),
                 versions={name: importlib.metadata.version(name) for name in _PACKAGES},
                 files=described(made, names),
@@ -100,19 +117,18 @@ def package(
             manifest.write(made)
             made.replace(folder)
     except OSError as problem:
-        raise Error(
-            "usage",
-            f"cannot write {folder}: {problem.strerror}",
-            hint="choose a place that you may write to, with room for the weights",
-        ) from problem
+        raise cannot_write(folder, problem) from problem
     return manifest
 
 
 def check_folder(folder: Path) -> None:
     """Raises an Error (`usage`) where a bundle cannot be put at `folder`."""
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if folder.exists():
+    try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+    except OSError as problem:
+        raise cannot_write(folder, problem) from problem
+    else:
         raise Error(
             "usage", f"there is something at {folder}", hint="remove it, or choose another name"
         )
@@ -120,28 +136,16 @@ def check_folder(folder: Path) -> None:
 
 def _tensors(module: Module, kind: str) -> dict[str, torch.Tensor]:
     names = [a.name for s in module.entries.values() for a in s.of_kind(kind)]
-    return {name: module.weights[name] for name in names}
+    return {name: row_major(module.weights[name]) for name in names}
 
 
 def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
-    """An archive that IREE's runtime maps: each tensor's bytes begin at a multiple of 64."""
-    if not tensors:
-        return
-    import iree.runtime as rt
+    if tensors:
+        from pipelines.iree.weight_files import write_archive
 
-    index = rt.ParameterIndex()
-    contents = {
-        name: tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
-        for name, tensor in tensors.items()
-    }
-    for name, content in contents.items():
-        index.add_buffer(name, content)
-    try:
-        index.create_archive_file(str(path))
-    except RuntimeError as problem:
-        raise OSError(None, str(problem).splitlines()[0]) from problem
-    # IREE makes files that are not for everybody.
-    path.chmod((path.parent / MODULE).stat().st_mode)
+        # IREE makes files that only their owner can read.
+        path.touch()
+        write_archive(path, tensors)
 
 
 def _copy(files: Iterable[Path], folder: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from torch_mlir import ir
-from torch_mlir.dialects import torch as torch_d
+from torch_mlir._mlir_libs import _torchMlir as torch_d
 from torch_mlir.extras import fx_importer
 
 from importers.control_flow import ControlFlowImporter

@@ -1,38 +1,23 @@
-"""Which operators of a program lower to an exit, and which do not."""
+"""Lists the operators of a model that lower to an exit, and those that do not.
+
+A worker captures the model and tries its operators, since native code may crash. This side
+imports no PyTorch.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
-import json
-import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.pool import RemoteTraceback
+from typing import Any
 
-import torch
-from torch._decomp import decomposition_table as torch_decompositions
-
-from importers.decompositions import decomposition_table
-from importers.decompositions.tracing import trace, tracing
-from unmess.core.cache import cache_folder, make_private
-from unmess.core.own_sources import digest_of
-from unmess.probe.calls import Call, alone, distinct_calls, key_of
-from unmess.probe.children import Died, each_in_children
-from unmess.probe.lowering import Outcome, lowers
+from unmess.core.error import Error
+from unmess.core.failure import only_errors
+from unmess.core.workers import Parent
 
 _TIMEOUT = 60.0
-# Everything of ours that an answer depends on.
-_SOURCES = digest_of("importers", "pipelines", "unmess/core", "unmess/probe")
-# What PyTorch's decompositions raise for arguments that they do not take.
-_REFUSALS = (
-    AssertionError,
-    IndexError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    ZeroDivisionError,
-)
+# The function imports PyTorch.
+_EXAMINE = "unmess.probe.examining:examine"
 
 
 @dataclass(frozen=True)
@@ -62,103 +47,54 @@ class Finding:
     decomposition: str | None
 
 
+@only_errors()
 def examine(
-    programs: Iterable[torch.export.ExportedProgram],
+    parent: Parent,
+    capture: dict[str, Any],
     exit_: str,
-    on_call: Callable[[str, int, int], None] = lambda _operator, _index, _total: None,
-) -> list[Finding]:
-    """Tries every distinct call of an operator in programs, each as a program of its own.
+    *,
+    verbose: bool = False,
+    on_stage: Callable[[str], None] = lambda _stage: None,
+    on_call: Callable[[str, int, int], None] = lambda _operator, _number, _total: None,
+) -> tuple[list[Finding], list[str]]:
+    """Tries every distinct call of an operator in a model, each as a program of its own.
 
     Args:
-        programs: captured, decomposed and repaired; several of a model with several entry points.
+        parent: where workers come from.
+        capture: arguments of `unmess.captured.captured`.
         exit_: a stage, `torch` or later.
+        verbose: let libraries print warnings and logs.
+        on_stage: called with each stage that begins before the calls are tried.
         on_call: called with the operator, its number and how many there are.
 
     Returns:
-        A finding for each, those that do not lower first.
+        A finding for each, those that do not lower first; and the notes of the capture.
+
+    Raises:
+        Error: stage `usage`, `source` or `capture`; also if the worker crashes there.
     """
-    calls = distinct_calls(programs)
-    salt = _salt(exit_)
-    paths = [cache_folder() / "ops" / f"{_named(salt, call.node)}.json" for call in calls]
-    known = [_read(path) for path in paths]
-    missing = [index for index, answer in enumerate(known) if answer is None]
-
-    def work(call: Call) -> dict:
-        return _try(call, exit_)
-
-    answers = each_in_children([calls[index] for index in missing], work, _TIMEOUT)
-    for number, (index, answer) in enumerate(zip(missing, answers, strict=True)):
-        on_call(calls[index].operator, number + 1, len(missing))
-        if isinstance(answer, Died):
-            known[index] = {**asdict(Outcome(False, exit_, answer.cause)), "decomposition": None}
-        else:
-            known[index] = answer
-            _write(paths[index], answer)
-    findings = [
-        Finding(call.operator, call.count, call.operands, call.results, call.where, **answer)
-        for call, answer in zip(calls, known, strict=True)
-    ]
-    return sorted(findings, key=lambda finding: finding.ok)
-
-
-def _try(call: Call, exit_: str) -> dict:
-    outcome = lowers(alone(call.node), exit_, call.operator)
-    decomposition = None if outcome.ok else _decomposition(call, exit_)
-    return {**asdict(outcome), "decomposition": decomposition}
-
-
-def _decomposition(call: Call, exit_: str) -> str | None:
-    """PyTorch's own decomposition of the operator, where what comes of it lowers."""
-    node = call.node
-    function = torch_decompositions.get(node.target)
-    if function is None:
-        return None
-    graph = alone(node)
-    placeholders = [inner for inner in graph.nodes if inner.op == "placeholder"]
-    (copy,) = [inner for inner in graph.nodes if inner.target is node.target]
-
-    def decomposed(*values):
-        given = dict(zip(placeholders, values, strict=True))
-        args, kwargs = torch.fx.node.map_arg((copy.args, copy.kwargs), given.__getitem__)
-        return function(*args, **kwargs)
-
-    with tracing(node.graph, decomposition_table()) as table:
-        try:
-            traced = trace(decomposed, [inner.meta["val"] for inner in placeholders], table)
-        except _REFUSALS:
-            # Some are for gradients, or for other devices only.
-            return None
-    if not lowers(traced, exit_, call.operator).ok:
-        return None
-    return f"torch._decomp.decomposition_table[torch.ops.{call.operator}]"
-
-
-def _salt(exit_: str) -> str:
-    """What the answers depend on besides the call."""
-    versions = [importlib.metadata.version(name) for name in ("torch", "torch-mlir")]
-    return json.dumps([exit_, versions, _SOURCES])
-
-
-def _named(salt: str, node: torch.fx.Node) -> str:
-    return hashlib.sha256(f"{salt}{key_of(node)}".encode()).hexdigest()
-
-
-def _read(path: Path) -> dict | None:
-    """The answer in the cache; None where there is none, or its reproducer is gone."""
-    try:
-        answer = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None
-    repro = answer.get("repro")
-    return answer if repro is None or Path(repro).exists() else None
-
-
-def _write(path: Path, answer: dict) -> None:
-    """A cache that cannot be written costs time, nothing else."""
-    try:
-        make_private(path.parent)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            json.dump(answer, file)
-        Path(file.name).replace(path)
-    except OSError:
-        return
+    # Answers by index, for the worker that goes on after a crash.
+    answers: dict[int, dict[str, Any]] = {}
+    while True:
+        stage, index = "source", None
+        with parent.start(_EXAMINE, capture, exit_, answers, verbose, stdout=2, stderr=2) as worker:
+            for kind, *facts in worker.messages():
+                if kind == "stage":
+                    (stage,) = facts
+                    on_stage(stage)
+                elif kind == "call":
+                    index, operator, number, total = facts
+                    on_call(operator, number, total)
+                    worker.allow(_TIMEOUT)
+                elif kind == "answer":
+                    answers[index] = facts[0]
+                    worker.allow(None)
+                elif kind == "error":
+                    error, text = facts
+                    raise error from RemoteTraceback(text)
+                else:
+                    return facts[0], facts[1]
+        if index is None or index in answers:
+            raise Error(stage, worker.death or "the worker ended", hint=worker.hint)
+        outcome = {"ok": False, "stage": exit_, "cause": worker.death, "repro": None}
+        answers[index] = {**outcome, "decomposition": None}

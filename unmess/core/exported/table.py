@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from unmess.core.error import Error
-from unmess.core.files import damage
+from unmess.core.files import damage, read_manifest_file, sealed, unsealed
 
 # Raised when an older reader would not do the right thing.
-FORMAT = 1
+FORMAT = 2
 _PACKAGES = ("torch", "torch-mlir")
 # The version of IR is that of the library that prints it.
 _DECIDES = "torch-mlir"
@@ -72,10 +72,10 @@ def versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in _PACKAGES}
 
 
-def write_table(ir_file: Path, table: Table) -> None:
-    """Writes the table of an IR file."""
-    text = json.dumps(asdict(table), indent=1, allow_nan=True)
-    table_file(ir_file).write_text(text + "\n")
+def write_table(path: Path, table: Table) -> None:
+    """Writes the table of an IR file to a new file."""
+    text = json.dumps(sealed(asdict(table)), indent=1, allow_nan=True)
+    path.write_text(text + "\n", "utf-8")
 
 
 def read_table(ir_file: Path) -> Table | None:
@@ -87,7 +87,7 @@ def read_table(ir_file: Path) -> Table | None:
     """
     path = table_file(ir_file)
     try:
-        fields = json.loads(path.read_text())
+        fields = read_manifest_file(path)
         found = fields["format"]
     except FileNotFoundError:
         return None
@@ -97,6 +97,9 @@ def read_table(ir_file: Path) -> Table | None:
         raise _unusable(f"{path} is damaged") from None
     if found != FORMAT:
         raise _unusable(f"{path} is of format {found}, and this unmess reads format {FORMAT}")
+    fields = unsealed(fields)
+    if fields is None:
+        raise _unusable(f"{path} was altered since it was written")
     try:
         table = Table(**fields)
         made = table.made_by[_DECIDES]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-import tempfile
+import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,13 +15,18 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from unmess.core.error import Error
+from unmess.core.files import open_regular, parse_json
+from unmess.core.weights import row_major
 
 # In the file's metadata: the names of the complex ones.
 _COMPLEX = "unmess.complex"
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Writes tensors, whole or not at all. Complex ones are pairs of real numbers there.
+    """Writes tensors. Complex ones become pairs of real numbers.
+
+    Args:
+        path: a new file. An earlier one may be mapped by the very tensors that are written.
 
     Raises:
         OSError: the file cannot be written.
@@ -28,24 +34,24 @@ def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     memories: set[int] = set()
     dense: dict[str, torch.Tensor] = {}
     for name, tensor in tensors.items():
-        plain = tensor.detach().resolve_conj().resolve_neg()
-        plain = (torch.view_as_real(plain) if plain.is_complex() else plain).contiguous()
+        plain = row_major(tensor)
+        plain = torch.view_as_real(plain) if plain.is_complex() else plain
         memory = plain.untyped_storage().data_ptr()
         # The format has no two tensors in one memory.
         dense[name] = plain.clone() if memory in memories else plain
         memories.add(memory)
-    # A file that is there may be mapped, by the very tensors that are written.
-    handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    os.close(handle)
+    pairs = [name for name, tensor in tensors.items() if tensor.is_complex()]
+    path.touch()
+    mode = stat.S_IMODE(path.stat().st_mode)
     try:
-        pairs = [name for name, tensor in tensors.items() if tensor.is_complex()]
-        save_file(dense, unfinished, metadata={_COMPLEX: json.dumps(pairs)})
-        Path(unfinished).chmod(0o666 & ~_umask())
-        os.replace(unfinished, path)
+        save_file(dense, path, metadata={_COMPLEX: json.dumps(pairs)})
     except SafetensorError as problem:
-        raise OSError(errno.EIO, str(problem).splitlines()[0]) from problem
-    finally:
-        Path(unfinished).unlink(missing_ok=True)
+        text = str(problem).splitlines()[0]
+        if number := re.search(r"\(os error (\d+)\)", text):
+            raise OSError(int(number[1]), os.strerror(int(number[1]))) from problem
+        raise OSError(errno.EIO, text) from problem
+    # The library makes a file of its own, which only its owner can read.
+    path.chmod(mode)
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
@@ -56,21 +62,17 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """
     found: dict[str, torch.Tensor] = {}
     try:
+        # A pipe would keep the process waiting.
+        open_regular(path).close()
         with safe_open(path, framework="pt") as file:
-            pairs = json.loads((file.metadata() or {}).get(_COMPLEX, "[]"))
+            pairs = parse_json((file.metadata() or {}).get(_COMPLEX, "[]"))
             for name in tuple(file.keys()):
                 tensor = file.get_tensor(name)
                 found[name] = torch.view_as_complex(tensor) if name in pairs else tensor
-    except (SafetensorError, OSError) as problem:
+    except (SafetensorError, OSError, ValueError) as problem:
         raise Error(
             "source",
             f"{path} cannot be read: {str(problem).splitlines()[0]}",
             hint="export the model again with `unmess import`",
         ) from problem
     return found
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

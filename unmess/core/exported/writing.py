@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-
 from unmess.core.exported.example import record
 from unmess.core.exported.table import (
     FORMAT,
@@ -17,14 +15,19 @@ from unmess.core.exported.table import (
     write_table,
 )
 from unmess.core.exported.tensors import write_tensors
-from unmess.core.files import described
+from unmess.core.files import description
 from unmess.core.module import Module
 from unmess.core.programs import Programs
 from unmess.core.signature_form import form_of
+from unmess.core.weights import check_weights
+from unmess.core.writing import Replacements
 
 
-def write_beside(ir_file: Path, module: Module) -> list[Path]:
+def write_beside(ir_file: Path, module: Module, replacements: Replacements) -> list[Path]:
     """Writes the table, the tensors that are arguments, and the example call with eager's result.
+
+    Args:
+        replacements: where the files wait until all of the export is complete.
 
     Returns:
         The files, the table first.
@@ -33,39 +36,34 @@ def write_beside(ir_file: Path, module: Module) -> list[Path]:
         Error: stage `usage`; something in the call has no form without PyTorch.
         OSError: a file cannot be written.
     """
-    entries = {entry: form_of(signature) for entry, signature in module.entries.items()}
+    forms = {entry: form_of(signature) for entry, signature in module.entries.items()}
     kinds = ("weight", "state")
     names = [a.name for s in module.entries.values() for a in s.arguments if a.kind in kinds]
-    files = _written(weights_file(ir_file), {name: module.weights[name] for name in names})
+    check_weights(module.entries, module.weights, "load")
+    contents = {weights_file(ir_file): {name: module.weights[name] for name in names}}
+    numbers = {}
     if module.program is not None:
         of = module.program
         programs = of.entries if isinstance(of, Programs) else {module.entry: of}
         # What runs with other weights than the model's has nothing to be compared with.
-        tensors, numbers = record(programs, results=module.weight_mode != "splat")
-        files += _written(example_file(ir_file), tensors)
-    else:
-        numbers = {}
-    write_table(
-        ir_file,
-        Table(
-            format=FORMAT,
-            name=module.name,
-            stage=module.stage,
-            weights=module.weight_mode,
-            made_by=versions(),
-            files=described(ir_file.parent, [path.name for path in files]),
-            tied={} if module.program is None else dict(module.program.tied),
-            notes=[[note.kind, note.text] for note in module.notes],
-            entries={
-                entry: {**form, "example": numbers.get(entry)} for entry, form in entries.items()
-            },
-        ),
+        example, numbers = record(programs, results=module.weight_mode != "splat")
+        contents[example_file(ir_file)] = example
+    descriptions = {}
+    for path, tensors in contents.items():
+        if tensors:
+            unfinished = replacements.beside(path)
+            write_tensors(unfinished, tensors)
+            descriptions[path] = description(unfinished)
+    table = Table(
+        format=FORMAT,
+        name=module.name,
+        stage=module.stage,
+        weights=module.weight_mode,
+        made_by=versions(),
+        files={path.name: described for path, described in descriptions.items()},
+        tied={} if module.program is None else dict(module.program.tied),
+        notes=[[note.kind, note.text] for note in module.notes],
+        entries={entry: {**form, "example": numbers.get(entry)} for entry, form in forms.items()},
     )
-    return [table_file(ir_file), *files]
-
-
-def _written(path: Path, tensors: dict[str, torch.Tensor]) -> list[Path]:
-    if not tensors:
-        return []
-    write_tensors(path, tensors)
-    return [path]
+    write_table(replacements.beside(table_file(ir_file)), table)
+    return [table_file(ir_file), *descriptions]

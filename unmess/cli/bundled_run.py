@@ -1,0 +1,108 @@
+"""A run of a program from the cache with IREE's runtime and NumPy, without PyTorch."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from unmess.cli import describe
+from unmess.cli.cached import Cached
+from unmess.core.current_stage import enter_stage
+from unmess.core.error import Error
+from unmess.core.tree import flatten
+from unmess.program_cache.bundles import (
+    RUNNER,
+    Choice,
+    example_call,
+    find_bundle,
+    make_bundle,
+)
+from unmess.program_cache.entry import Entry
+
+__all__ = ["RUNNER", "Done", "paths", "run", "timed"]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What `unmess run` reports.
+
+    Attributes:
+        leaves: of the result, as `describe.result` gives them.
+        notes: what differs from the model that was handed in.
+        seconds: by step, without the calls.
+        times: of the calls after the first, in seconds.
+    """
+
+    leaves: list[dict[str, Any]]
+    notes: tuple[str, ...]
+    seconds: dict[str, float]
+    times: list[float]
+
+    @property
+    def median(self) -> float | None:
+        """Of the timed calls; None without any."""
+        return statistics.median(self.times) if self.times else None
+
+
+def run(cached: Cached, choice: Choice, entry: str | None, repeat: int) -> Done | None:
+    """Runs the bundle of a program, which is made where there is none.
+
+    Returns:
+        None where the program has no bundle.
+
+    Raises:
+        Error: the stage that failed.
+    """
+    start = time.perf_counter()
+    found, bundle = cached.entry, None
+    seconds: dict[str, float] = {}
+    if isinstance(found, Entry) and (bundle := find_bundle(found, choice)) is not None:
+        cached.say_found()
+        seconds = {"capture": 0.0, "import": 0.0, "lower": 0.0, "compile": 0.0}
+    else:
+        captured = cached.found()
+        if captured.entry is None:
+            return None
+        found = captured.entry
+        start = time.perf_counter()
+        bundle = make_bundle(found, captured.program, choice, seconds)
+        if bundle is None:
+            return None
+        start += seconds["import"] + seconds["lower"] + seconds["compile"]
+    name = entry or next(iter(bundle.entries))
+    if name not in bundle.entries:
+        raise Error(
+            "usage",
+            f"{bundle.manifest.name} has no entry point {name!r}",
+            hint=f"it has {', '.join(bundle.entries)}",
+        )
+    seconds["load"] = time.perf_counter() - start
+    enter_stage("run")
+    args, kwargs = example_call(found, bundle, name)
+    result, times = timed(lambda: bundle[name](*args, **kwargs), repeat)
+    leaves = flatten(bundle.entries[name].result, result, "the result")
+    return Done(
+        leaves=describe.arrays(paths(found, name), leaves),
+        notes=bundle.manifest.notes,
+        seconds=seconds,
+        times=times,
+    )
+
+
+def timed(call: Callable[[], Any], repeat: int) -> tuple[Any, list[float]]:
+    """The result of a call, and the seconds of each of `repeat` further calls."""
+    result, times = call(), []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return result, times
+
+
+def paths(found: Entry, entry: str | None) -> list[str]:
+    """Where each leaf of the result of an entry point is, in the model's own containers."""
+    entries = found.about["entries"]
+    return entries[entry or next(iter(entries))]["paths"]

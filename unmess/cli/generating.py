@@ -1,0 +1,199 @@
+"""What writes the text of `unmess generate`: a bundle without PyTorch, or an Executable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unmess.cli.cached import Cached
+from unmess.core.current_stage import enter_stage
+from unmess.program_cache import bundles
+from unmess.program_cache.bundles import Choice
+from unmess.program_cache.capturing import TOKENIZER
+from unmess.program_cache.entry import Entry
+from unmess.text import KeptTokenizer, Statistics, check_length
+
+if TYPE_CHECKING:
+    from unmess.bundle import Bundle
+    from unmess.core.programs import Programs
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be written, and how; fields as the options of `unmess generate`.
+
+    Attributes:
+        sampling: temperature, top_k, top_p and seed.
+    """
+
+    prompt: str
+    chat: bool
+    max_new_tokens: int
+    max_length: int
+    dtype: str | None
+    runner: str
+    choice: Choice
+    sampling: tuple[float | None, int | None, float | None, int | None]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether NumPy is enough: the most likely tokens after a text, on iree-cpu."""
+        is_greedy = self.sampling == (None, None, None, None)
+        return is_greedy and not self.chat and self.runner == bundles.RUNNER
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text that is being written.
+
+    Attributes:
+        pieces: of the text, each as soon as it is certain.
+        statistics: gives those of the text so far.
+        seconds: by step, without the tokens.
+        notes: what differs from the model that was handed in.
+        choice_notes: what was asked for the choice of tokens and has no effect.
+    """
+
+    pieces: Iterator[str]
+    statistics: Callable[[], Statistics]
+    seconds: dict[str, float]
+    notes: tuple[str, ...]
+    choice_notes: tuple[str, ...] = ()
+
+
+def start(cached: Cached, task: Task) -> Written:
+    """Loads the decoder, from the cache where it can be, and begins the text.
+
+    Raises:
+        Error: the stage that failed.
+    """
+    if task.is_plain and isinstance(cached.entry, Entry):
+        tokenizer = _tokenizer(cached.entry)
+        check_length(len(tokenizer.encode(task.prompt)), task.max_new_tokens, task.max_length)
+        if (bundle := bundles.find_bundle(cached.entry, task.choice)) is not None:
+            cached.say_found()
+            seconds = dict.fromkeys(("capture", "import", "lower", "compile"), 0.0)
+            return _from_bundle(cached.entry, bundle, task, seconds)
+    return _with_pytorch(cached, task)
+
+
+def _tokenizer(entry: Entry) -> KeptTokenizer:
+    return KeptTokenizer((entry.folder / TOKENIZER).read_bytes())
+
+
+def _from_bundle(entry: Entry, bundle: Bundle, task: Task, seconds: dict[str, float]) -> Written:
+    from unmess.program_cache.writer import Writer
+
+    text = entry.about["text"]
+    writer = Writer(
+        bundle, _tokenizer(entry), frozenset(text["end"]), task.max_length, text["penalty"]
+    )
+    enter_stage("run")
+    return Written(
+        writer(task.prompt, task.max_new_tokens),
+        lambda: writer.statistics,
+        seconds,
+        bundle.manifest.notes,
+    )
+
+
+def _with_pytorch(cached: Cached, task: Task) -> Written:
+    import unmess
+    from unmess.core.target_options import TargetOptions
+    from unmess.generation import Generator, encode
+    from unmess.sampling import Sampling
+
+    sampling = Sampling(*task.sampling)
+    for note in sampling.notes:
+        cached.session.progress.line(f"note: {note}")
+    decoder = _Decoder(cached.request.model, cached.request.trust, task)
+    found = cached.found(decoder.capture, decoder.about)
+    tokenizer, text = decoder.tokenizer, decoder.text
+    if tokenizer is None and found.entry is not None:
+        text = found.entry.about["text"]
+        tokenizer = _chat_tokenizer(found.entry) if task.chat else _tokenizer(found.entry)
+        count = encode(tokenizer, task.prompt, task.chat).shape[1]
+        check_length(count, task.max_new_tokens, task.max_length)
+    if task.is_plain and found.entry is not None and TOKENIZER in found.entry.about["files"]:
+        seconds: dict[str, float] = {}
+        bundle = bundles.make_bundle(found.entry, found.program, task.choice, seconds)
+        if bundle is not None:
+            return _from_bundle(found.entry, bundle, task, seconds)
+    target = TargetOptions(cpu=task.choice.cpu, preset=task.choice.preset)
+    generator = Generator(
+        run=unmess.load(found.program, task.runner, target, unchecked=task.choice.unchecked),
+        tokenizer=tokenizer,
+        end=frozenset(text["end"]),
+        max_length=task.max_length,
+        penalty=text["penalty"],
+        notes=found.program.notes,
+    )
+    enter_stage("run")
+    return Written(
+        generator(task.prompt, task.max_new_tokens, sampling, task.chat),
+        lambda: generator.statistics,
+        generator.run.seconds,
+        tuple(map(str, generator.notes)),
+        tuple(map(str, sampling.notes)),
+    )
+
+
+def _chat_tokenizer(entry: Entry) -> Any:
+    """The tokenizer of transformers, which knows the chat template."""
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast.from_pretrained(entry.folder)
+
+
+class _Decoder:
+    """Builds and captures a decoder.
+
+    Attributes:
+        tokenizer, text: of the model; None before it has been built.
+    """
+
+    tokenizer: Any = None
+    text: dict[str, Any] | None = None
+
+    def __init__(self, model: str, trust: bool, task: Task):
+        self._model = model
+        self._trust = trust
+        self._task = task
+
+    def capture(self) -> Programs:
+        """The program, after checking that the text fits: compiling takes minutes."""
+        import torch
+
+        from importers.sources import find_source
+        from unmess.generation import capture_decoder, encode, settings_of
+
+        task = self._task
+        enter_stage("source")
+        source = find_source(self._model, self._trust)
+        count = encode(source.tokenizer, task.prompt, task.chat).shape[1]
+        check_length(count, task.max_new_tokens, task.max_length)
+        dtype = None if task.dtype is None else getattr(torch, task.dtype)
+        programs = capture_decoder(source, task.max_length, dtype)
+        self.tokenizer, self.text = source.tokenizer, settings_of(source)
+        return programs
+
+    def about(self) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """What the entry of the cache holds beside the program."""
+        return {"text": self.text}, tokenizer_files(self.tokenizer, self._task.prompt)
+
+
+def tokenizer_files(tokenizer: Any, prompt: str) -> dict[str, bytes]:
+    """The files of a tokenizer that is read without transformers; none where there is no such."""
+    import tempfile
+    from pathlib import Path
+
+    from unmess.text import kept_form
+
+    content = kept_form(tokenizer, prompt)
+    if content is None:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizer.save_pretrained(folder)
+        files = {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.is_file()}
+    return files | {TOKENIZER: content}

@@ -1,0 +1,51 @@
+"""A check that a program makes when it runs, and the error where it fails."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from unmess.core.error import Error
+
+_HINT = "an index, a size or a divisor is out of range: compare with the model in eager"
+_SPELLED = re.compile(
+    r"check failed: (?P<message>.*?)(?: \[(?P<where>[^\[\]\n]+:\d+)\])?(?:; |\n|$)"
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A condition that holds in every call that succeeds.
+
+    Attributes:
+        message: what is wrong where it does not hold; None for an allocation.
+        where: the user's source line.
+    """
+
+    message: str | None
+    where: str | None
+
+    def error(self, amount: int = 0) -> Error:
+        """The error for the user.
+
+        Args:
+            amount: the bytes of an allocation that failed.
+        """
+        if self.message is None:
+            cause = f"out of memory: cannot allocate {amount:,} bytes"
+            hint = "eager may need as much: run it on smaller inputs"
+        else:
+            cause = f"a check in the program failed: {self.message}"
+            hint = _HINT
+        return Error("run", cause, where=self.where, hint=hint)
+
+    def spelled(self) -> str:
+        """The message with its line, for code that carries texts only. `failed_check` reads it."""
+        message = " ".join((self.message or "").replace(";", ",").split())
+        return f"check failed: {message}" + (f" [{self.where}]" if self.where else "")
+
+
+def failed_check(text: str) -> Check | None:
+    """The check whose spelled form is in the message of a failed call; None if there is none."""
+    match = _SPELLED.search(text)
+    return Check(match["message"], match["where"]) if match else None

@@ -1,0 +1,63 @@
+"""Imports that leave no second thread behind, so that the process may be forked."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pkgutil
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+# OpenBLAS starts its threads when NumPy and SciPy load it, and reads this only then.
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+
+
+def preload(modules: Sequence[str]) -> None:
+    """Imports libraries for all forks of this process.
+
+    What cannot be imported is left out: the fork that needs it imports it again, and reports the
+    error. NumPy's matrix products have one thread in the forks.
+
+    Args:
+        modules: names of modules; or of functions as `module:function`, which are called, to fill a
+            cache of what is the same for all forks.
+    """
+    gc.disable()
+    with _one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in modules:
+            try:
+                found = pkgutil.resolve_name(name)
+                if ":" in name:
+                    found()
+            except Exception:
+                continue
+    # Garbage collection in a fork writes to the objects that it looks at, which copies their
+    # memory. Frozen objects are left alone.
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def thread_count() -> int:
+    """Returns the number of threads of this process, native ones included."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        import psutil
+
+        return psutil.Process().num_threads()
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    before = os.environ.get(_BLAS_THREADS)
+    os.environ[_BLAS_THREADS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_BLAS_THREADS]
+        else:
+            os.environ[_BLAS_THREADS] = before

@@ -1,0 +1,69 @@
+"""Checks a model in a worker process, so that a crash in native code costs one row.
+
+The worker captures the model once and runs all runners. It reports each stage as it begins, and
+each row as it is finished. When it dies or takes too long, the stage reported last is the one to
+blame. A fresh worker then writes the IR that went into that stage to a file, and another one goes
+on with the remaining runners.
+
+This side does not import PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from importers.sources.model_string import check_model_string
+from unmess.core.error import Error
+from unmess.core.row import Row
+from unmess.core.workers import Parent
+from unmess.isolated.child import Child
+from unmess.isolated.options import INPUT, SHARED, Options
+
+
+def check_isolated(
+    parent: Parent,
+    model: str,
+    runners: Sequence[str],
+    options: Options,
+    *,
+    on_stage: Callable[[str, str | None], None],
+    on_output: Callable[[str], None],
+) -> Iterator[Row]:
+    """Checks a model on each of `runners`, and yields each row when it is finished.
+
+    A model string that names nothing costs no worker. Closing the iterator ends the worker.
+
+    Args:
+        parent: where workers come from; `libraries_of` names the modules for it.
+        model: a model string.
+        on_stage: called with each stage that begins, and the runner that it is for; the runner is
+            None until there is a program.
+        on_output: called with each line that the worker prints to stdout or stderr.
+    """
+    try:
+        check_model_string(model)
+    except Error as error:
+        for runner in runners:
+            yield Row.failed(model, runner, error, via=options.via)
+        return
+    remaining = list(runners)
+    while remaining:
+        with Child(parent, model, options, runners=remaining) as child:
+            for row in child.rows(on_stage, on_output):
+                remaining.remove(row.runner)
+                yield row
+        if child.death is None:
+            return
+        cause = f"{child.death} in stage {child.stage}"
+        repro = None
+        if child.stage in INPUT:
+            crash = {"stage": child.stage, "runner": remaining[0], "cause": cause}
+            with Child(parent, model, options, crash=crash) as reproducer:
+                # It sends no rows, and what it prints has been shown before.
+                list(reproducer.rows(lambda _stage, _runner: None, lambda _line: None))
+            repro = reproducer.repro
+        error = Error(child.stage, cause, hint=child.hint, repro=repro)
+        affected = list(remaining) if child.stage in SHARED else remaining[:1]
+        for runner in affected:
+            remaining.remove(runner)
+            yield child.last_row(runner, error)

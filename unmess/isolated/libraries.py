@@ -1,0 +1,70 @@
+"""Modules that the checks of models import, for the parent of their workers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from unmess.core.names import DEFAULT_RUNNERS
+from unmess.core.workers import Parent
+
+# For every model.
+_COMMON = (
+    "torch",
+    "torch.export._trace",
+    # `torch.export` imports these when it is first called.
+    "torch._export.passes.replace_autocast_with_hop_pass",
+    "torch._functorch._aot_autograd.graph_capture",
+    "torch._functorch.partitioners",
+    "torch._inductor.compiler_bisector",
+    "torch._inductor.fx_passes.dedupe_symint_uses",
+    "torch._inductor.output_code",
+    "torch._subclasses.schema_check_mode",
+    "torch.export.pt2_archive",
+    "torch.fx.experimental.validator",
+    "torch_mlir.dialects.torch",
+    # Making the table takes as long as capturing a small model.
+    "importers.decompositions:decomposition_table",
+    "importers.capture",
+    "importers.combine",
+    "importers.sources",
+    "importers.torch_dialect",
+    "pipelines.indices.checking",
+    "pipelines.lower",
+    "pipelines.runners",
+    "unmess.api",
+    "unmess.captured",
+    "unmess.compare",
+    "unmess.isolated.work",
+    "pipelines.reference.executable",
+)
+_OF_SOURCE = {
+    "hf:": (
+        "importers.sources.huggingface",
+        "transformers.exporters.exporter_dynamo",
+        "transformers.generation.utils",
+        "transformers.masking_utils",
+        "transformers.modeling_utils",
+        "transformers.models.auto.modeling_auto",
+        "transformers.processing_utils",
+    ),
+    "torchvision:": ("importers.sources.torchvision", "torchvision"),
+}
+_OF_RUNNER = {"iree-": ("pipelines.iree.executable",)}
+
+
+def libraries_of(models: Iterable[str], runners: Iterable[str]) -> tuple[str, ...]:
+    """Returns the names of modules that checking `models` on `runners` imports."""
+    models, runners = tuple(models), tuple(runners)
+    found = list(_COMMON)
+    for names, table in ((models, _OF_SOURCE), (runners, _OF_RUNNER)):
+        for prefix, modules in table.items():
+            if any(name.startswith(prefix) for name in names):
+                found += modules
+    return tuple(found)
+
+
+@functools.cache
+def shared_parent() -> Parent:
+    """Returns a parent with all libraries, for work of many kinds. It ends with this process."""
+    return Parent(libraries_of(_OF_SOURCE, DEFAULT_RUNNERS))

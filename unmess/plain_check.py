@@ -1,0 +1,27 @@
+"""Whether a preset of IREE's compiler or something else makes a result wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PlainCheck:
+    """The repetition of a comparison with the preset `plain`.
+
+    Attributes:
+        preset: the preset that the wrong result was computed with.
+        ok: whether the result matches eager with `plain`; None if there is no result with it.
+        error: what differs with `plain`, or why there is no result; one line.
+    """
+
+    preset: str
+    ok: bool | None
+    error: str | None = None
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"the preset {self.preset} is at fault: with plain, the result matches eager"
+        if self.ok is None:
+            return f"no result with plain, to compare the preset {self.preset} with: {self.error}"
+        return f"the preset {self.preset} is not at fault: with plain, {self.error}"

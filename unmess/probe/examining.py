@@ -1,0 +1,167 @@
+"""Captures a model and tries its operators one by one. Workers do this: it may crash."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._decomp import decomposition_table as torch_decompositions
+
+from importers.decompositions import decomposition_table
+from importers.decompositions.tracing import trace, tracing
+from unmess.captured import captured
+from unmess.core.cache import cache_folder, make_private
+from unmess.core.current_stage import listening
+from unmess.core.error import Error
+from unmess.core.failure import as_error
+from unmess.core.own_sources import digest_of
+from unmess.core.private import open_private
+from unmess.core.program import Program
+from unmess.core.programs import Programs
+from unmess.core.quiet import quiet_libraries, show_libraries
+from unmess.core.writing import replacing
+from unmess.probe.calls import Call, alone, distinct_calls, key_of
+from unmess.probe.lowering import lowers
+from unmess.probe.operators import Finding
+
+# Everything of ours that an answer depends on.
+_SOURCES = digest_of("importers", "pipelines", "unmess/core", "unmess/probe")
+# What PyTorch's decompositions raise for arguments that they do not take.
+_REFUSALS = (
+    AssertionError,
+    IndexError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    ZeroDivisionError,
+)
+
+
+def examine(
+    send: Callable[[tuple], None],
+    capture: dict[str, Any],
+    exit_: str,
+    known: dict[int, dict[str, Any]],
+    verbose: bool,
+) -> None:
+    """Sends what `unmess.probe.operators.examine` reads: stages, calls, answers, findings.
+
+    Args:
+        known: answers by index, of workers that ended before this one.
+        verbose: let libraries print warnings and logs.
+    """
+    if verbose:
+        show_libraries()
+    else:
+        quiet_libraries()
+    stage = "source"
+
+    def begin(name: str) -> None:
+        nonlocal stage
+        stage = name
+        send(("stage", name))
+
+    try:
+        with listening(begin):
+            program = captured(**capture)
+        entries = program.entries.values() if isinstance(program, Programs) else [program]
+        calls = distinct_calls(_exported(entry, capture["model"], exit_) for entry in entries)
+    except (Exception, SystemExit) as problem:
+        send(("error", as_error(problem, stage), traceback.format_exc()))
+        return
+    salt = _salt(exit_)
+    paths = [cache_folder() / "ops" / f"{_named(salt, call.node)}.json" for call in calls]
+    answers = [known.get(index) or _read(path) for index, path in enumerate(paths)]
+    missing = [index for index, answer in enumerate(answers) if answer is None]
+    for number, index in enumerate(missing, len(known) + 1):
+        call = calls[index]
+        send(("call", index, call.operator, number, len(known) + len(missing)))
+        answers[index] = _try(call, exit_)
+        send(("answer", answers[index]))
+        _write(paths[index], answers[index])
+    findings = [
+        Finding(call.operator, call.count, call.operands, call.results, call.where, **answer)
+        for call, answer in zip(calls, answers, strict=True)
+    ]
+    notes = [str(note) for note in program.notes]
+    send(("findings", sorted(findings, key=lambda finding: finding.ok), notes))
+
+
+def _exported(program: Program, model: str, exit_: str) -> torch.export.ExportedProgram:
+    if program.exported is None:
+        raise Error(
+            "usage",
+            f"{model} was not captured from PyTorch, so it has no ATen operators to list",
+            hint=f"unmess import {model} --to {exit_} names the operator that does not lower",
+        )
+    return program.exported
+
+
+def _try(call: Call, exit_: str) -> dict:
+    outcome = lowers(alone(call.node), exit_, call.operator)
+    decomposition = None if outcome.ok else _decomposition(call, exit_)
+    return {**asdict(outcome), "decomposition": decomposition}
+
+
+def _decomposition(call: Call, exit_: str) -> str | None:
+    """PyTorch's own decomposition of the operator, where what comes of it lowers."""
+    node = call.node
+    function = torch_decompositions.get(node.target)
+    if function is None:
+        return None
+    graph = alone(node)
+    placeholders = [inner for inner in graph.nodes if inner.op == "placeholder"]
+    (copy,) = [inner for inner in graph.nodes if inner.target is node.target]
+
+    def decomposed(*values):
+        given = dict(zip(placeholders, values, strict=True))
+        args, kwargs = torch.fx.node.map_arg((copy.args, copy.kwargs), given.__getitem__)
+        return function(*args, **kwargs)
+
+    with tracing(node.graph, decomposition_table()) as table:
+        try:
+            traced = trace(decomposed, [inner.meta["val"] for inner in placeholders], table)
+        except _REFUSALS:
+            # Some are for gradients, or for other devices only.
+            return None
+    if not lowers(traced, exit_, call.operator).ok:
+        return None
+    return f"torch._decomp.decomposition_table[torch.ops.{call.operator}]"
+
+
+def _salt(exit_: str) -> str:
+    """Everything that the answers depend on besides the call."""
+    versions = [importlib.metadata.version(name) for name in ("torch", "torch-mlir")]
+    return json.dumps([exit_, versions, _SOURCES])
+
+
+def _named(salt: str, node: torch.fx.Node) -> str:
+    return hashlib.sha256(f"{salt}{key_of(node)}".encode()).hexdigest()
+
+
+def _read(path: Path) -> dict | None:
+    """The answer in the cache; None where there is none, or its reproducer is gone."""
+    try:
+        with open_private(path) as file:
+            answer = json.load(file)
+    except (OSError, ValueError):
+        return None
+    repro = answer.get("repro")
+    return answer if repro is None or Path(repro).exists() else None
+
+
+def _write(path: Path, answer: dict) -> None:
+    """A cache that cannot be written costs time, nothing else."""
+    try:
+        make_private(path.parent)
+        with replacing(path, mode=0o600) as unfinished:
+            unfinished.write_text(json.dumps(answer))
+    except OSError:
+        return

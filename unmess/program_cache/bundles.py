@@ -1,0 +1,145 @@
+"""Bundles of captured programs: what runs on iree-cpu without PyTorch, kept with the program."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unmess.core import artifacts
+from unmess.core.error import Error
+from unmess.core.processor import processor
+from unmess.core.tree import unflatten
+from unmess.program_cache.entry import EXAMPLE, Entry, make_room, publish, unfinished
+
+if TYPE_CHECKING:
+    from unmess.bundle import Bundle
+    from unmess.core.program import Program
+    from unmess.core.programs import Programs
+
+RUNNER = "iree-cpu"
+# Beside the files of the bundle, which its manifest lists.
+_CHOICE = "choice.json"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user says of the compilation: `--cpu`, `--preset` and `--unchecked`."""
+
+    cpu: str = "host"
+    preset: str | None = None
+    unchecked: bool = False
+
+    def folder(self, entry: Entry) -> Path:
+        """Where the bundle for it is, or would be."""
+        about = json.dumps([self.cpu, self.preset, self.unchecked, processor()])
+        return entry.folder / f"{RUNNER}-{hashlib.sha256(about.encode()).hexdigest()[:16]}"
+
+
+def find_bundle(entry: Entry, choice: Choice) -> Bundle | None:
+    """The bundle of a program; None where there is none. Imports NumPy and IREE's runtime."""
+    folder = choice.folder(entry)
+    try:
+        known = json.loads((folder / _CHOICE).read_text())
+        tuned = _tuned(known["tuned_key"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    # `unmess tune` may have found another preset since.
+    if tuned != known["tuned"]:
+        return None
+    from unmess.bundle import load
+
+    try:
+        return load(folder, whole=False)
+    except Error:
+        # It is made again.
+        return None
+
+
+def make_bundle(
+    entry: Entry, program: Program | Programs, choice: Choice, seconds: dict[str, float]
+) -> Bundle | None:
+    """Compiles a program, and keeps it beside the entry.
+
+    Args:
+        seconds: gets the time of each step.
+
+    Returns:
+        None where there is no bundle for the program, or no room for one.
+
+    Raises:
+        Error: the stage that failed.
+    """
+    from importers.import_program import import_program
+    from pipelines.iree.presets import tuned_key
+    from pipelines.iree.targets import target
+    from pipelines.iree.vm_module import program_key
+    from unmess.bundle import load
+    from unmess.core.target_options import TargetOptions
+    from unmess.packaging import package
+
+    options = TargetOptions(cpu=choice.cpu, preset=choice.preset)
+    place = choice.folder(entry)
+    try:
+        with unfinished(entry.folder.parent) as scratch:
+            made = scratch / "bundle"
+            package(
+                program,
+                made,
+                on=RUNNER,
+                target=options,
+                unchecked=choice.unchecked,
+                seconds=seconds,
+            )
+            module, chosen = import_program(program), target(RUNNER, options)
+            key = program_key(module, RUNNER, chosen)
+            tuned = None if key is None or choice.preset is not None else tuned_key(key)
+            known = {"tuned_key": tuned, "tuned": _tuned(tuned)}
+            (made / _CHOICE).write_text(json.dumps(known))
+            publish(made, place)
+        make_room(0)
+        return load(place, whole=False)
+    except OSError:
+        return None
+    except Error as problem:
+        # A call that has no form without PyTorch, or a full disk.
+        if problem.stage == "usage":
+            return None
+        raise
+
+
+def example_call(entry: Entry, bundle: Bundle, name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The example call of an entry point, with NumPy arrays."""
+    about = entry.about
+    arrays = _arrays(entry.folder / EXAMPLE) if EXAMPLE in about["files"] else {}
+    values: Mapping[str, Any] = {
+        **{key.removeprefix(f"{name}."): array for key, array in arrays.items()},
+        **about["numbers"][name],
+    }
+    signature = bundle.entries[name]
+    leaves = [
+        slot.spec.value if hasattr(slot.spec, "value") else values[f"input.{slot.name}"]
+        for slot in signature.inputs
+    ]
+    return unflatten(signature.call, iter(leaves))
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    import ml_dtypes  # noqa: F401  (gives NumPy bfloat16, which safetensors looks up)
+    from safetensors import safe_open
+
+    with safe_open(path, framework="np") as file:
+        pairs = json.loads((file.metadata() or {}).get("unmess.complex", "[]"))
+        arrays = {name: file.get_tensor(name) for name in tuple(file.keys())}
+    for name in pairs:
+        kind = {"float32": "complex64", "float64": "complex128"}[str(arrays[name].dtype)]
+        arrays[name] = arrays[name].view(kind)[..., 0]
+    return arrays
+
+
+def _tuned(key: str | None) -> str | None:
+    content = None if key is None else artifacts.read_artifact(key)
+    return None if content is None else content.decode()

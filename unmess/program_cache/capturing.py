@@ -1,0 +1,148 @@
+"""Programs for requests, from the cache where they can be."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unmess.core.error import Error
+from unmess.core.names import IR_SUFFIXES
+from unmess.program_cache.entry import Entry, Missing, find
+from unmess.program_cache.request import Request
+
+if TYPE_CHECKING:
+    from unmess.core.program import Program
+    from unmess.core.programs import Programs
+
+_PYTHON = ".py"
+# A file of the entries of decoders.
+TOKENIZER = "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a command does with a program, beyond lowering it.
+
+    Attributes:
+        results: it writes eager's results of the example call.
+        call: it calls the program as the model.
+        tokenizer: it needs the model's tokenizer, and nothing else of transformers.
+        containers: it gives away the result in the model's own containers.
+    """
+
+    results: bool = False
+    call: bool = False
+    tokenizer: bool = False
+    containers: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """A program, and where it is from.
+
+    Attributes:
+        entry: of the cache; None where the program is not kept.
+        note: where it is from, or why it is not kept, one line.
+    """
+
+    program: Program | Programs
+    entry: Entry | None
+    note: str
+
+
+def look_up(request: Request, need: Need, *, use_cache: bool = True) -> Entry | Missing:
+    """The entry for a request, or why there is none. Imports neither PyTorch nor MLIR."""
+    if not use_cache:
+        return Missing("the cache is not used")
+    if request.model.endswith(IR_SUFFIXES):
+        return Missing("IR needs no capture")
+    entry = find(request)
+    if isinstance(entry, Missing):
+        return entry
+    return _unmet(entry, need) or entry
+
+
+def program_for(
+    request: Request,
+    found: Entry | Missing,
+    capture: Callable[[], Program | Programs],
+    need: Need,
+    about: Callable[[], tuple[Mapping[str, Any], Mapping[str, bytes]]] = lambda: ({}, {}),
+    *,
+    use_cache: bool = True,
+) -> Found:
+    """The program of an entry; where there is none, captures and keeps it.
+
+    Args:
+        found: by `look_up`.
+        capture: makes the program, from building the model on.
+        about: called after `capture`; what else the entry is to hold, as JSON, and as files.
+
+    Raises:
+        Error: the stage that failed.
+    """
+    from unmess.program_cache.stored import read
+
+    if isinstance(found, Entry):
+        # Another process may remove the entry at the same time.
+        with contextlib.suppress(OSError, Error):
+            return Found(read(found), found, age_of(found))
+        found = Missing("its files cannot be read")
+    if not use_cache or request.model.endswith(IR_SUFFIXES):
+        return Found(capture(), None, found.reason)
+    return _captured(request, found, capture, need, about)
+
+
+def _captured(
+    request: Request,
+    missing: Missing,
+    capture: Callable[[], Program | Programs],
+    need: Need,
+    about: Callable[[], tuple[Mapping[str, Any], Mapping[str, bytes]]],
+) -> Found:
+    from unmess.program_cache.stored import Unkept, keep, read
+    from unmess.program_cache.watch import Watch
+
+    with Watch() as watch:
+        runs_user_code = _PYTHON in request.model
+        with watch.calls_of_users() if runs_user_code else contextlib.nullcontext():
+            program = capture()
+        for path in (*request.files(), *request.folders()):
+            watch.add(path)
+    dependencies = watch.dependencies()
+    if dependencies is None:
+        return Found(program, None, f"not kept: {watch.reason}")
+    try:
+        more, files = about()
+        entry = keep(request, program, dependencies, results=need.results, more=more, files=files)
+        kept = read(entry)
+    except Unkept as problem:
+        return Found(program, None, f"not kept: {problem}")
+    except OSError as problem:
+        return Found(program, None, f"not kept: {problem.strerror or problem}")
+    if unmet := _unmet(entry, need):
+        return Found(program, None, f"captured, since {unmet.reason}")
+    kept.seconds.update(program.seconds)
+    return Found(kept, entry, f"captured, since {missing.reason}")
+
+
+def _unmet(entry: Entry, need: Need) -> Missing | None:
+    """Why an entry does not do for a command; None where it does."""
+    if need.results and not entry.about["results"]:
+        return Missing("eager's results were not recorded")
+    if need.call and entry.about["assembled"]:
+        return Missing("its result is assembled by the model's own code")
+    if need.tokenizer and TOKENIZER not in entry.about["files"]:
+        return Missing("its tokenizer needs transformers")
+    if need.containers and not entry.about["own_containers"]:
+        return Missing("its arguments or results have containers of another library")
+    return None
+
+
+def age_of(entry: Entry) -> str:
+    """When the program of an entry was captured, and where the entry is, for people."""
+    captured = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.about["made"]))
+    return f"captured on {captured}, taken from {entry.folder}"

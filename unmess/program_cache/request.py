@@ -1,0 +1,90 @@
+"""What a command asks of a model: everything that decides which program it becomes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from unmess.program_cache import environment
+
+# Raised when entries are laid out in another way.
+FORMAT = 1
+_ARRAY = ".npy"
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A decoder with its key-value cache as state: options of `unmess.load_generator`."""
+
+    max_length: int | None
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """A model string, and the options of a capture as the command line takes them.
+
+    Attributes:
+        model: the model string.
+        inputs, dynamic, strategy, backend_legal_ops: as for `unmess.captured`.
+        trust: whether the model may execute what its files say. What was captured with trust is
+            not found without it.
+        decoder: set for a decoder that is captured as `prefill` and `decode`.
+    """
+
+    model: str
+    inputs: tuple[str, ...] = ()
+    dynamic: tuple[str, ...] = ()
+    strategy: str = "auto"
+    backend_legal_ops: tuple[str, ...] = ()
+    decoder: Decoder | None = None
+    trust: bool = False
+
+    def key(self) -> str:
+        """The name of the entry that a program for this request has, a SHA-256.
+
+        It covers the request and the environment. What else the program depends on is listed in
+        the entry, and compared when it is found.
+        """
+        about = {
+            "format": FORMAT,
+            "environment": environment.digest(),
+            "request": asdict(self),
+            "model": self._place(),
+        }
+        return hashlib.sha256(json.dumps(about).encode()).hexdigest()
+
+    def files(self) -> list[Path]:
+        """The files that the request names, with those of a folder of Hugging Face."""
+        found = [
+            Path(text.rpartition("=")[2]).expanduser().absolute()
+            for text in self.inputs
+            if text.endswith(_ARRAY)
+        ]
+        place = self._place()
+        if place is not None and os.path.isdir(place):
+            found += sorted(path for path in Path(place).iterdir() if path.is_file())
+        elif place is not None:
+            found.append(Path(place))
+        return found
+
+    def folders(self) -> list[Path]:
+        """The folders whose files decide on the program, and where a new one may matter."""
+        place = self._place()
+        return [Path(place)] if place is not None and os.path.isdir(place) else []
+
+    def _place(self) -> str | None:
+        """The file or folder that the model string names; None where it names none."""
+        text = self.model.partition("#")[0]
+        prefix, colon, rest = text.partition(":")
+        if colon and prefix == "torchvision":
+            text = rest.partition("@")[2]
+        elif colon and prefix == "hf":
+            text = rest
+        elif not os.path.exists(text):
+            text = text.rpartition(":")[0]
+        path = os.path.abspath(os.path.expanduser(text)) if text else ""
+        return os.path.realpath(path) if path and os.path.exists(path) else None
