@@ -10,12 +10,14 @@ BENCHMARKS = {
     "dynamic_batch": ("iree-cpu: default preset beside plain, a dynamic batch", "10 min"),
     "generation": ("tokens a second of SmolLM2-135M; fetches its weights", "5 min"),
     "import_speed": ("live model to linalg, beside torch-mlir's own call", "3 min"),
+    "index_checks": ("checks of indices: the same programs with and without them", "5 min"),
     "iree_classification": ("iree-cpu: default preset beside plain, 80 classifiers", "hours"),
     "iree_memory": ("iree-cpu: memory of two processes that load BERT-base", "1 min"),
     "iree_models": ("iree-cpu beside eager and torch.compile, ten models", "15 min"),
     "large_model": ("live model to linalg: a Llama of a billion parameters", "2 min"),
     "presets": ("iree-cpu: every preset, three models", "3 min"),
     "reference": ("reference runner beside eager: time, memory, errors", "4 min"),
+    "startup": ("starts: commands beside bare imports; many models at once", "45 min"),
 }
 USAGE = "usage: ./pixiw run bench NAME … | --all"
 

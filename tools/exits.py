@@ -18,14 +18,15 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from tools.row_log import read_rows, write_row
+from tools.row_log import appending, read_rows, write_row
 from tools.torch_mlir_alone import why_not
 from unmess.core.cache import cache_folder
 from unmess.core.error import Error
 from unmess.core.names import DEFAULT_RUNNERS, EXITS
 from unmess.core.row import Row
-from unmess.isolated import Options, check_isolated
-from unmess.probe.children import Died, each_in_children
+from unmess.core.workers import Died, Parent, each_in_workers
+from unmess.core.writing import write_text
+from unmess.isolated import Options, check_isolated, libraries_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "exits" / "table.md"
 HF = (
@@ -47,6 +48,9 @@ PLAIN = "torch-mlir"
 UPSTREAM = "upstream MLIR"
 # Those with dialects that upstream has.
 UPSTREAM_EXITS = ("linalg", "tosa")
+# Functions of this file. Workers import it as a module; as a program it is `__main__`.
+_PLAIN = "tools.exits:_plain"
+_UPSTREAM = "tools.exits:_upstream"
 _VERSIONS = ("torch", "torchvision", "transformers", "torch-mlir", "iree-base-compiler")
 
 # By model, exit and runner.
@@ -63,13 +67,14 @@ def main() -> int:
     results = read(file)
     if not options.report:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a") as log:
-            for row in _work(options.models or MODELS, results, options):
+        parent = Parent((*libraries_of(MODELS, DEFAULT_RUNNERS), "tools.exits"))
+        with parent, appending(file) as log:
+            for row in _work(parent, options.models or MODELS, results, options):
                 results[row.model, row.via, row.runner] = row
                 write_row(log, row)
                 print(f"{row.model} on {row.place}: {row.error or row.stage}", file=sys.stderr)
     PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(results))
+    write_text(PAGE, page(results))
     print("\n".join(summary(results)))
     return 0
 
@@ -93,9 +98,9 @@ def read(file: Path) -> Results:
     return {(row.model, row.via, row.runner): row for row in read_rows(file)}
 
 
-def _work(models: Sequence[str], results: Results, options: argparse.Namespace) -> Iterable[Row]:
-    _preload()
-
+def _work(
+    parent: Parent, models: Sequence[str], results: Results, options: argparse.Namespace
+) -> Iterable[Row]:
     def wanted(model: str, exit_: str, runner: str) -> bool:
         row = results.get((model, exit_, runner))
         return (
@@ -106,13 +111,13 @@ def _work(models: Sequence[str], results: Results, options: argparse.Namespace) 
 
     for model in models:
         exits = [exit_ for exit_ in EXITS if wanted(model, exit_, PLAIN)]
-        answers = each_in_children(exits, lambda to, model=model: _plain(model, to), 300.0)
+        answers = each_in_workers(parent, [(model, to) for to in exits], _PLAIN, 300.0)
         for exit_, answer in zip(exits, answers, strict=True):
             cause = answer.cause if isinstance(answer, Died) else answer
             stage = "done" if cause is None else exit_
             yield Row(model, PLAIN, cause is None, stage, cause, via=exit_)
         exits = [exit_ for exit_ in UPSTREAM_EXITS if wanted(model, exit_, UPSTREAM)]
-        answers = each_in_children(exits, lambda to, model=model: _upstream(model, to), 300.0)
+        answers = each_in_workers(parent, [(model, to) for to in exits], _UPSTREAM, 300.0)
         for exit_, answer in zip(exits, answers, strict=True):
             if isinstance(answer, Died):
                 answer = (answer.cause, [])
@@ -123,29 +128,22 @@ def _work(models: Sequence[str], results: Results, options: argparse.Namespace) 
             runners = [runner for runner in DEFAULT_RUNNERS if wanted(model, exit_, runner)]
             if runners:
                 yield from check_isolated(
+                    parent,
                     model,
                     runners,
-                    Options(timeout=options.timeout, forked=True, via=exit_),
+                    Options(timeout=options.timeout, via=exit_),
                     on_stage=lambda _stage, _runner: None,
                     on_output=lambda _line: None,
                 )
 
 
-def _preload() -> None:
-    """Imports what the work needs, once for all processes."""
-    import torch_mlir.fx  # noqa: F401
-    import torchvision  # noqa: F401
-    import transformers.modeling_utils  # noqa: F401
-
-    import unmess  # noqa: F401
-
-
-def _plain(model: str, exit_: str) -> str | None:
-    """Why torch-mlir alone does not get a model to an exit; None where it does."""
+def _plain(job: tuple[str, str]) -> str | None:
+    """Returns why torch-mlir alone does not get a model to an exit; None if it does."""
     from importers.sources import find_source
-    from unmess.quiet import quiet_libraries
+    from unmess.core.quiet import quiet_libraries
 
     quiet_libraries()
+    model, exit_ = job
     try:
         source = find_source(model)
     except Error as error:
@@ -156,13 +154,14 @@ def _plain(model: str, exit_: str) -> str | None:
     return why_not(exit_, source.model, *source.args, **source.kwargs)
 
 
-def _upstream(model: str, exit_: str) -> tuple[str | None, list[str]]:
-    """Why upstream MLIR has no form of a model's IR, else None; and what it needed to be read."""
+def _upstream(job: tuple[str, str]) -> tuple[str | None, list[str]]:
+    """Returns why upstream MLIR cannot read a model's IR, or None; and what was rewritten."""
     import unmess
     from pipelines.upstream.portability import examine
-    from unmess.quiet import quiet_libraries
+    from unmess.core.quiet import quiet_libraries
 
     quiet_libraries()
+    model, exit_ = job
     try:
         found = examine(unmess.lower(unmess.capture(model), to=exit_).ir)
     except Error as error:

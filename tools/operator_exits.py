@@ -28,11 +28,14 @@ from operator_cases import groups  # noqa: E402
 from operator_cases.case import Case  # noqa: E402
 from operator_cases.outcomes import Failure, outcomes  # noqa: E402
 
+from tools.row_log import appending  # noqa: E402
 from tools.torch_mlir_alone import why_not  # noqa: E402
 from unmess.core.cache import cache_folder  # noqa: E402
 from unmess.core.error import first_line  # noqa: E402
-from unmess.probe.children import Died, each_in_children  # noqa: E402
-from unmess.quiet import quiet_libraries  # noqa: E402
+from unmess.core.quiet import quiet_libraries  # noqa: E402
+from unmess.core.workers import Died, each_in_workers  # noqa: E402
+from unmess.core.writing import write_text  # noqa: E402
+from unmess.isolated import shared_parent  # noqa: E402
 
 EXITS = ("tosa", "stablehlo")
 PAGE = ROOT / "docs" / "operators" / "exits.md"
@@ -40,6 +43,8 @@ PAGE = ROOT / "docs" / "operators" / "exits.md"
 # take all there is.
 _TIMEOUT = 60.0
 _MEMORY = 8 * 2**30
+# A function of this file. Workers import it as a module; as a program it is `__main__`.
+_WHY_NOT_ALONE = "tools.operator_exits:_why_not_alone"
 # The packages whose versions decide what the page says.
 _VERSIONS = ("torch", "torch-mlir")
 _HEADER = """\
@@ -97,7 +102,7 @@ def main() -> None:
     quiet_libraries()
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     cases = [case for group in groups() for case in group]
-    with file.open("a") as log:
+    with appending(file) as log:
         for exit_ in options.exits:
             for group in groups():
                 for place, work in ((exit_, _run), (alone(exit_), _lowered_alone)):
@@ -109,7 +114,7 @@ def main() -> None:
                         log.write(json.dumps((place, str(case), stopped)) + "\n")
                     log.flush()
                     print(f"{place}, {group[0].category}: {len(chosen)} cases", file=sys.stderr)
-                PAGE.write_text(page(cases, found))
+                write_text(PAGE, page(cases, found))
 
 
 def wanted(cases: Sequence[Case], place: str, found: Found, again: str | None) -> list[Case]:
@@ -138,14 +143,18 @@ def _run(cases: Sequence[Case], exit_: str) -> list[Failure | None]:
 
 def _lowered_alone(cases: Sequence[Case], exit_: str) -> Iterator[Failure | None]:
     """Where torch-mlir's own pipelines stop."""
-    for cause in each_in_children(cases, lambda case: _why_not_alone(case, exit_), _TIMEOUT):
+    jobs = [(case, exit_) for case in cases]
+    for cause in each_in_workers(shared_parent(), jobs, _WHY_NOT_ALONE, _TIMEOUT):
         told = cause.cause if isinstance(cause, Died) else cause
         yield None if told is None else Failure(exit_, told)
 
 
-def _why_not_alone(case: Case, exit_: str) -> str | None:
+def _why_not_alone(job: tuple[Case, str]) -> str | None:
     import torch
 
+    quiet_libraries()
+    torch.set_num_threads(1)
+    case, exit_ = job
     try:
         program = torch.export.export(
             case.module(), case.tensors(), dynamic_shapes=case.dynamic_shapes()

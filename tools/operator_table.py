@@ -26,6 +26,7 @@ from operator_cases.outcomes import Failure, Outcome, outcomes  # noqa: E402
 from operator_cases.tensors import DTYPES  # noqa: E402
 
 from importers.recipes.limits import Limit, known_limits, record_limits  # noqa: E402
+from unmess.core.writing import write_text  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators" / "table.md"
 _HEADER = """\
@@ -57,7 +58,7 @@ def main() -> None:
                 record_limits({str(case): limits_of(found[case]) for case in chosen}, LIMITS_FILE)
                 print(f"{group[0].category}: {len(chosen)} cases", file=sys.stderr)
     PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page(CASES, known_limits(LIMITS_FILE)))
+    write_text(PAGE, page(CASES, known_limits(LIMITS_FILE)))
 
 
 def limits_of(outcome: Outcome) -> list[Limit]:

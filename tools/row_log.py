@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -20,6 +21,18 @@ def read_rows(file: Path) -> Iterator[Row]:
             yield Row(**json.loads(text))
         except json.JSONDecodeError:
             continue
+
+
+@contextlib.contextmanager
+def appending(file: Path) -> Iterator[TextIO]:
+    """Opens a file of rows to append to it. A line that a full disk has cut off stays by itself."""
+    with file.open("a+b") as log:
+        if log.tell():
+            log.seek(-1, 2)
+            if log.read() != b"\n":
+                log.write(b"\n")
+    with file.open("a") as log:
+        yield log
 
 
 def write_row(log: TextIO, row: Row) -> None:

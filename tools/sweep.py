@@ -6,16 +6,20 @@
 Every row is appended to a results file when it is finished; run it again and it goes on with what
 is missing there. When nothing is missing, the table under `docs/models/` is written, and the
 result is held against the known limits of the recipes (`importers/recipes/limits.yaml`): a model
-that stops elsewhere, or no longer stops, makes exit status 1. `--record` writes them instead.
+that stops elsewhere, or no longer stops, makes exit status 1. `--record` writes them
+instead, and the names of the models that the installed library has.
 `--report` checks nothing, and takes the results as they are: what is missing is "not run".
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,11 +28,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from importers.recipes import Recipe, list_recipes
 from importers.recipes.limits import Limit, record_limits
-from tools.row_log import read_rows, write_row
+from importers.recipes.models import record_models
+from tools.row_log import appending, read_rows, write_row
 from unmess.core.cache import cache_folder
 from unmess.core.names import DEFAULT_RUNNERS
 from unmess.core.row import Row
-from unmess.isolated import Options, check_isolated
+from unmess.core.workers import Parent
+from unmess.core.writing import write_text
+from unmess.isolated import Options, check_together, libraries_of
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "models"
 _TITLES = {"torchvision": "torchvision", "hf": "Hugging Face"}
@@ -41,22 +48,32 @@ _VERSIONS = {
 # The stages in which runners differ.
 _RUNNERS_OWN = ("compile", "load", "run", "compare")
 
+_NOT_RUN, _EQUAL = "not run", "equal"
+_ESCAPES = {"|": "\\|", "<": "&lt;", "*": "\\*"}
+
 Results = dict[tuple[str, str], Row]
 
 
 def main() -> int:
     options = _options()
     runners = options.on.split(",")
+    if options.record:
+        record_models(options.source)
     recipes = [recipe for recipe in list_recipes() if recipe.source == options.source]
     if options.models:
-        wanted = {f"{options.source}:{name}" for name in options.models}
-        unknown = wanted - {recipe.model for recipe in recipes}
+        wanted = dict.fromkeys(f"{options.source}:{name}" for name in options.models)
+        known = {recipe.model: recipe for recipe in recipes}
+        unknown = [model for model in wanted if model not in known]
         if unknown:
-            print(f"no such recipe: {', '.join(sorted(unknown))}", file=sys.stderr)
+            print(f"no such recipe: {', '.join(unknown)}", file=sys.stderr)
             return 2
-        recipes = [recipe for recipe in recipes if recipe.model in wanted]
+        recipes = [known[model] for model in wanted]
     file = options.results or cache_folder() / "sweeps" / f"{options.source}.jsonl"
+    path = DOCS / f"{_TITLES[options.source].lower().replace(' ', '')}.md"
+    table = read_page(path.read_text()) if path.exists() else {}
     results = read(file)
+    if options.from_table:
+        results = table | results
     if not options.report:
         models = [recipe.model for recipe in recipes]
         sweep(models, runners, results, file, options)
@@ -78,9 +95,10 @@ def main() -> int:
         print("not as the recipes say:", *surprises, sep="\n  ")
         return 1
     if not options.models:
-        path = DOCS / f"{_TITLES[options.source].lower().replace(' ', '')}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page(options.source, recipes, results, runners))
+        results = table | results
+        runners = list(dict.fromkeys([*(runner for _, runner in table), *runners]))
+        write_text(path, page(options.source, recipes, results, runners))
         print(f"wrote {path.relative_to(DOCS.parents[1])}", file=sys.stderr)
     return 0
 
@@ -90,12 +108,23 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("source", choices=sorted(_TITLES))
-    parser.add_argument("models", nargs="*", help="names, without the source (default: all)")
+    parser.add_argument(
+        "models", nargs="*", help="names, without the source, in the order to check (default: all)"
+    )
     parser.add_argument("--on", default=",".join(DEFAULT_RUNNERS), help="runners, by comma")
     parser.add_argument("--results", type=Path, help="default: under the cache folder")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        help="models checked at the same time (default: one for each processor)",
+    )
     parser.add_argument("--timeout", type=float, default=600, help="seconds per model and runner")
     parser.add_argument(
         "--again", choices=("failed", "all"), help="check these again, though there is a result"
+    )
+    parser.add_argument(
+        "--from-table", action="store_true", help="do not check what the table has already"
     )
     parser.add_argument("--record", action="store_true", help="write the recipes' known limits")
     parser.add_argument("--report", action="store_true", help="check nothing, use what is there")
@@ -115,46 +144,30 @@ def sweep(
     options: argparse.Namespace,
 ) -> None:
     """Checks what is missing in `results`, and adds it there and to the file."""
-    _preload()
     file.parent.mkdir(parents=True, exist_ok=True)
     work = {model: _missing(model, runners, results, options.again) for model in models}
     work = {model: missing for model, missing in work.items() if missing}
-    settings = Options(timeout=options.timeout, forked=True)
-    # Without a thread of its own: this process is forked.
+    settings = Options(timeout=options.timeout)
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         console=Console(stderr=True),
-        auto_refresh=False,
     )
-    with progress, file.open("a") as log:
+    parent = Parent(libraries_of(work, runners))
+    with parent, progress, appending(file) as log:
         task = progress.add_task(options.source, total=len(work))
-        for model, missing in work.items():
-            progress.update(task, description=model, refresh=True)
-            for row in check_isolated(
-                model,
-                missing,
-                settings,
-                on_stage=lambda _stage, _runner: None,
-                on_output=lambda _line: None,
-            ):
-                results[row.model, row.runner] = row
-                write_row(log, row)
-                progress.print(
-                    f"{row.model} on {row.runner}: {_state(row)}", markup=False, soft_wrap=True
-                )
-            progress.advance(task)
-
-
-def _preload() -> None:
-    """Imports what the checks need, once for all of them."""
-    import torch_mlir.ir  # noqa: F401
-    import torchvision  # noqa: F401
-    import transformers.modeling_utils  # noqa: F401
-
-    import unmess  # noqa: F401
+        left = {model: len(missing) for model, missing in work.items()}
+        for row in check_together(parent, work.items(), settings, options.jobs):
+            results[row.model, row.runner] = row
+            write_row(log, row)
+            progress.print(
+                f"{row.model} on {row.runner}: {_state(row)}", markup=False, soft_wrap=True
+            )
+            left[row.model] -= 1
+            if not left[row.model]:
+                progress.advance(task)
 
 
 def _missing(model: str, runners: Sequence[str], results: Results, again: str | None) -> list[str]:
@@ -218,6 +231,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 def page(source: str, recipes: Sequence[Recipe], results: Results, runners: Sequence[str]) -> str:
     """The table as Markdown: a row for each model, and why it stops where it does."""
+    results = results | _same_on_all(results, runners)
     every = [results.get((recipe.model, runner)) for recipe in recipes for runner in runners]
     rows = [row for row in every if row is not None]
     not_run = every.count(None)
@@ -225,33 +239,80 @@ def page(source: str, recipes: Sequence[Recipe], results: Results, runners: Sequ
     lines = [
         f"# {_TITLES[source]}",
         "",
-        f"Written by `./pixiw run sweep {source} --on {','.join(runners)}`, with {versions}.",
+        f"Written by `./pixiw run sweep {source}`, with {versions}.",
         "A number is the largest difference from eager PyTorch, relative to the largest value.",
+        "`iree-cpu` compiles with the default preset of each model.",
         *([f"{not_run} checks have not been run, and are not counted."] if not_run else []),
         "",
         *(f"- {line}" for line in summary(rows).splitlines()),
         "",
-        "| model | task | " + " | ".join(runners) + " |",
-        "| --- | --- |" + " --- |" * len(runners),
+        _row("model", "task", *runners),
+        _row(*["---"] * (2 + len(runners))),
     ]
     for recipe in recipes:
         found = [results.get((recipe.model, runner)) for runner in runners]
-        states = ["not run" if row is None else _state(row) for row in found]
-        cells = [f"`{recipe.model}`", recipe.task, *(_cell(state) for state in states)]
-        lines.append("| " + " | ".join(cells) + " |")
+        states = [_NOT_RUN if row is None else _state(row) for row in found]
+        lines.append(_row(f"`{recipe.model}`", recipe.task, *map(_cell, states)))
     return "\n".join(lines) + "\n"
+
+
+def read_page(text: str) -> Results:
+    """The rows of a table that `page` has written, as far as the table has them."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    (_, _, *runners), _, *models = [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
+    ]
+    return {
+        (model.strip("`"), runner): _row_of(model.strip("`"), runner, _text(cell))
+        for model, _, *cells in models
+        for runner, cell in zip(runners, cells, strict=True)
+        if cell != _NOT_RUN
+    }
+
+
+def _same_on_all(results: Results, runners: Sequence[str]) -> Results:
+    """Rows of models that stop before any runner has a part in it, for the other runners."""
+    return {
+        (model, runner): replace(row, runner=runner)
+        for (model, _), row in results.items()
+        if not row.ok and row.stage not in _RUNNERS_OWN
+        for runner in runners
+        if (model, runner) not in results
+    }
+
+
+def _row_of(model: str, runner: str, state: str) -> Row:
+    """The row that `_state` gives `state` for."""
+    stage, separator, error = state.partition(": ")
+    if separator:
+        return Row(model, runner, ok=False, stage=stage, error=error)
+    relative = None if state == _EQUAL else float(state)
+    return Row(model, runner, ok=True, stage="done", max_rel_error=relative)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _cell(text: str) -> str:
     """Text in a cell of a Markdown table."""
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+    for character, escaped in _ESCAPES.items():
+        text = text.replace(character, escaped)
+    return text
+
+
+def _text(cell: str) -> str:
+    """The text that `_cell` gives `cell` for."""
+    for character, escaped in _ESCAPES.items():
+        cell = cell.replace(escaped, character)
+    return cell
 
 
 def _state(row: Row) -> str:
     if not row.ok:
         return f"{row.stage}: {row.error}"
     # A result of integers, or of nothing at all, has no relative error.
-    return "equal" if not row.max_rel_error else f"{row.max_rel_error:.0e}"
+    return _EQUAL if not row.max_rel_error else f"{row.max_rel_error:.0e}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,242 @@
+"""PyTorch's own samples of its operators, run beside eager, as a table.
+
+    ./pixiw run operator-samples                  all samples
+    ./pixiw run operator-samples linalg --count 1 operators with this text in their names
+
+Each sample is captured, lowered and run on both CPU runners, and compared with eager: every
+float32 sample, and up to five of other dtypes. A result is kept when its group is finished; run the
+command again and it goes on with what is missing, or with what `--again` says. Without TEXT, the
+page `docs/operators/samples.md` is written from the results, and the limits of the samples that the
+tests run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "e2e" / "ops")]
+
+from operator_cases.case import RUNNERS  # noqa: E402
+from operator_cases.outcomes import Outcome, outcomes  # noqa: E402
+from operator_samples import (  # noqa: E402
+    FURTHER_DTYPES,
+    LIMITS_FILE,
+    MAIN_DTYPE,
+    OPERATORS,
+    OperatorSample,
+    dtypes_of,
+    samples_of,
+    tested_samples,
+)
+from rich.console import Console  # noqa: E402
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn  # noqa: E402
+
+from importers.recipes.limits import Limit, record_limits  # noqa: E402
+from tools.row_log import appending, read_rows, write_row  # noqa: E402
+from unmess.core.cache import cache_folder  # noqa: E402
+from unmess.core.quiet import quiet_libraries  # noqa: E402
+from unmess.core.row import Row  # noqa: E402
+from unmess.core.workers import Parent  # noqa: E402
+from unmess.core.writing import write_text  # noqa: E402
+from unmess.isolated import libraries_of  # noqa: E402
+
+PAGE = ROOT / "docs" / "operators" / "samples.md"
+# Samples that are compiled together.
+_TOGETHER = 24
+# The packages whose versions decide what the page says.
+_VERSIONS = ("torch", "torch-mlir", "iree-base-compiler")
+_HEADER = """\
+# PyTorch's own samples of its operators
+
+Written by `./pixiw run operator-samples`, with {versions}; do not edit. PyTorch tests its operators
+on the samples of `op_db` (`torch.testing._internal.common_methods_invocations`). Each of them is
+captured, lowered, and run on the reference runner and on IREE on the CPU; the result is compared
+with eager PyTorch. Random operators are compared by distribution, `empty` and its relatives by
+shape and dtype, factors of matrices up to the signs and phases that are free.
+
+A cell is the number of samples that are right, of those that were run. An operator counts as right
+if all of its samples that were run are. Samples that eager PyTorch refuses are left out.
+"""
+
+Results = dict[tuple[str, str], Row]
+
+
+def main() -> int:
+    options = _options()
+    operators = [
+        name for name in OPERATORS if not options.text or any(text in name for text in options.text)
+    ]
+    file = options.results or cache_folder() / "sweeps" / "operator-samples.jsonl"
+    results = {(row.model, row.runner): row for row in read_rows(file)}
+    if not options.report:
+        quiet_libraries()
+        _run(list(_wanted(operators, options)), results, file, options)
+    if not options.text:
+        tested = [str(sample) for sample in tested_samples()]
+        record_limits({name: limits_of(name, results) for name in tested}, LIMITS_FILE)
+        PAGE.parent.mkdir(exist_ok=True)
+        write_text(PAGE, page(results))
+        print(f"wrote {PAGE.relative_to(ROOT)}", file=sys.stderr)
+    else:
+        chosen = {key: row for key, row in results.items() if _sample(row).operator in operators}
+        print("\n".join(stops(chosen)))
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("text", nargs="*", help="of the names of operators (default: all)")
+    parser.add_argument(
+        "--dtype", choices=(MAIN_DTYPE, *FURTHER_DTYPES), action="append", help="default: all"
+    )
+    parser.add_argument("--count", type=int, help="samples of each operator and dtype")
+    parser.add_argument("--results", type=Path, help="default: under the cache folder")
+    parser.add_argument("--again", choices=("failed", "all"), help="run these again")
+    parser.add_argument("--report", action="store_true", help="run nothing, use what is there")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    return parser.parse_args()
+
+
+def _wanted(operators: Sequence[str], options: argparse.Namespace) -> Iterator[OperatorSample]:
+    for operator in operators:
+        for dtype in dtypes_of(operator):
+            if options.dtype is None or dtype in options.dtype:
+                yield from samples_of(operator, dtype, options.count)
+
+
+def _run(
+    samples: Sequence[OperatorSample], results: Results, file: Path, options: argparse.Namespace
+) -> None:
+    """Runs what is missing in `results`, and adds it there and to the file."""
+    missing = [sample for sample in samples if _is_missing(sample, results, options.again)]
+    groups = [missing[i : i + _TOGETHER] for i in range(0, len(missing), _TOGETHER)]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    progress = Progress(
+        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True)
+    )
+    parent = Parent((*libraries_of((), RUNNERS), "operator_samples"))
+    pool = ThreadPoolExecutor(options.jobs)
+    with parent, progress, appending(file) as log:
+        task = progress.add_task("", total=len(missing))
+        try:
+            work = {pool.submit(outcomes, group, parent=parent): group for group in groups}
+            for done in as_completed(work):
+                for sample, outcome in zip(work[done], done.result(), strict=True):
+                    for row in _rows(sample, outcome):
+                        results[row.model, row.runner] = row
+                        write_row(log, row)
+                progress.advance(task, len(work[done]))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _is_missing(sample: OperatorSample, results: Results, again: str | None) -> bool:
+    rows = [results.get((str(sample), runner)) for runner in RUNNERS]
+    if again == "all" or None in rows:
+        return True
+    return again == "failed" and not all(row.ok for row in rows)
+
+
+def _rows(sample: OperatorSample, outcome: Outcome) -> Iterator[Row]:
+    for runner, failure in outcome.items():
+        if failure is None:
+            yield Row(str(sample), runner, ok=True, stage="done")
+        else:
+            cause = failure.cause.partition(" (pass ")[0]
+            yield Row(str(sample), runner, ok=False, stage=failure.stage, error=cause)
+
+
+def limits_of(name: str, results: Results) -> list[Limit]:
+    """Where a sample stops; one limit if it is the same on all runners."""
+    rows = [results[name, runner] for runner in RUNNERS if (name, runner) in results]
+    found = [(row, Limit(row.stage, row.error)) for row in rows if not row.ok]
+    if len(found) == len(RUNNERS) and len({limit for _, limit in found}) == 1:
+        return [found[0][1]]
+    return [replace(limit, runner=row.runner) for row, limit in found]
+
+
+def page(results: Mapping[tuple[str, str], Row]) -> str:
+    """The page as Markdown."""
+    versions = ", ".join(f"{name} {version(name)}" for name in _VERSIONS)
+    kept = {key: row for key, row in results.items() if row.stage != "eager"}
+    lines = [_HEADER.format(versions=versions), *_summary(kept), "", "## Operators", ""]
+    columns = [f"{dtypes}, {runner}" for dtypes in (MAIN_DTYPE, "others") for runner in RUNNERS]
+    lines += [f"| operator | {' | '.join(columns)} |", "| --- |" + " --- |" * len(columns)]
+    counts: dict[str, Counter] = defaultdict(Counter)
+    for row in kept.values():
+        sample = _sample(row)
+        column = f"{sample.dtype if sample.dtype == MAIN_DTYPE else 'others'}, {row.runner}"
+        counts[sample.operator][column, row.ok] += 1
+    for operator in (name for name in OPERATORS if name in counts):
+        found = counts[operator]
+        cells = [_cell(found[column, True], found[column, False]) for column in columns]
+        lines.append(f"| `{operator}` | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", "## What stops", "", *stops(kept)]) + "\n"
+
+
+def _cell(right: int, other: int) -> str:
+    if not right + other:
+        return ""
+    return f"{right}" if not other else f"**{right} of {right + other}**"
+
+
+def _summary(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
+    yield (
+        "| dtype | operators | samples | "
+        + " | ".join(
+            f"{what}, {runner}"
+            for runner in RUNNERS
+            for what in ("operators right", "wrong results")
+        )
+        + " |"
+    )
+    yield "| --- |" + " --- |" * (2 + 2 * len(RUNNERS))
+    by_dtype = defaultdict(list)
+    for row in results.values():
+        by_dtype[_sample(row).dtype].append(row)
+    for dtype in (dtype for dtype in (MAIN_DTYPE, *FURTHER_DTYPES) if dtype in by_dtype):
+        rows = by_dtype[dtype]
+        operators = {_sample(row).operator for row in rows}
+        cells = [dtype, str(len(operators)), str(len({row.model for row in rows}))]
+        for runner in RUNNERS:
+            failed = {_sample(row).operator for row in rows if row.runner == runner and not row.ok}
+            right = len(operators) - len(failed)
+            wrong = sum(row.runner == runner and row.stage == "compare" for row in rows)
+            cells += [f"{right} ({right / len(operators):.1%})", str(wrong)]
+        yield f"| {' | '.join(cells)} |"
+
+
+def stops(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
+    """A line for each operator and cause: the dtypes, how many samples, and the runners."""
+    found: dict[tuple[str, str], dict[str, list[OperatorSample]]] = {}
+    for row in results.values():
+        if not row.ok:
+            text = f"{row.stage}: {row.error}"
+            sample = _sample(row)
+            of_runner = found.setdefault((sample.operator, text), {})
+            of_runner.setdefault(row.runner, []).append(sample)
+    for (operator, text), by_runner in sorted(found.items()):
+        samples = {sample for each in by_runner.values() for sample in each}
+        dtypes = ", ".join(dict.fromkeys(sample.dtype for sample in samples))
+        place = "" if len(by_runner) == len(RUNNERS) else f", {', '.join(by_runner)} only"
+        text = text.replace("|", "\\|").replace("<", "\\<")
+        yield f"- `{operator}` ({dtypes}; {len(samples)} samples{place}): {text}"
+
+
+def _sample(row: Row) -> OperatorSample:
+    return OperatorSample.named(row.model)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
