@@ -1,5 +1,7 @@
 """Networks of images on iree-cpu, whose convolutions it gets in NHWC, give what eager gives."""
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
@@ -102,7 +104,21 @@ class Permuted(nn.Module):
         return y, tokens, interpolate(y, scale_factor=2, mode="nearest"), y.flatten(1)
 
 
-@pytest.fixture(params=[InvertedResidual, Bottleneck, Branches, Windows, Large, Permuted])
+class Orders(nn.Module):
+    """A result of a convolution with its axes in every order."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution = nn.Conv2d(6, 8, 3, padding=1)
+
+    def forward(self, x):
+        y = torch.relu(self.convolution(x))
+        return [
+            y.permute(0, *order).flatten(2) for order in itertools.permutations(range(1, 4))
+        ] + [y.permute(0, 3, 1, 2).permute(0, 3, 1, 2).flatten(1)]
+
+
+@pytest.fixture(params=[InvertedResidual, Bottleneck, Branches, Windows, Large, Permuted, Orders])
 def model(request):
     torch.manual_seed(0)
     model = request.param().eval()

@@ -10,7 +10,7 @@ import time
 import pytest
 import torch
 
-from importers.torch_dialect import import_program
+from importers.import_program import import_program
 from pipelines.iree.presets import keep_tuned
 from pipelines.iree.targets import target as target_of
 from pipelines.iree.vm_module import program_key
@@ -101,10 +101,10 @@ def command(*arguments):
     return [sys.executable, "-m", "unmess", *map(str, arguments)]
 
 
-def unmess(*arguments, **options):
-    return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=300, **options
-    )
+@pytest.fixture(scope="module")
+def unmess(unmess_command):
+    """Runs a command line of unmess."""
+    return unmess_command
 
 
 def line_of(text):
@@ -113,7 +113,7 @@ def line_of(text):
 
 
 @pytest.fixture(scope="module")
-def checked(models, tmp_path_factory):
+def checked(unmess, models, tmp_path_factory):
     """One `check` over models of every kind: the process, and its rows by model and runner."""
     names = ("good", "random", "raises", "crashes", "killed", "branches", "exits")
     # What the cache has is not lowered, in 0 seconds.
@@ -138,6 +138,7 @@ def test_check_gives_each_model_and_runner_one_row(checked):
         == {
             *("model", "runner", "ok", "stage", "error", "max_abs_error", "max_rel_error"),
             *("seconds", "peak_rss_mb", "where", "hint", "repro", "notes", "sizes", "via"),
+            "with_plain",
         }
         for row in rows.values()
     )
@@ -185,7 +186,9 @@ def test_a_crash_costs_its_row_and_leaves_a_reproducer(checked, runner):
     assert "linalg.generic" in text
 
 
-def test_a_crash_of_a_tuned_program_is_reproduced_with_its_preset(models, tmp_path, monkeypatch):
+def test_a_crash_of_a_tuned_program_is_reproduced_with_its_preset(
+    unmess, models, tmp_path, monkeypatch
+):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     module = import_program(capture(f"{models}:crashes"))
     target = target_of("iree-cpu", TargetOptions())
@@ -230,7 +233,7 @@ def test_check_passes_prints_on_to_stderr_and_silences_libraries(checked):
     assert "def forward" not in process.stderr
 
 
-def test_check_prints_a_table_and_errors_in_their_own_form(models):
+def test_check_prints_a_table_and_errors_in_their_own_form(unmess, models):
     process = unmess("check", f"{models}:random", "--on", "reference", "--on", "reference", "-q")
     assert process.returncode == 1
     table, _, errors = process.stdout.partition("compare: ")
@@ -240,11 +243,20 @@ def test_check_prints_a_table_and_errors_in_their_own_form(models):
     assert not progress
 
 
-def test_timeout(models, tmp_path):
-    environment = {**os.environ, "PID_FILE": str(tmp_path / "pid")}
-    process = unmess(*("check", f"{models}:sleeps", "--json", "--timeout", "20"), env=environment)
+def test_models_at_the_same_time_are_reported_in_their_order(unmess, models):
+    names = [f"{models}:{name}" for name in ("good", "raises", "random")]
+    process = unmess("check", "--json", "--jobs", "3", *names, "--on", "reference")
     rows = json.loads(process.stdout)
-    assert [row["error"] for row in rows] == ["timed out after 20 s in stage source"] * 2
+    assert [row["model"] for row in rows] == names
+    assert [row["stage"] for row in rows] == ["done", "source", "compare"]
+    assert process.returncode == 2
+
+
+def test_timeout(unmess, models, tmp_path):
+    environment = {**os.environ, "PID_FILE": str(tmp_path / "pid")}
+    process = unmess(*("check", f"{models}:sleeps", "--json", "--timeout", "5"), env=environment)
+    rows = json.loads(process.stdout)
+    assert [row["error"] for row in rows] == ["timed out after 5 s in stage source"] * 2
     assert_gone(int((tmp_path / "pid").read_text()))
 
 
@@ -304,7 +316,7 @@ def assert_gone(pid):
     assert is_gone(pid), f"process {pid} is still there"
 
 
-def test_import_prints_ir_and_nothing_else(models):
+def test_import_prints_ir_and_nothing_else(unmess, models):
     process = unmess("import", f"{models}:good", "--to", "torch")
     assert process.returncode == 0
     assert process.stdout.startswith("module {\n")
@@ -313,7 +325,7 @@ def test_import_prints_ir_and_nothing_else(models):
     assert "printed by another program" in process.stderr
 
 
-def test_import_as_json_and_into_a_file(models, tmp_path):
+def test_import_as_json_and_into_a_file(unmess, models, tmp_path):
     file = tmp_path / "good.mlir"
     process = unmess("import", f"{models}:good", "-o", file, "--json", "--locations")
     assert process.returncode == 0
@@ -333,7 +345,7 @@ def test_import_as_json_and_into_a_file(models, tmp_path):
     assert "loc(" in file.read_text()
 
 
-def test_import_as_bytecode(models, tmp_path):
+def test_import_as_bytecode(unmess, models, tmp_path):
     file = tmp_path / "good.mlirbc"
     assert unmess("import", f"{models}:good", "-o", file).returncode == 0
     assert file.read_bytes().startswith(b"ML\xefR")
@@ -357,7 +369,7 @@ def test_a_reader_that_goes_away(models):
     ]
 
 
-def test_run_shows_and_saves_the_result(models, tmp_path):
+def test_run_shows_and_saves_the_result(unmess, models, tmp_path):
     file = tmp_path / "result.pt"
     process = unmess("run", f"{models}:good", "--on", "iree-cpu", "--json", "-o", file)
     assert process.returncode == 0
@@ -371,7 +383,7 @@ def test_run_shows_and_saves_the_result(models, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["import", "run", "package"])
-def test_notes_are_messages(models, tmp_path, verb):
+def test_notes_are_messages(unmess, models, tmp_path, verb):
     output = ["-o", tmp_path / "repaired"] if verb == "package" else []
     process = unmess(verb, f"{models}:repaired", "-v", *output)
     assert process.returncode == 0
@@ -379,7 +391,7 @@ def test_notes_are_messages(models, tmp_path, verb):
     assert "note:" not in process.stdout
 
 
-def test_what_json_has_no_number_for_is_null(models):
+def test_what_json_has_no_number_for_is_null(unmess, models):
     process = unmess("run", f"{models}:not_a_number", "--json", "--repeat", "0")
     document = json.loads(process.stdout, parse_constant=pytest.fail)
     values, total = document["results"]
@@ -392,7 +404,7 @@ def test_what_json_has_no_number_for_is_null(models):
 @pytest.mark.parametrize(
     ("name", "status", "stage"), [("raises", 2, "source"), ("branches", 3, "capture")]
 )
-def test_run_fails_in_one_form(models, name, status, stage):
+def test_run_fails_in_one_form(unmess, models, name, status, stage):
     process = unmess("run", f"{models}:{name}", "--json", "-q")
     assert process.returncode == status
     document = json.loads(process.stdout)
@@ -403,14 +415,14 @@ def test_run_fails_in_one_form(models, name, status, stage):
     assert "Traceback" not in process.stderr
 
 
-def test_debug_shows_the_traceback(models):
+def test_debug_shows_the_traceback(unmess, models):
     process = unmess("run", f"{models}:raises", "--debug")
     assert process.returncode == 2
     assert "Traceback (most recent call last)" in process.stderr
     assert "KeyError: 'no_layer'" in process.stderr
 
 
-def test_check_debug_shows_tracebacks_and_the_stack_of_a_crash(models):
+def test_check_debug_shows_tracebacks_and_the_stack_of_a_crash(unmess, models):
     process = unmess(
         *("check", f"{models}:raises", f"{models}:crashes", "--on", "reference", "--debug")
     )
@@ -420,7 +432,7 @@ def test_check_debug_shows_tracebacks_and_the_stack_of_a_crash(models):
     assert "in forward" in process.stderr
 
 
-def test_unknown_models_suggest_what_was_meant(models):
+def test_unknown_models_suggest_what_was_meant(unmess, models):
     process = unmess("check", "torchvision:resnet81", f"{models}:god", "--json")
     assert process.returncode == 2
     rows = json.loads(process.stdout)

@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,13 +9,17 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def run(name, *arguments):
-    """The example's output. It runs elsewhere, so that nothing depends on the current folder."""
-    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *arguments]
-    environment = os.environ | {"COLUMNS": "100"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/", env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def run(python_command):
+    """Returns an example's output. It runs elsewhere, so that nothing depends on this folder."""
+
+    def run(name, *arguments):
+        environment = os.environ | {"COLUMNS": "100"}
+        done = python_command(EXAMPLES / f"{name}.py", *arguments, cwd="/", env=environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 def differences(output):
@@ -28,7 +30,7 @@ def differences(output):
 @pytest.mark.parametrize(
     "name", ["nnmodule", "torchvision_network", "transformer", "training_step"]
 )
-def test_example(name):
+def test_example(run, name):
     assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) < 40
     output = run(name)
     assert len(differences(output)) >= 2
@@ -37,25 +39,25 @@ def test_example(name):
     assert max(map(len, output.splitlines())) < 3000, "the IR holds no weights"
 
 
-def test_bundle():
+def test_bundle(run):
     output = run("bundle")
     assert "PyTorch is not imported" in output and "module.vmfb" in output
     assert max(differences(output)) < 1e-5
 
 
-def test_own_pass():
+def test_own_pass(run):
     output = run("own_pass")
     assert "mylib.swish.default is an unknown operator" in output
     assert max(differences(output)) < 1e-6
 
 
-def test_generate():
+def test_generate(run):
     assert len((EXAMPLES / "generate.py").read_text().splitlines()) < 40
     verdicts = [line.split()[:2] for line in run("generate").splitlines()]
     assert verdicts == [["reference", "same"], ["iree-cpu", "same"]]
 
 
-def test_nnmodule_shows_three_stages():
+def test_nnmodule_shows_three_stages(run):
     output = run("nnmodule")
     for stage, operation in (
         ("raw", "torch.aten.mm"),
@@ -67,7 +69,7 @@ def test_nnmodule_shows_three_stages():
         assert "%conv.weight" in section
 
 
-def test_demo():
+def test_demo(run):
     output = run("demo")
     rows = [line.split() for line in output.splitlines() if line.rstrip().endswith("yes")]
     assert [row[:2] for row in rows] == [

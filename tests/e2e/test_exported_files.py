@@ -1,15 +1,17 @@
 """IR in files: written with what it needs, read again, run, and compared with eager's result."""
 
 import json
+import os
 import re
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 import unmess
 from unmess.__main__ import main
 from unmess.core.exported import table as tables
+from unmess.core.files import described, sealed, unsealed
 
 STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
 
@@ -207,8 +209,46 @@ def flip(path):
 
 
 def edit(file, **changes):
+    """Changes the table, with the right checksum."""
     path = tables.table_file(file)
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    path.write_text(json.dumps(sealed(unsealed(json.loads(path.read_text())) | changes)))
+
+
+def replace_by_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def replace_by_device(path):
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+def flip_text(path):
+    """Another letter in a note, which nothing else checks."""
+    path.write_text(path.read_text().replace('"made_by"', '"made_by" ', 1).replace("head", "heap"))
+
+
+FOREIGN = {"../../../../dev/zero": {"bytes": 0, "sha256": ""}}
+DEEP = "[" * 100_000
+
+
+def describe_again(file):
+    names = json.loads(tables.table_file(file).read_text())["files"]
+    edit(file, files=described(file.parent, names))
+
+
+def nest_metadata(file):
+    """The safetensors file's own metadata, which says which tensors are complex."""
+    path = tables.weights_file(file)
+    save_file(load_file(path), path, metadata={"unmess.complex": DEEP})
+    describe_again(file)
+
+
+def nest_header(file):
+    path = tables.weights_file(file)
+    path.write_bytes(len(DEEP).to_bytes(8, "little") + DEEP.encode())
+    describe_again(file)
 
 
 @pytest.mark.parametrize(
@@ -218,8 +258,18 @@ def edit(file, **changes):
         (lambda f: flip(tables.weights_file(f)), "model.mlir.safetensors was altered since"),
         (lambda f: tables.table_file(f).unlink(), "takes weights, and model.mlir.json, which"),
         (lambda f: tables.table_file(f).write_text("{"), "model.mlir.json is damaged"),
-        (lambda f: tables.table_file(f).write_text('{"format": 1}'), "is damaged"),
-        (lambda f: edit(f, format=2), "format 2, and this unmess reads format 1"),
+        (lambda f: tables.table_file(f).write_text('{"format": 2}'), "was altered since"),
+        (lambda f: tables.table_file(f).write_text(DEEP), "is damaged"),
+        (lambda f: flip_text(tables.table_file(f)), "model.mlir.json was altered since"),
+        (lambda f: edit(f, format=3), "format 3, and this unmess reads format 2"),
+        (lambda f: replace_by_pipe(tables.table_file(f)), "is not a regular file"),
+        (lambda f: replace_by_device(tables.table_file(f)), "is not a regular file"),
+        (lambda f: replace_by_pipe(tables.weights_file(f)), "is not a regular file"),
+        (lambda f: replace_by_device(tables.weights_file(f)), "is not a regular file"),
+        (lambda f: edit(f, files=FOREIGN), "the list of its files is damaged"),
+        (lambda f: edit(f, files={}), "does not list model.mlir.safetensors"),
+        (nest_metadata, "nested too deep"),
+        (nest_header, "cannot be read"),
         (lambda f: edit(f, made_by={"torch-mlir": "1"}), "made by torch-mlir 1, and here is"),
         (lambda f: edit(f, entries={"main": {}}), "is damaged"),
         (lambda f: f.write_text(f.read_text().replace("@main", "@other")), "no function main"),

@@ -11,10 +11,13 @@ RUNNERS = ("iree-vulkan", "iree-cuda", "iree-hip")
 
 
 @pytest.fixture(params=RUNNERS)
-def runner(request):
+def runner(request, skip_without):
     answer = devices(driver(request.param))
     if answer.default is None:
-        pytest.skip(f"{request.param}: {answer.problem}")
+        reason = f"{request.param}: {answer.problem}"
+        if request.param == "iree-vulkan":
+            skip_without("vulkan", reason)
+        pytest.skip(reason)
     return request.param
 
 

@@ -24,6 +24,8 @@ WEIGHTS_MB = ROWS * COLUMNS * 4 / 1e6
 LOAD = """
 import json, re, sys
 import torch, unmess
+# Libraries of the runner, whose memory is not that of weights.
+import pipelines.iree.executable
 from safetensors.torch import load_file
 
 def status():

@@ -89,7 +89,7 @@ def test_index_out_of_range_is_an_error_with_the_users_line():
     table = torch.randn(10, 4)
     program = unmess.capture(embed, (torch.tensor([1, 2]), table))
     run = unmess.load(program, on="reference")
-    with pytest.raises(unmess.Error, match="index must be smaller than dim size") as caught:
+    with pytest.raises(unmess.Error, match="index out of range") as caught:
         run(torch.tensor([1, 10]), table)
     assert caught.value.stage == "run"
     line = embed.__code__.co_firstlineno + 1

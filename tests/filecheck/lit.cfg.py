@@ -2,8 +2,11 @@
 
 # ruff: noqa: F821 -- lit defines `config` before it reads this file.
 
+import atexit
 import os
 import shlex
+import socket
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -17,16 +20,41 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".py", ".txt"]
 config.excludes = ["lit.cfg.py", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
-config.test_exec_root = os.path.join(tempfile.gettempdir(), f"unmess-lit-{os.getuid()}")
+# In the checkout: in a temporary folder that all users share, a fixed name could be somebody else's.
+config.test_exec_root = str(ROOT / "Output")
 
-# The tools of this checkout, whether or not they are on the PATH.
-python = shlex.quote(sys.executable)
+config.environment["PYTHONPATH"] = str(ROOT)
+config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+config.environment["UNMESS_CACHE"] = os.path.join(config.test_exec_root, "cache")
+# One thread per tool: lit runs several tests at once.
+config.environment["OMP_NUM_THREADS"] = "1"
+for name in ("HOME", "XDG_CACHE_HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
 inputs = ROOT / "tests" / "filecheck" / "Inputs"
+# Python tools run in forks of a server's processes, which have imported the libraries. The server
+# ends with lit.
+folder = tempfile.TemporaryDirectory(prefix="unmess-lit-")
+atexit.register(folder.cleanup)
+address = os.path.join(folder.name, "server")
+with socket.socket(socket.AF_UNIX) as listening:
+    listening.bind(address)
+    listening.listen(64)
+    subprocess.Popen(
+        [sys.executable, str(inputs / "server.py"), str(listening.fileno())],
+        stdin=subprocess.DEVNULL,
+        pass_fds=(listening.fileno(),),
+        env={**os.environ, **config.environment},
+    )
+
+# The tools of this checkout, whether or not they are on the PATH. `-I -S` starts in 15 ms.
+python = shlex.join([sys.executable, "-I", "-S", str(inputs / "client.py"), address])
 # `--param mutation=NAME`: with a pipeline that lacks a step, which tests are to notice.
 mutation = lit_config.params.get("mutation")
 start = python
 if mutation:
-    start = shlex.join([sys.executable, str(ROOT / "tools" / "mutations.py"), "run", mutation])
+    start = f"{python} {ROOT / 'tools' / 'mutations.py'} run {mutation}"
 config.substitutions += [
     (r"\bunmess-opt\b", f"{start} -m unmess.opt"),
     *(
@@ -37,11 +65,3 @@ config.substitutions += [
     (r"\bunmess-session %s", f"{python} {inputs / 'session.py'} %s %t"),
     (r"%python", python),
 ]
-config.environment["PYTHONPATH"] = str(ROOT)
-config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-config.environment["UNMESS_CACHE"] = os.path.join(config.test_exec_root, "cache")
-# One thread per tool: lit runs several tests at once.
-config.environment["OMP_NUM_THREADS"] = "1"
-for name in ("HOME", "XDG_CACHE_HOME"):
-    if name in os.environ:
-        config.environment[name] = os.environ[name]

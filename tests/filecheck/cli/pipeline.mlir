@@ -3,11 +3,11 @@
 // RUN: unmess pipeline reference | filecheck %s --check-prefix REFERENCE
 // RUN: not unmess pipeline linlag 2>&1 | filecheck %s --check-prefix UNKNOWN
 
-// CHECK:      linalg: 19 steps
+// CHECK:      linalg: 20 steps
 // CHECK-NEXT:    1 func.func(torch-restructure-non-constant-axes)
 // CHECK-NEXT:      an axis that is computed becomes a choice between constant ones
-// CHECK:        18 torch-verify-linalg-on-tensors-backend-contract
-// CHECK:        19 linalg-nan-order
+// CHECK:        19 torch-verify-linalg-on-tensors-backend-contract
+// CHECK:        20 linalg-nan-order
 
 // JSON:       "pipeline": "tosa"
 // JSON:       "name": "convert-torch-to-tosa"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from unittest import mock
 
 import torch
 
 import unmess
+from pipelines.reference import order
 from random_programs.program import Program
 from unmess.compare import compare_results
-from unmess.probe.children import Died, each_in_children
+from unmess.core.workers import Died, each_in_workers
+from unmess.isolated import shared_parent
 
 _SECONDS = 120.0
 
@@ -26,9 +30,14 @@ class Batch(torch.nn.Module):
 
 
 class Checked:
-    """What is known of programs that were checked: hypothesis asks again when it simplifies."""
+    """What is known of programs that were checked: hypothesis asks again when it simplifies.
 
-    def __init__(self) -> None:
+    Args:
+        vectors: as for `failures`.
+    """
+
+    def __init__(self, vectors: bool = False) -> None:
+        self._vectors = vectors
         self._causes: dict[Program, str | None] = {}
 
     @property
@@ -40,22 +49,27 @@ class Checked:
         """Fails with the text of the first program that does not give what eager gives."""
         new = list(dict.fromkeys(p for p in programs if p not in self._causes))
         if new and not any(map(self._causes.get, programs)):
-            found = failures(new)
+            found = failures(new, self._vectors)
             self._causes |= {program: found.get(program) for program in new}
         for program in programs:
             if cause := self._causes.get(program):
                 raise AssertionError(f"{cause}\n\n{program.source}")
 
 
-def failures(programs: Sequence[Program]) -> dict[Program, str]:
-    """What is wrong with each program that does not give what eager gives."""
-    (causes,) = each_in_children([programs], _causes, _SECONDS)
+def failures(programs: Sequence[Program], vectors: bool = False) -> dict[Program, str]:
+    """Returns what is wrong with each program that does not give what eager gives.
+
+    Args:
+        vectors: optimize small operations, and give them schedules, as if they were large.
+    """
+    function = _causes_with_vectors if vectors else _causes
+    (causes,) = each_in_workers(shared_parent(), [programs], function, _SECONDS)
     if not isinstance(causes, Died):
         return {program: cause for program, cause in zip(programs, causes, strict=True) if cause}
     if len(programs) == 1:
         return {programs[0]: causes.cause}
     middle = len(programs) // 2
-    found = failures(programs[:middle]) | failures(programs[middle:])
+    found = failures(programs[:middle], vectors) | failures(programs[middle:], vectors)
     if not found:
         raise AssertionError(
             f"together, but not alone: {causes.cause}\n" + "\n".join(p.source for p in programs)
@@ -63,8 +77,19 @@ def failures(programs: Sequence[Program]) -> dict[Program, str]:
     return found
 
 
+def _causes_with_vectors(programs: Sequence[Program]) -> list[str | None]:
+    with (
+        mock.patch.object(order, "deserves_schedule", lambda operation: True),
+        mock.patch.object(order, "optimization_level", lambda module: 3),
+    ):
+        return _causes(programs)
+
+
 def _causes(programs: Sequence[Program]) -> list[str | None]:
-    """What is wrong with each program; where they do not run together, each on its own."""
+    """Returns what is wrong with each program. If they do not run together, each runs alone."""
+    warnings.simplefilter("ignore")
+    # Eager's sums depend on the number of threads.
+    torch.set_num_threads(1)
     models, calls = zip(*(_executed(program) for program in programs), strict=True)
     calls = list(calls)
     try:

@@ -127,11 +127,11 @@ class Browser:
 
 
 @pytest.fixture
-def browser(tmp_path):
+def browser(tmp_path, skip_without):
     """A browser, or a skip that says how to get one."""
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
-        pytest.skip("no Chromium here: `./pixiw run browser` installs it where it may")
+        skip_without("browser", "no Chromium here: run `./pixiw run browser` as root")
     opened = Browser(executable, tmp_path / "profile")
     yield opened
     opened.close()

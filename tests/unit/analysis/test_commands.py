@@ -26,7 +26,7 @@ def test_a_file_is_read_in_a_session(command, file, monkeypatch, capfd):
 
     def broken(path):
         debugging.append(is_debugging())
-        raise ValueError("broken")
+        exec("raise ValueError('broken')")  # in no file of a user
 
     monkeypatch.setattr(files, "parse_file", broken)
     assert main([*command, file, "--debug", "--json"]) == 3

@@ -1,6 +1,7 @@
 """A manifest that is not as it was written is refused, whatever is wrong with it."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ MANIFEST = Manifest(
     machine="x86_64",
     features=("avx", "avx2"),
     scope="model",
+    checked=True,
     versions={"torch": "2.9.0", "iree-base-compiler": "3.13.0"},
     notes=("preset: plain: what the compiler does by itself",),
     files={},
@@ -125,3 +127,29 @@ def test_a_format_that_is_no_number(folder, found):
 def test_fields_that_have_another_form(folder, field, value, cause):
     replace(MANIFEST, **{field: value}).write(folder)
     assert refused(folder).cause.endswith(cause)
+
+
+@pytest.mark.parametrize("name", [NAME, MODULE])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_not_read(folder, name, kind):
+    path = folder / name
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    assert f"{name} cannot be read" in refused(folder).cause
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "../model.json", "a/../../b"])
+def test_files_outside_the_folder(folder, name):
+    files = described(folder, (MODULE, SIGNATURE)) | {name: {"bytes": 0, "sha256": ""}}
+    replace(MANIFEST, files=files).write(folder)
+    assert "the list of its files is damaged" in refused(folder).cause
+
+
+def test_nested_too_deep(folder):
+    (folder / NAME).write_text("[" * 100_000)
+    assert refused(folder).cause.endswith(f"{NAME} is damaged")

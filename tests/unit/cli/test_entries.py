@@ -1,4 +1,4 @@
-"""Commands on a model with several entry points."""
+"""Commands on a model with several entry points. The model string names this file."""
 
 import json
 
@@ -46,7 +46,7 @@ def run(capfd):
 
 
 def test_import_describes_every_entry_function(run):
-    status, document = run("import", "any", "--to", "raw")
+    status, document = run("import", __file__, "--no-cache", "--to", "raw")
     assert status == 0
     assert list(document["entries"]) == ["up", "down"]
     assert document["entries"]["up"]["weights"] == {"layer.weight": 1, "count": 2}
@@ -57,12 +57,12 @@ def test_import_describes_every_entry_function(run):
 
 @pytest.mark.parametrize("options, paths", [((), ["result"]), (("--entry", "down"), None)])
 def test_run_takes_one_of_them(run, options, paths):
-    status, document = run("run", "any", "--repeat", "0", *options)
+    status, document = run("run", __file__, "--no-cache", "--repeat", "0", *options)
     assert status == 0
     found = [leaf["path"] for leaf in document["results"]]
     assert found == (paths or ["result['x']", "result['count']"])
 
 
 def test_an_entry_point_that_is_not_there(run):
-    status, document = run("run", "any", "--entry", "sideways")
+    status, document = run("run", __file__, "--no-cache", "--entry", "sideways")
     assert status == 2 and "sideways" in document["error"] and "up, down" in document["hint"]

@@ -2,7 +2,6 @@
 
 import pytest
 
-from unmess.isolated import child
 from unmess.isolated import clock as clocks
 
 
@@ -39,12 +38,3 @@ def test_the_next_runner_keeps_the_time_of_the_capture_only(clock):
         pass_seconds(2)
     clock.begin_runner()
     assert clock.seconds() == {"capture": 2}
-
-
-def test_lines_come_whole():
-    lines = child._Lines()
-    assert lines.feed(b"one\ntw") == ["one"]
-    assert lines.feed(b"o") == []
-    assert lines.feed(b"\n\xc3") == ["two"]
-    assert lines.feed(b"\xa9\n") == ["é"]
-    assert lines.feed(b"\xff\n") == ["\N{REPLACEMENT CHARACTER}"]

@@ -102,3 +102,12 @@ def test_the_fork_ends_with_this_process():
         process.kill()
         # Nobody has the other end of the pipe once the fork has gone, too.
         assert process.communicate(timeout=30) == ("", None)
+
+
+@pytest.mark.parametrize("status", [0, 5])
+def test_code_that_ends_the_process_is_named(status):
+    done = run(f"current_stage.enter_stage('capture')\nos._exit({status})")
+    assert done.stdout == "status 3\n"
+    assert done.stderr.splitlines()[0] == (
+        f"capture: the model's code ended the process with status {status}"
+    )

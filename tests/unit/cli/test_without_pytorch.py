@@ -1,9 +1,8 @@
 """Commands that need no PyTorch do not spend the seconds that importing it takes."""
 
+import json
 import subprocess
 import sys
-
-import pytest
 
 FILES = {
     "linalg.mlir": """
@@ -19,29 +18,63 @@ func.func @main(%a: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
 }
 """,
 }
+# Command line and exit status.
+COMMANDS = (
+    ("--help", 0),
+    ("--version", 0),
+    ("check --help", 0),
+    ("models", 0),
+    ("models --source hf --json", 0),
+    ("repairs", 0),
+    ("repairs --json", 0),
+    ("pipeline", 0),
+    ("pipeline linalg", 0),
+    ("cache ls", 0),
+    ("targets", 0),
+    ("portable linalg.mlir", 0),
+    ("contract torch.mlir", 0),
+    ("analyze torch.mlir --at linalg", 0),
+    # Wrong model strings.
+    ("run missing.py", 2),
+    ("import missing.onnx", 2),
+    ("package missing.pt2 -o out", 2),
+    ("portable missing.mlir", 2),
+    ("analyze torchvision:resnet81", 2),
+    ("ops hf:berd", 2),
+    ("generate hf:lama#generate --prompt x", 2),
+    ("tune resnet18", 2),
+    ("view huggingface:bert", 2),
+    # Wrong options.
+    ("run torchvision:resnet18 --on tpu", 2),
+    ("import torchvision:resnet18 --to C", 2),
+    ("check torchvision:resnet18 --on tpu", 2),
+    ("check", 2),
+)
 RUN = """
-import sys
+import json, sys
 from unmess.__main__ import main
-status = main(sys.argv[1:])
-assert "torch" not in sys.modules, "PyTorch was imported"
-sys.exit(status)
+found = []
+for text in json.loads(sys.argv[1]):
+    status = main(text.split())
+    imported = [name for name in ("torch", "transformers") if name in sys.modules]
+    found.append([text, status, imported])
+with open("found.json", "w") as file:
+    json.dump(found, file)
 """
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["pipeline", "linalg"],
-        ["portable", "linalg.mlir"],
-        ["contract", "torch.mlir"],
-        ["analyze", "torch.mlir", "--at", "linalg"],
-    ],
-    ids=lambda arguments: arguments[0],
-)
-def test_pytorch_is_not_imported(arguments, tmp_path):
+def test_pytorch_is_not_imported(tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
+    texts = [text for text, _ in COMMANDS]
     done = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", RUN, json.dumps(texts)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert [(text, status) for text, status, _ in found] == list(COMMANDS)
+    assert [(text, modules) for text, _, modules in found if modules] == []

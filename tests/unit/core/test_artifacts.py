@@ -1,8 +1,6 @@
 """What is kept in the cache folder: whole, bounded, and never in the way."""
 
 import os
-import resource
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -108,17 +106,10 @@ def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path, monkeypatc
     assert read_artifact("key") is None and list_artifacts() == []
 
 
-def test_a_full_disk_leaves_nothing_behind(folder, capfd):
+def test_a_full_disk_leaves_nothing_behind(folder, capfd, small_files):
     write_artifact("small", b"content")
-    # Files of this process end there, as on a disk that is full.
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, limits[1]))
-    try:
+    with small_files(1 << 16):
         write_artifact("key", bytes(1 << 20))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
     assert f"a compiled program is not kept in {folder}: File too large" in capfd.readouterr().err
     assert os.listdir(folder) == ["small"]
 

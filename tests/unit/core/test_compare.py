@@ -194,13 +194,23 @@ def test_what_is_wrong_at_a_further_size_only_is_wrong():
     assert report_sizes(lambda x: x * 2, refuses).error == "call at rows=4, columns=5: no"
 
 
-def test_sizes_that_eager_refuses_are_nobodys_fault():
+def test_sizes_that_eager_refuses():
     def fussy(x):
         if not torch.compiler.is_exporting() and len(x) == 4:
             raise RuntimeError("never four")
         return x * 2
 
     found = report_sizes(fussy, lambda x: x * 2)
+    assert not found.ok
+    assert [check.ok for check in found.sizes] == [False, True]
+    assert found.error.startswith("call at rows=4, columns=5: eager raises, and")
+
+    def refuses(x):
+        if len(x) == 4:
+            raise unmess.Error("run", "no")
+        return x * 2
+
+    found = report_sizes(fussy, refuses)
     assert found.ok
     assert [check.ok for check in found.sizes] == [None, True]
     assert "not compared, the model fails in eager PyTorch: RuntimeError: never four" in str(

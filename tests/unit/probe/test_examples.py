@@ -3,7 +3,7 @@ import torch
 
 from unmess.core.error import Error
 from unmess.probe.examples import example_arguments
-from unmess.probe.schema import find
+from unmess.probe.trying import find
 
 aten = torch.ops.aten
 

@@ -262,6 +262,24 @@ def test_factory_that_raises(write):
     assert error.where == f"{file}:4"
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("def model():\n    raise Stop('now')", "the factory model raises: Stop: now"),
+        ("class model(torch.nn.Module):\n    def __init__(self):\n        raise Stop", "Stop"),
+        ("raise GeneratorExit", "cannot be imported: GeneratorExit"),
+    ],
+)
+def test_exceptions_that_are_no_errors(write, text, cause):
+    error = fails(write(f"import torch\nclass Stop(BaseException):\n    pass\n{text}\n"))
+    assert cause in error.cause and error.where
+
+
+def test_an_interrupt_is_the_users(write):
+    with pytest.raises(KeyboardInterrupt):
+        find_source(str(write("def model():\n    raise KeyboardInterrupt\n")))
+
+
 def test_constructor_that_raises(write):
     file = write(
         """\

@@ -1,5 +1,6 @@
 """`file.pt`: what it holds, and what a wrong file is told."""
 
+import random
 import zipfile
 
 import pytest
@@ -109,6 +110,42 @@ def test_inputs_in_text_that_are_wrong(texts):
     assert caught.value.stage == "usage"
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("1x999999999999xf32", "takes 4e+03 GB of memory"),
+        ("4294967296x4294967296xf32", "do not fit into 64 bits"),
+        ("4294967296x4294967296x0xf32", "do not fit into 64 bits"),
+        ("9" * 5000 + "xf32", "do not fit into 64 bits"),
+        ("2x" * 3000 + "f32", "has more than 64 dimensions"),
+        ("-1x3xf32", "'-1x3xf32' is not an input"),
+        (str(10**30), "does not fit into 64 bits"),
+        (str(-(10**30)), "does not fit into 64 bits"),
+        ("9" * 5000, "does not fit into 64 bits"),
+        ("", "'' is not an input"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_inputs_of_absurd_sizes(text, cause):
+    with pytest.raises(Error) as caught:
+        parse_inputs([text])
+    assert cause in caught.value.cause and len(caught.value.cause) < 200
+    assert caught.value.exit_status == 2
+
+
+def test_inputs_without_elements():
+    (x, y), _ = parse_inputs(["0x3xf32", f"0x{10**15}xi8"])
+    assert (x.shape, y.shape) == ((0, 3), (0, 10**15))
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"PK\x03\x04", b"hello"])
+def test_an_array_file_that_is_damaged(tmp_path, content):
+    path = tmp_path / "x.npy"
+    path.write_bytes(content)
+    with pytest.raises(Error, match="is not a NumPy array"):
+        parse_inputs([str(path)])
+
+
 def test_array_in_a_file(tmp_path):
     import numpy
 
@@ -178,6 +215,19 @@ def test_other_content(tmp_path, content):
     error = fails(path)
     assert "is not a PyTorch file, or is damaged" in error.cause
     assert error.__cause__ is not None, "what reading it has raised is for -v"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_archive(traced, seed):
+    """Its directory, at the end, is what Python's reader trusts."""
+    content = bytearray(traced.read_bytes())
+    for position in random.Random(seed).sample(range(len(content) - 400, len(content)), 6):
+        content[position] ^= 0xFF
+    traced.write_bytes(content)
+    try:
+        find_source(str(traced))
+    except Error as error:
+        assert error.stage == "source"
 
 
 def test_half_a_file(traced):

@@ -112,3 +112,48 @@ def test_limits_of_a_model_that_was_not_run_stay():
     recipe = Recipe("hf:b", "hf", "encoder", (known,))
     assert sweep.limits_of(recipe, results(row("reference")), ("reference",)) == [known]
     assert list(sweep.unexpected([recipe], results(row("reference")), ("reference",))) == []
+
+
+def test_the_table_keeps_what_was_not_run_again():
+    recipes = [Recipe(f"hf:{name}", "hf", "encoder") for name in "abc"]
+    found = results(
+        row("reference"),
+        row("reference", "torch", "1 < 2 | a*b: no", model="hf:b"),
+        row("reference", "compare", "off", model="hf:c"),
+    )
+    first = sweep.page("hf", recipes, found, ["reference"])
+    earlier = sweep.read_page(first)
+    assert sweep.page("hf", recipes, earlier, ["reference"]) == first
+    new = results(row("iree-cpu"))
+    lines = sweep.page("hf", recipes, earlier | new, RUNNERS).splitlines()
+    assert lines[-5] == "| model | task | reference | iree-cpu |"
+    assert lines[-3] == "| `hf:a` | encoder | 2e-07 | 2e-07 |"
+    # No runner has a part in the stages up to linalg; each compares for itself.
+    stop = "torch: 1 &lt; 2 \\| a\\*b: no"
+    assert lines[-2] == f"| `hf:b` | encoder | {stop} | {stop} |"
+    assert lines[-1] == "| `hf:c` | encoder | compare: off | not run |"
+
+
+def test_models_are_checked_in_the_order_of_the_command_line(monkeypatch, tmp_path):
+    checked = []
+    monkeypatch.setattr(sweep, "sweep", lambda models, *_: checked.extend(models))
+    command = ["sweep", "torchvision", "vgg11", "alexnet", "--on", "iree-cpu"]
+    monkeypatch.setattr("sys.argv", [*command, "--results", str(tmp_path / "rows.jsonl")])
+    assert sweep.main() == 1
+    assert checked == ["torchvision:vgg11", "torchvision:alexnet"]
+
+
+def test_a_sweep_goes_on_from_the_table(monkeypatch, tmp_path):
+    monkeypatch.setattr(sweep, "DOCS", tmp_path)
+    recipe = Recipe("torchvision:vgg11", "torchvision", "classification")
+    known = results(row("iree-cpu", model=recipe.model))
+    (tmp_path / "torchvision.md").write_text(
+        sweep.page("torchvision", [recipe], known, ["iree-cpu"])
+    )
+    seen = {}
+    monkeypatch.setattr(sweep, "sweep", lambda _models, _runners, rows, *_: seen.update(rows))
+    command = ["sweep", "torchvision", "vgg11", "alexnet", "--on", "iree-cpu", "--from-table"]
+    monkeypatch.setattr("sys.argv", [*command, "--results", str(tmp_path / "rows.jsonl")])
+    assert sweep.main() == 1
+    assert seen == known
+    assert sweep._missing("torchvision:alexnet", ["iree-cpu"], seen, None) == ["iree-cpu"]

@@ -13,6 +13,7 @@ from operator_cases.case import Case
 # In the order of the documentation.
 _FILES = (
     "unary",
+    "special",
     "binary",
     "comparison",
     "layers",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,10 @@ class Case:
         texts += [f"{name}={_spelled(value)}" for name, value in self.kwargs.items()]
         return f"{self.operator}({', '.join(texts)})"
 
+    def __reduce__(self):
+        # Its function may be a lambda, which has no name in another process.
+        return named_case, (str(self),)
+
     @property
     def limits(self) -> tuple[Limit, ...]:
         """Where it is known to stop."""
@@ -86,6 +90,22 @@ class Case:
         """The call as a module of its tensors."""
         return _Call(self.function, self.args, self.kwargs).eval()
 
+    def comparable(self, result: Any) -> Any:
+        """What is compared of a result: all of it."""
+        return result
+
+
+@cache
+def _cases_by_name() -> dict[str, Case]:
+    from operator_cases import CASES
+
+    return {str(case): case for case in CASES}
+
+
+def named_case(name: str) -> Case:
+    """Returns the case of the table whose text is `name`."""
+    return _cases_by_name()[name]
+
 
 def _specs(args: Any) -> list[TensorSpec]:
     return [leaf for leaf in pytree.tree_leaves(args) if isinstance(leaf, TensorSpec)]
@@ -113,6 +133,8 @@ class Accuracy:
         against_float64: whether that is the result computed in float64, and what eager is from it
             is allowed in addition: of each element, or of the worst one.
         samples: whether results are random, and only their distribution is compared.
+        relative: a difference that is allowed in addition, relative to each element.
+        of_largest: the same, in units in the last place of the largest element.
         signed_zeros: whether zeros have eager's sign. Of two zeros, eager's own maximum is either
             one, by where in memory they are.
     """
@@ -121,6 +143,8 @@ class Accuracy:
     against_float64: str | None = None
     signed_zeros: bool = True
     samples: bool = False
+    relative: float = 0.0
+    of_largest: float = 0.0
 
 
 # Rounded once, or not at all: moved, compared, selected.

@@ -92,3 +92,26 @@ for dtype in ("i16", "i8", "u8"):
         f"{dtype}[6] extreme",
         function=lambda x: (x.sum(), x.max(), x.cumsum(0)),
     )
+# Numbers that are read, and what Python computes with them.
+op("bool(x)", "f32[]", "i64[1]", "bool[]", function=lambda x: bool(x))
+op("int(x)", "f32[]", "i64[]", "bool[1,1]", function=lambda x: int(x))
+op("x.item() // y.item()", C("i64[]", "i64[] positive"), function=lambda x, y: x.item() // y.item())
+op("x.item() % y.item()", C("i64[]", "i64[] positive"), function=lambda x, y: x.item() % y.item())
+for text, function in (
+    ("x.item() < y.item()", lambda x, y: x.item() < y.item()),
+    ("x.item() != y.item()", lambda x, y: x.item() != y.item()),
+    ("x.item() * y.item() - 1", lambda x, y: x.item() * y.item() - 1),
+    ("max(x.item(), y.item())", lambda x, y: max(x.item(), y.item())),
+    ("abs(x.item()) + y.item()", lambda x, y: abs(x.item()) + y.item()),
+):
+    op(text, C("f64[]", "f64[]"), C("i64[]", "i64[] positive"), function=function)
+# The bits of elements.
+for given, dtypes in (
+    ("f32[3,4]", (torch.uint8, torch.bfloat16, torch.int64, torch.complex64)),
+    ("i64[8] extreme", (torch.int32, torch.float64)),
+    ("u8[16] <255", (torch.float32, torch.int8, torch.int16)),
+    ("bf16[2,4]", (torch.int32,)),
+    ("c64[3]", (torch.float32,)),
+    ("bool[4]", (torch.uint8,)),
+):
+    op("Tensor.view", *(C(given, dtype) for dtype in dtypes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -19,23 +19,33 @@ _AGAINST_EAGER = 4
 # Of IREE, whose approximations of elementary functions have a small error relative to 1 rather
 # than to the result. It takes subnormal numbers for 0, too.
 _IREE_UNITS_OF_ONE = 4
+# Of eager's random results.
+_SEEDS = 6
 
 
 def difference(
-    function: Callable[..., Any], args: tuple, actual: Any, accuracy: Accuracy, runner: str
+    function: Callable[..., Any],
+    args: tuple,
+    actual: Any,
+    accuracy: Accuracy,
+    runner: str,
+    comparable: Callable[[Any], Any] = lambda result: result,
 ) -> str | None:
     """How `actual` differs from what `function` gives in eager, one line; None where it does not.
 
     Types, shapes, integers and booleans are the same, NaN, infinities and zeros of either sign in
     the same places. For floats, see `Accuracy`.
+
+    Args:
+        comparable: makes of a result what is compared.
     """
     with torch.no_grad():
         expected = function(*_copied(args))
-    leaves, spec = pytree.tree_flatten(expected)
-    others, other_spec = pytree.tree_flatten(actual)
+    leaves, spec = pytree.tree_flatten(comparable(expected))
+    others, other_spec = pytree.tree_flatten(comparable(actual))
     if spec != other_spec:
         return f"the result is {other_spec}, eager's is {spec}"
-    exact = _in_float64(function, args) if accuracy.against_float64 else None
+    exact = _in_float64(function, args, comparable) if accuracy.against_float64 else None
     for number, (theirs, ours) in enumerate(zip(leaves, others, strict=True)):
         truth = exact[number] if exact is not None else None
         if problem := _leaf(theirs, ours, truth, accuracy, runner.startswith("iree")):
@@ -43,42 +53,88 @@ def difference(
     return None
 
 
-def sample_difference(function: Callable[..., Any], args: tuple, actual: Any) -> str | None:
-    """How the distribution of `actual` differs from that of eager's sample, one line.
+def sample_difference(
+    function: Callable[..., Any], args: tuple, actual: Sequence[Any]
+) -> str | None:
+    """How the distribution of results differs from that of eager's results, one line.
 
-    By the largest distance of their distributions (Kolmogorov and Smirnov), which is exceeded by
-    one pair of samples in a thousand; the samples compared here are always the same ones.
+    By the largest distance of their distributions (Kolmogorov and Smirnov). Allowed is what one
+    pair of samples in a thousand exceeds; or half more than the distance between eager's results
+    with several seeds, which is larger where elements depend on each other.
+
+    Args:
+        actual: results of calls. The elements of all of them are one sample.
     """
-    torch.manual_seed(0)
-    theirs = function(*_copied(args))
+    found = [pytree.tree_leaves(result) for result in actual]
+    expected = []
+    for seed in range(_SEEDS):
+        torch.manual_seed(seed)
+        expected.append([pytree.tree_leaves(function(*_copied(args))) for _ in actual])
+    if len(expected[0][0]) != len(found[0]):
+        return f"{len(found[0])} results, eager gives {len(expected[0][0])}"
+    for number, ours in enumerate(zip(*found, strict=True)):
+        theirs = [[result[number] for result in results] for results in expected]
+        if problem := _sampled_leaf(theirs, ours):
+            return problem
+    return None
+
+
+def _sampled_leaf(
+    theirs: Sequence[Sequence[torch.Tensor]], ours: Sequence[torch.Tensor]
+) -> str | None:
     for attribute in ("dtype", "shape"):
-        expected, found = getattr(theirs, attribute), getattr(actual, attribute, None)
+        expected, found = getattr(theirs[0][0], attribute), getattr(ours[0], attribute, None)
         if expected != found:
             return f"{attribute} {found}, eager gives {expected}"
-    theirs, ours = (x.double().flatten().sort().values for x in (theirs, actual))
-    if not bool(torch.isfinite(ours).all()):
+    numbers = _numbers(ours)
+    if not bool(torch.isfinite(numbers).all()):
         return "NaN or infinity"
-    places = torch.cat([theirs, ours])
-    below = [torch.searchsorted(x, places, right=True).double() / len(x) for x in (theirs, ours)]
-    distance = float((below[0] - below[1]).abs().max())
-    allowed = 1.95 * math.sqrt(2 / len(ours))
+    samples = [_numbers(results) for results in theirs]
+    distance = _distance(samples[0], numbers)
+    own = max(_distance(samples[0], other) for other in samples[1:])
+    allowed = max(1.95 * math.sqrt(2 / max(len(numbers), 1)), 1.5 * own)
     return (
         None if distance < allowed else f"distributions are {distance:.3f} apart, not {allowed:.3f}"
     )
+
+
+def _distance(some: torch.Tensor, other: torch.Tensor) -> float:
+    places = torch.cat([some, other])
+    if not len(places):
+        return 0.0
+    below = [torch.searchsorted(x, places, right=True).double() / len(x) for x in (some, other)]
+    return float((below[0] - below[1]).abs().max())
+
+
+def _numbers(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """All elements in ascending order, in float64; of complex ones the parts."""
+    parts = [torch.view_as_real(x.resolve_conj()) if x.is_complex() else x for x in tensors]
+    return torch.cat([x.double().flatten() for x in parts]).sort().values
 
 
 def _copied(args: tuple) -> tuple:
     return pytree.tree_map_only(torch.Tensor, torch.clone, args)
 
 
-def _in_float64(function: Callable[..., Any], args: tuple) -> list[Any]:
+_WIDER = {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
+
+
+def _in_float64(
+    function: Callable[..., Any], args: tuple, comparable: Callable[[Any], Any]
+) -> list[Any] | None:
+    """The leaves of the result in float64; None where the function does not take it."""
     wide = pytree.tree_map_only(
-        torch.Tensor, lambda x: x.double() if x.is_floating_point() else x, _copied(args)
+        torch.Tensor,
+        lambda x: x.double() if x.is_floating_point() else x.to(_WIDER.get(x.dtype, x.dtype)),
+        _copied(args),
     )
     if isinstance(function, torch.nn.Module):
         function = copy.deepcopy(function).double()
-    with torch.no_grad():
-        return pytree.tree_leaves(function(*wide))
+    try:
+        with torch.no_grad():
+            return pytree.tree_leaves(comparable(function(*wide)))
+    except RuntimeError:
+        return None
 
 
 def _leaf(theirs: Any, ours: Any, truth: Any, accuracy: Accuracy, iree: bool) -> str | None:
@@ -94,8 +150,11 @@ def _leaf(theirs: Any, ours: Any, truth: Any, accuracy: Accuracy, iree: bool) ->
     if theirs.is_complex():
         # The parts, whose errors are small relative to the whole number.
         scale = theirs.abs().unsqueeze(-1).expand(*theirs.shape, 2)
+        if truth is not None and (truth.shape != theirs.shape or not truth.is_complex()):
+            truth = None
         theirs, ours = (torch.view_as_real(x.resolve_conj()) for x in (theirs, ours))
-        return _parts(theirs, ours, scale, accuracy)
+        exact = None if truth is None else torch.view_as_real(truth.resolve_conj())
+        return _parts(theirs, ours, scale, exact, accuracy)
     if not theirs.is_floating_point():
         return _first(theirs != ours, theirs, ours)
     if truth is not None and (truth.shape != theirs.shape or not truth.is_floating_point()):
@@ -104,10 +163,20 @@ def _leaf(theirs: Any, ours: Any, truth: Any, accuracy: Accuracy, iree: bool) ->
 
 
 def _parts(
-    theirs: torch.Tensor, ours: torch.Tensor, scale: torch.Tensor, accuracy: Accuracy
+    theirs: torch.Tensor,
+    ours: torch.Tensor,
+    scale: torch.Tensor,
+    exact: torch.Tensor | None,
+    accuracy: Accuracy,
 ) -> str | None:
     wrong = theirs.isnan() != ours.isnan()
     allowed = accuracy.units * torch.finfo(theirs.dtype).eps * scale
+    if exact is not None and theirs.numel():
+        own = (theirs.double() - exact).abs()
+        own = torch.where(torch.isfinite(own), own, 0)
+        allowed = allowed + _AGAINST_EAGER * (
+            own.max() if accuracy.against_float64 == "worst" else own
+        )
     wrong |= (theirs != ours) & ~((theirs - ours).abs() <= allowed) & ~theirs.isnan()
     return _first(wrong, theirs, ours)
 
@@ -132,6 +201,10 @@ def _floating(
     # Where eager overflows and float64 does not, only eager says what is right.
     exact = torch.where(special | ~torch.isfinite(exact), expected, exact)
     allowed = accuracy.units * (limits.eps * exact.abs() + limits.smallest_normal * limits.eps)
+    allowed = allowed + accuracy.relative * exact.abs()
+    if accuracy.of_largest and exact.numel():
+        largest = torch.where(special, 0, exact.abs()).max()
+        allowed = allowed + accuracy.of_largest * limits.eps * largest
     if iree:
         allowed = allowed + limits.smallest_normal
     if iree and accuracy.against_float64 and exact.numel():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 
 from operator_cases.case import EXACT, SUMS, C, Table
@@ -172,4 +173,39 @@ op(
     C("i64[n] <4", "f32[4,3]"),
     function=lambda i, w: F.one_hot(i, 4).to(w.dtype) @ w,
     accuracy=SUMS,
+)
+# Masks that accumulate, and beside other indices.
+for accumulate in (False, True):
+    op(
+        f"x.index_put((mask, i), y, {accumulate})",
+        C("f32[3,4]", torch.tensor([True, False, True]), torch.tensor([-1, 2]), "f32[2]"),
+        function=lambda x, m, i, y, accumulate=accumulate: x.index_put((m, i), y, accumulate),
+    )
+    op(
+        f"x.index_put((mask,), y, {accumulate})",
+        *(C("f32[3,4]", "bool[3]", "f32[4]"), C("f32[3,4]", "bool[3,4]", "f32[]")),
+        C("f32[3,4]", torch.tensor([True, False, True]), "f32[2,4]"),
+        function=lambda x, m, y, accumulate=accumulate: x.index_put((m,), y, accumulate),
+    )
+op("torch.masked_select", C("f32[]", "bool[]"), C("f32[3,1]", "bool[4]"))
+op("torch.nonzero", "f32[]", "bool[1]")
+op("torch.gather", C("f32[]", 0, "i64[] <1"))
+op("torch.scatter", C("f32[3,2]", 0, "i64[2,2] <3", "f32[2,2]", reduce="multiply"))
+op(
+    "torch.scatter",
+    C("f32[3]", 0, "i64[4] <3", 2.5, reduce="add"),
+    C("f32[]", 0, "i64[] <1", "f32[]"),
+)
+for reduce in ("prod", "mean", "amax", "amin"):
+    op(
+        "torch.index_reduce",
+        C("f32[3,2]", 0, "i64[4] <3", "f32[4,2]", reduce),
+        C("f32[3,2]", -1, "i32[3] <2", "f32[3,3]", reduce, include_self=False),
+    )
+op("torch.put", C("f32[3,2]", torch.tensor([[-1, 0]]), "f32[2]"))
+op("torch.put", C("f32[3,2]", torch.tensor([1, 1, -5]), "f32[3]", accumulate=True))
+op(
+    "torch.diagonal_scatter",
+    C("f32[2,3,4]", "f32[3,2]", 1, 0, 2),
+    C("f32[2,5,3]", "f32[2,3]", 2, 2, 1),
 )

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from operator_cases.case import CHOICE, EACH, EXACT, SUMS, C, Table
+from operator_cases.case import CHOICE, EACH, EXACT, SUMS, Accuracy, C, Table
 
 TABLE = Table("Neural-network layers", SUMS)
 op = TABLE.op
@@ -258,3 +258,52 @@ op("F.triplet_margin_loss", C("f32[n,4]", "f32[n,4]", "f32[n,4]"))
 op("F.poisson_nll_loss", C("f32[n,3]", "f32[n,3] positive"))
 op("F.gaussian_nll_loss", C("f32[4]", "f32[4]", "f32[4] positive"))
 op("F.dropout", C("f32[n,3]", training=False), accuracy=EXACT)
+
+# Pooling without a batch.
+op("F.avg_pool1d", C("f32[3,8]", 3, 2, ceil_mode=True))
+op("F.avg_pool2d", C("f32[2,5,8]", 3, 2, 1, ceil_mode=True))
+op("F.avg_pool3d", C("f32[2,5,6,4]", 2, 2))
+
+# Samples of volumes, windows at random places, segments, sequences.
+op(
+    "F.grid_sample",
+    *(
+        C("f32[2,3,4,5,6]", "f32[2,3,2,3,3] unit", mode=mode, padding_mode=pad, align_corners=align)
+        for mode, pad, align in (
+            ("bilinear", "zeros", False),
+            ("bilinear", "border", True),
+            ("nearest", "reflection", False),
+        )
+    ),
+    accuracy=Accuracy(16, "worst"),
+)
+op(
+    "torch.ops.aten.fractional_max_pool2d",
+    C("f32[2,3,7,8]", [2, 3], [4, 5], "f32[2,3,2] unit"),
+    function=lambda x, size, shape, u: torch.ops.aten.fractional_max_pool2d(
+        x, size, shape, u.abs()
+    ),
+    accuracy=EXACT,
+)
+op(
+    "torch.ops.aten.fractional_max_pool3d",
+    C("f32[3,7,8,6]", [2, 3, 2], [4, 5, 1], "f32[1,3,3] unit"),
+    function=lambda x, size, shape, u: torch.ops.aten.fractional_max_pool3d(
+        x, size, shape, u.abs()
+    ),
+    accuracy=EXACT,
+)
+for reduction in ("sum", "mean", "max", "min", "prod"):
+    op("torch.segment_reduce", C("f32[7,3]", reduction, offsets=torch.tensor([0, 2, 2, 7])))
+op(
+    "F.ctc_loss",
+    C("f32[9,3,5]", "i64[3,4] <4", torch.tensor([9, 4, 9]), torch.tensor([4, 3, 0])),
+    C("f32[9,3,5]", "i64[7] <4", (9, 4, 9), (4, 3, 0), reduction="none", zero_infinity=True),
+    function=lambda x, target, *lengths, **options: F.ctc_loss(
+        x.log_softmax(2), target + 1, *lengths, **options
+    ),
+)
+op(
+    "torch.ops.aten._batch_norm_no_update",
+    C("f32[4,3]", "f32[3]", "f32[3]", "f32[3]", "f32[3] positive", 0.1, 1e-5),
+)

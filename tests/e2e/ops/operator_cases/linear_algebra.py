@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from operator_cases.case import EXACT, SUMS, C, Table
+import torch
+
+from operator_cases.case import EXACT, SUMS, Accuracy, C, Table
 
 TABLE = Table("Linear algebra", SUMS)
 op = TABLE.op
@@ -98,3 +100,94 @@ op("torch.fft.fft2", "f32[3,4]")
 op("torch.fft.fftshift", "f32[5]")
 op("x @ x.T", "f32[n,3]", "f64[2,2]", function=lambda x: x @ x.T)
 op("x.T @ y", C("f32[3,n]", "f32[3,m]"), function=lambda x, y: x.T @ y)
+
+# Loops over columns; what the operator leaves open, signs and phases of vectors, is multiplied out.
+LOOPS = Accuracy(16, "worst")
+
+
+def _definite(x: torch.Tensor) -> torch.Tensor:
+    return x @ x.mH + torch.eye(x.shape[-1])
+
+
+def _from_singular_vectors(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    u, values, v = torch.linalg.svd(x)
+    size = values.shape[-1]
+    return (u[..., :size] * values.unsqueeze(-2)) @ v[..., :size, :], values, (u @ u.mH).abs()
+
+
+def _from_eigenvectors(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    values, v = torch.linalg.eigh(x)
+    return (v * values.unsqueeze(-2)) @ v.mH, values
+
+
+op("torch.linalg.lu_factor_ex", "f64[2,4,3]", "c64[3,3]", "f32[3,3] zero", accuracy=LOOPS)
+op("torch.linalg.lu", "f32[b,3,4]", accuracy=LOOPS)
+op(
+    "lu_solve of lu_factor",
+    C("f32[2,3,3]", "f32[2,4,3]"),
+    function=lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=False),
+    accuracy=LOOPS,
+)
+op("torch.linalg.solve_ex", C("c64[2,3,3]", "c64[3,2]"), C("f32[b,3,3]", "f32[b,3,2]"))
+op("torch.linalg.inv_ex", "f64[2,3,3]", "f32[0,0]", accuracy=LOOPS)
+op("torch.linalg.det", "f32[b,4,4]", "c64[3,3]", "f32[2,0,0]", accuracy=LOOPS)
+op(
+    "torch.linalg.solve_triangular",
+    C("f32[3,3] positive", "f32[2,3,2]", upper=True),
+    C("f64[3,3] positive", "f64[2,3]", upper=False, left=False, unitriangular=True),
+    accuracy=LOOPS,
+)
+op(
+    "cholesky of x x^H + 1",
+    *("f32[b,4,4]", "f64[3,3]", "c64[2,3,3]"),
+    function=lambda x: torch.linalg.cholesky(_definite(x)),
+    accuracy=LOOPS,
+)
+op("torch.linalg.cholesky_ex", "f32[3,3] zero", accuracy=LOOPS)
+op("torch.cholesky_solve", C("f32[3,2]", "f32[3,3] positive"), accuracy=LOOPS)
+op("torch.cholesky_inverse", "f32[3,3] positive", accuracy=LOOPS)
+op(
+    "torch.linalg.qr",
+    *(C("f32[b,4,3]"), C("f64[3,4]"), C("c64[4,2]", mode="complete"), C("f32[4,2]", mode="r")),
+    accuracy=LOOPS,
+)
+op("torch.geqrf", "f32[4,3]", accuracy=LOOPS)
+op("torch.linalg.householder_product", C("f32[4,3]", "f32[2]"), accuracy=LOOPS)
+op("torch.ormqr", C("f32[4,3]", "f32[3]", "f32[4,2]", transpose=True), accuracy=LOOPS)
+op(
+    "eigh, multiplied out",
+    *("f32[b,4,4]", "f64[5,5]", "c64[3,3]", "f32[3,3] zero"),
+    function=lambda x: _from_eigenvectors(x + x.mH),
+    accuracy=LOOPS,
+)
+op(
+    "svd, multiplied out",
+    *("f32[b,4,3]", "f64[3,5]", "c64[3,3]", "f32[3,2] zero"),
+    function=_from_singular_vectors,
+    accuracy=LOOPS,
+)
+op("torch.linalg.pinv", "f32[2,4,3]", C("f32[3,3]", hermitian=True), accuracy=LOOPS)
+op("torch.linalg.matrix_rank", "f32[2,3,4]", "f32[3,3] zero", accuracy=LOOPS)
+op("torch.linalg.cond", "f32[3,3]", C("f32[3,3]", 1), accuracy=LOOPS)
+op("torch.linalg.matrix_norm", C("f32[3,4]", "nuc"), C("f32[3,4]", -2), accuracy=LOOPS)
+op("torch.linalg.matrix_exp", "f32[2,3,3]", "c64[3,3]", accuracy=LOOPS)
+op("torch.linalg.matrix_power", C("f32[3,3]", -2), accuracy=LOOPS)
+op(
+    "torch.linalg.lstsq",
+    *(C("f32[4,3]", "f32[4,2]", driver=driver) for driver in ("gels", "gelsd")),
+    C("f32[2,4]", "f32[2,3]", driver="gels"),
+    accuracy=LOOPS,
+)
+op("torch.linalg.ldl_factor_ex", "f32[4,4]", C("c64[3,3]", hermitian=True), accuracy=LOOPS)
+op(
+    "ldl_solve of ldl_factor",
+    C("f32[4,4]", "f32[4,2]"),
+    function=lambda a, b: torch.linalg.ldl_solve(*torch.linalg.ldl_factor(a + a.mT), b),
+    accuracy=LOOPS,
+)
+op(
+    "torch.linalg.tensorsolve",
+    C("f32[4,2,2]", "f32[4]"),
+    function=torch.linalg.tensorsolve,
+    accuracy=LOOPS,
+)

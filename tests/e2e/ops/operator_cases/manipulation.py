@@ -113,3 +113,15 @@ op("x[-3:-1]", "f32[5]", "bool[4,2]", function=lambda x: x[-3:-1])
 op("x[5:2]", "f32[6]", function=lambda x: x[5:2])
 op("torch.numel", "f32[n,3]")
 op("x.shape[0] * x.shape[1]", "f32[n,m]", function=lambda x: x.shape[0] * x.shape[1])
+for name, *arguments in (
+    ("view_copy", "f32[3,4]", (2, 6)),
+    ("permute_copy", "f32[2,3,4]", (2, 0, 1)),
+    ("narrow_copy", "f32[3,4]", 1, 1, 2),
+    ("unbind_copy", "f32[3,4]", 1),
+    ("slice_copy", "f32[5,2]", 0, 1, 4, 2),
+    ("unfold_copy", "f32[7]", 0, 3, 2),
+    ("as_strided_copy", "f32[12]", (2, 3), (5, 2), 1),
+    ("transpose_copy", "f32[n,3]", 0, 1),
+):
+    op(f"torch.{name}", C(*arguments))
+op("x.clone().resize_(2, 3)", "f32[6]", "f32[3,3]", function=lambda x: x.clone().resize_(2, 3))

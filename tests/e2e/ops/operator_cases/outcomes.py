@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 import unmess
 from importers.recipes.limits import Limit
@@ -21,11 +22,16 @@ from operator_cases.case import RUNNERS, Case
 from operator_cases.difference import difference, sample_difference
 from unmess.core.error import first_line
 from unmess.core.program import Program
+from unmess.core.quiet import quiet_libraries
+from unmess.core.workers import Died, Parent, each_in_workers
 from unmess.further_sizes import further_calls
-from unmess.probe.children import Died, each_in_children
+from unmess.isolated import shared_parent
 
 # Seconds for a group, on a machine that does something else as well.
 _TIMEOUT = 400.0
+# Random results: that many elements make a sample, of at most so many calls.
+_RANDOM_NUMBERS = 4000
+_RANDOM_CALLS = 100
 
 
 @dataclass(frozen=True)
@@ -47,35 +53,30 @@ def outcomes(
     runners: Sequence[str] = RUNNERS,
     via: str | None = None,
     timeout: float = _TIMEOUT,
+    parent: Parent | None = None,
 ) -> list[Outcome]:
     """What became of each case, by runner; None where it is as in eager.
 
     Args:
         via: the exit whose IR runs; None for the runner's own way.
         timeout: seconds for all of them together.
+        parent: where the workers come from; None for the parent that all share.
     """
-    _warm_up()
     work = functools.partial(_outcomes, runners=runners, via=via)
-    (found,) = each_in_children([cases], work, timeout)
+    (found,) = each_in_workers(parent or shared_parent(), [cases], work, timeout)
     if not isinstance(found, Died):
         return found
     if len(cases) == 1:
         return [dict.fromkeys(runners, Failure("crash", found.cause))]
     middle = len(cases) // 2
     halves = (cases[:middle], cases[middle:])
-    return [each for half in halves for each in outcomes(half, runners, via, timeout)]
-
-
-@functools.cache
-def _warm_up() -> None:
-    """What children would each import again."""
-    import pipelines.iree.executable
-    import pipelines.reference.executable  # noqa: F401
-
-    unmess.capture(torch.nn.ReLU(), (torch.ones(2),))
+    return [each for half in halves for each in outcomes(half, runners, via, timeout, parent)]
 
 
 def _outcomes(cases: Sequence[Case], runners: Sequence[str], via: str | None) -> list[Outcome]:
+    quiet_libraries()
+    # Eager's sums depend on the number of threads.
+    torch.set_num_threads(1)
     programs = {f"case_{number}": _captured(case) for number, case in enumerate(cases)}
     names = dict(zip(programs, cases, strict=True))
     results: dict[str, dict[str, Failure | None]] = {name: {} for name in names}
@@ -89,9 +90,12 @@ def _outcomes(cases: Sequence[Case], runners: Sequence[str], via: str | None) ->
             or any(map(_stops_before_it_runs, results[name].values()))
         ]
         loaded = _all_loaded(sound, alone, runner, via)
-        is_random = any(case.accuracy.samples for case in cases)
+        is_random = any(names[name].accuracy.samples for name in sound)
         twins = _all_loaded(sound, alone, runner, via) if is_random else loaded
-        for name, executable in loaded.items():
+        # Entry points share the state of random numbers: a call that draws some, and gives the same
+        # result all the same, would make it another one than the twin's.
+        for name in sorted(loaded, key=lambda name: not names[name].accuracy.samples):
+            executable = loaded[name]
             results[name][runner] = (
                 executable
                 if isinstance(executable, Failure)
@@ -115,7 +119,12 @@ def _captured(case: Case) -> Program | Failure:
     try:
         return unmess.capture(case.module(), case.tensors(), dynamic_shapes=case.dynamic_shapes())
     except Exception as problem:
-        return _failure(problem)
+        failure = _failure(problem)
+    try:
+        case.module()(*case.tensors())
+    except Exception as problem:
+        return Failure("eager", first_line(problem))
+    return failure
 
 
 def _stops_before_it_runs(stopped: Limit | Failure | None) -> bool:
@@ -153,7 +162,12 @@ def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failu
             calls.append((call.args, f" at {sizes}"))
         for args, place in calls:
             problem = difference(
-                case.module(), args, executable(*args), case.accuracy, executable.runner
+                case.module(),
+                args,
+                executable(*args),
+                case.accuracy,
+                executable.runner,
+                case.comparable,
             )
             if problem:
                 return Failure("compare", problem + place)
@@ -163,18 +177,26 @@ def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failu
 
 
 def _sampled(case: Case, program: Program, executable: Any, twin: Any) -> Failure | None:
-    """Two calls give other numbers, of eager's distribution; the twin's are the same."""
+    """Each call gives other numbers, of eager's distribution; the twin's are the same."""
     try:
-        first, second = (executable(*program.args) for _ in range(2))
-        again = [twin(*program.args) for _ in range(2)]
-        problem = sample_difference(case.module(), program.args, first)
+        sample, again = [executable(*program.args)], [twin(*program.args)]
+        size = sum(x.numel() for x in pytree.tree_leaves(sample[0]))
+        for _ in range(max(2, min(_RANDOM_NUMBERS // max(size, 1), _RANDOM_CALLS)) - 1):
+            sample.append(executable(*program.args))
+            again.append(twin(*program.args))
+        problem = sample_difference(case.module(), program.args, sample)
     except Exception as problem:
         return _failure(problem)
-    if problem is None and torch.equal(first, second):
-        problem = "two calls give the same numbers"
-    if problem is None and not all(map(torch.equal, again, (first, second))):
+    if problem is None and all(_same(sample[0], other) for other in sample[1:]):
+        problem = "all calls give the same numbers"
+    if problem is None and not all(map(_same, again, sample)):
         problem = "another Executable gives other numbers"
     return Failure("compare", problem) if problem else None
+
+
+def _same(some: Any, other: Any) -> bool:
+    pairs = zip(pytree.tree_leaves(some), pytree.tree_leaves(other), strict=True)
+    return all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs)
 
 
 def _failure(problem: Exception) -> Failure:

@@ -149,5 +149,49 @@ op("torch.quantile", C("f32[5]", 0.3), C("f32[3,5]", 0.5, dim=1))
 op("torch.mode", "i64[5] ties", accuracy=EXACT)
 op("torch.histc", C("f32[9] ties", 3, 0, 3), C("f32[20]", 5), accuracy=EXACT)
 op("torch.bincount", C("i64[7] <4", minlength=6), C("i64[7] <4", "f32[7]", minlength=4))
+op("torch.median", "f32[]", C("f32[2,13] special", 1), C("i64[3,4] ties", 0, True), accuracy=EXACT)
+op("torch.nanmedian", "f32[13] special", C("f32[2,13] special", 1, True), "f32[]", accuracy=CHOICE)
+op("torch.mode", "f32[13] special", C("f32[3,7] ties", 0), C("bool[3,4]", 1, True), accuracy=CHOICE)
+op("torch.max", C("f32[]", 0), C("i64[]", -1, keepdim=True), accuracy=EXACT)
+op("torch.amin", C("f32[]", 0), accuracy=EXACT)
+op("torch.prod", C("f32[]", 0))
+op("torch.var", C("f32[0,3]", 0))
+op("torch.std_mean", C("f32[0,3]", 0))
+op("torch.cumprod", C("i64[4]", 0, dtype=torch.float32), C("bool[4]", 0, dtype=torch.float64))
+op(
+    "torch.logcumsumexp",
+    *(C("f32[2,13] special", 1), C("f32[]", 0), C("bf16[40]", 0), C("f64[5]", 0)),
+    accuracy=Accuracy(16, "worst"),
+)
+op("torch.cov", "f32[5]", C("f64[3,5]", correction=0))
+op(
+    "torch.cov with weights",
+    C("f32[3,4]", "i64[4] positive", "f32[4] positive"),
+    function=lambda x, f, a: torch.cov(x, fweights=f, aweights=a),
+)
+op("torch.corrcoef", "f32[5]", "c64[3,5]")
+op("torch.cumprod", C("u8[6] extreme", 0, dtype=torch.uint8), C("i64[4]", 0, dtype=torch.int8))
+op("torch.cov", "i64[3,5]")
+op(
+    "torch.cdist",
+    C("f32[2,3,4]", "f32[5,4]"),
+    C("f32[2,3]", "f32[4,3]", 0.0),
+    C("f32[3,0]", "f32[2,0]"),
+)
+op("torch.cdist", C("f32[2,3]", "f32[4,3]", float("inf")), C("f64[2,3]", "f64[4,3]", 3.5))
+op("F.pdist", "f32[4,3]", C("f32[3,2]", 1.0), "f32[1,3]")
+op(
+    "torch.histogram",
+    C("f32[9] ties", 3),
+    C("f32[20]", 4, range=(-2.0, 2.0), density=True),
+    accuracy=SUMS,
+)
+op("torch.histogram", C("f32[13] special", torch.tensor([-1.0, 0.0, 1.0, 3.0])), accuracy=EXACT)
+op("torch.bincount", "i64[5] zero", "u8[6] <9")
+op(
+    "torch.scatter_reduce",
+    C("i64[3]", 0, torch.tensor([0, 0, 2, 2]), "i64[4]", "mean"),
+    accuracy=EXACT,
+)
 op("torch.trapezoid", "f32[n]", C("f32[3,4]", dx=0.5))
 op("torch.renorm", C("f32[3,4]", 2, 0, 1.0))

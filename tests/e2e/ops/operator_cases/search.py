@@ -79,3 +79,27 @@ op(
     *("f32[n,5] distinct", "i64[n,5] distinct"),
     function=lambda x: x.gather(1, x.max(1, keepdim=True).indices),
 )
+for name, options in (
+    ("unique", {"return_inverse": True, "return_counts": True}),
+    ("unique", {"return_inverse": True, "return_counts": True, "dim": 1}),
+    ("unique_consecutive", {"return_inverse": True, "return_counts": True}),
+    ("unique_consecutive", {"return_inverse": True, "return_counts": True, "dim": 0}),
+):
+    op(
+        f"torch.{name}",
+        *(C(text, **options) for text in ("f32[6,2] ties", "bool[2,3]", "i64[1,4] ties")),
+    )
+op("torch.unique", "f32[0]", "f32[13] special", C("u8[2,3] ties", dim=0))
+op(
+    "torch.unique(x) * 2",
+    C("i64[7] ties", calls=(("i64[7] distinct",), ("i64[7] zero",))),
+    function=lambda x: torch.unique(x) * 2,
+)
+op("torch.kthvalue", C("f32[]", 1), C("f32[3,5] distinct", 2, 0, True))
+op(
+    "torch.searchsorted",
+    C("f32[5]", 0.3),
+    function=lambda x, y: torch.searchsorted(x.sort().values, y),
+)
+op("torch.combinations", C("i64[3]", 3, with_replacement=True), C("f32[2]", 1))
+op("torch.nonzero_static", C("f32[3,4] sparse", size=4), C("bool[5]", size=3, fill_value=9))

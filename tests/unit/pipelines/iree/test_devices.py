@@ -1,22 +1,34 @@
-"""Drivers are asked in a process of their own: whatever it does, the answer is one line."""
+"""Drivers are asked in processes of their own. Whatever a driver does, its answer is one line."""
 
 import sys
+import textwrap
 
 import pytest
 
 from pipelines.iree import devices as subject
+from unmess.core.processes import command
+
+RUN = """
+from pipelines.iree import probe
+def ask(name):
+{}
+probe._ask = ask
+probe.main()
+"""
 
 
 @pytest.fixture
 def answered(monkeypatch):
-    """The answer of a driver whose process runs the given Python code."""
+    """The answers of drivers, where the given Python code asks one called `name`."""
 
-    def ask(code):
-        monkeypatch.setattr(subject.processes, "command", lambda *_: [sys.executable, "-c", code])
-        subject.devices.cache_clear()
-        answer = subject.devices("vulkan")
-        subject.devices.cache_clear()
-        return answer
+    def ask(code, *drivers):
+        body = RUN.format(textwrap.indent(code, "    "))
+        monkeypatch.setattr(
+            subject.processes,
+            "command",
+            lambda _module, *names: [*command("")[:2], "-c", body, *names],
+        )
+        return subject.ask_drivers(drivers or ("vulkan",))
 
     return ask
 
@@ -32,28 +44,38 @@ def test_a_driver_that_is_unknown():
     assert "abacus" in answer.problem
 
 
-def test_a_driver_that_crashes(answered):
-    answer = answered("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
-    assert answer == subject.Devices(problem="the driver crashes with SIGSEGV")
+def test_a_driver_that_crashes_leaves_the_others(answered):
+    code = "import os\nif name == 'cuda': os.kill(os.getpid(), 11)\nreturn {'devices': []}"
+    assert answered(code, "cuda", "hip") == {
+        "cuda": subject.Devices(problem="the driver crashes with SIGSEGV"),
+        "hip": subject.Devices(problem="the driver finds no device"),
+    }
 
 
-def test_a_driver_that_hangs(answered, monkeypatch):
-    monkeypatch.setattr(subject, "_SECONDS", 0.2)
-    assert "did not answer" in answered("import time; time.sleep(60)").problem
+def test_a_driver_that_hangs_leaves_the_others(answered, monkeypatch):
+    monkeypatch.setattr(subject, "_SECONDS", 10)
+    code = "import time\nif name == 'cuda': time.sleep(60)\nreturn {'devices': []}"
+    answers = answered(code, "cuda", "hip")
+    assert "did not answer" in answers["cuda"].problem
+    assert answers["hip"].problem == "the driver finds no device"
 
 
 def test_a_driver_that_ends_the_process(answered):
-    assert answered("import sys; sys.exit('no licence')").problem.endswith("no licence")
+    problem = answered("import os\nos._exit(3)")["vulkan"].problem
+    assert problem == "the driver crashes with status 3"
 
 
 def test_a_driver_that_prints(answered):
     answer = answered(
-        "print('WARNING: testing use only'); "
-        """print('{"devices": [{"name": "one", "report": "api: 1.3"}]}')"""
-    )
+        "print('WARNING: testing use only')\nprint(-1)\n"
+        "return {'devices': [{'name': 'one', 'report': 'api: 1.3'}]}"
+    )["vulkan"]
     assert answer.default == subject.Device("one", "api: 1.3")
     assert answer.default.find(r"api: (\S+)") == "1.3"
 
 
-def test_a_driver_without_devices(answered):
-    assert answered("""print('{"devices": []}')""").problem == "the driver finds no device"
+def test_a_probe_that_cannot_start(monkeypatch):
+    monkeypatch.setattr(
+        subject.processes, "command", lambda *_: [sys.executable, "-c", "raise SystemExit('no')"]
+    )
+    assert subject.ask_drivers(("hip",))["hip"].problem == "the driver cannot be asked: no"

@@ -1,0 +1,54 @@
+"""What all Python tests share."""
+
+import contextlib
+import resource
+import signal
+
+import command_line
+import pytest
+from command_line import CommandLine
+
+from tools.required import VARIABLE, is_required
+from unmess.isolated import shared_parent
+
+
+@pytest.fixture
+def small_files():
+    """A context manager: files of this process end at a size, as on a full disk."""
+
+    @contextlib.contextmanager
+    def limited(size: int):
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, handler)
+
+    return limited
+
+
+@pytest.fixture(scope="session")
+def skip_without():
+    """Skips a test for want of an optional device; fails it where the device is required."""
+
+    def skip(name: str, reason: str):
+        if is_required(name):
+            pytest.fail(f"{VARIABLE} requires {name}: {reason}", pytrace=False)
+        pytest.skip(reason)
+
+    return skip
+
+
+@pytest.fixture(scope="session")
+def unmess_command():
+    """Runs `unmess ARGUMENTS` like `subprocess.run`, without the seconds that imports take."""
+    return CommandLine(shared_parent(), command_line.unmess, "unmess")
+
+
+@pytest.fixture(scope="session")
+def python_command():
+    """Runs `python FILE ARGUMENTS` like `subprocess.run`, without the seconds that imports take."""
+    return CommandLine(shared_parent(), command_line.python, "python")

@@ -1,0 +1,214 @@
+"""PyTorch's own samples of its operators (`op_db`), as cases that are compared with eager.
+
+PyTorch tests its operators on these samples. Each entry of `op_db` has a generator of arguments for
+each dtype; what it generates depends on the random state, which is set here.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+from operator_cases.case import Accuracy
+from operator_cases.tensors import DTYPES
+from torch.testing._internal import common_methods_invocations
+from torch.testing._internal.opinfo.core import OpInfo, SampleInput
+from torch.utils import _pytree as pytree
+
+from importers.recipes.limits import Limit
+
+# A dtype of which all samples are taken, and others, of which a few are.
+MAIN_DTYPE = "f32"
+FURTHER_DTYPES = ("f64", "bf16", "i64", "u8", "bool", "c64")
+FURTHER_SAMPLES = 5
+# Where the samples that the tests run stop. `./pixiw run operator-samples` writes it.
+LIMITS_FILE = Path(__file__).with_name("operator_sample_limits.yaml")
+_EVERY = 8
+# More than for the table of operators: samples are chosen for tests of gradients, and some of them
+# are badly conditioned. The float64 result says how much eager itself is off.
+_ACCURACY = Accuracy(16, "worst", signed_zeros=False)
+_RANDOM = Accuracy(0, samples=True)
+_SEEDS = range(16)
+# Their values are what the memory has had before.
+_UNDEFINED = re.compile(r"(new_)?empty(_.*)?|resize_.*")
+
+# Of equal elements, any place is right.
+_ANY_PLACE = frozenset({"kthvalue", "median", "mode", "nanmedian"})
+
+OPERATORS: dict[str, OpInfo] = {info.full_name: info for info in common_methods_invocations.op_db}
+
+
+def _unseeded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+# PyTorch's samples of random operators set a seed inside the call, which a captured program has
+# no form of.
+common_methods_invocations.wrapper_set_seed = _unseeded
+
+
+@dataclass(frozen=True)
+class OperatorSample:
+    """A call of an operator with arguments that PyTorch's own tests use.
+
+    Has what `operator_cases.outcomes` needs of a case.
+
+    Attributes:
+        operator: name in `op_db`, with the variant.
+        dtype: short name, as in the table of operators.
+        number: of the sample, among those that `op_db` generates for the dtype.
+    """
+
+    operator: str
+    dtype: str
+    number: int
+    calls = ()
+
+    def __str__(self) -> str:
+        return f"{self.operator} {self.dtype} {self.number}"
+
+    @classmethod
+    def named(cls, name: str) -> OperatorSample:
+        """Returns the sample whose text is `name`."""
+        operator, dtype, number = name.rsplit(" ", 2)
+        return cls(operator, dtype, int(number))
+
+    @property
+    def _sample(self) -> SampleInput:
+        return _samples(self.operator, self.dtype)[self.number]
+
+    def _arguments(self) -> tuple[list[Any], pytree.TreeSpec]:
+        sample = self._sample
+        return pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
+
+    def tensors(self, _args: tuple | None = None) -> tuple[torch.Tensor, ...]:
+        """What the captured module is called with."""
+        leaves, _ = self._arguments()
+        return tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+
+    def dynamic_shapes(self) -> None:
+        """None: all sizes are static."""
+
+    def module(self) -> torch.nn.Module:
+        """The call as a module of its tensors."""
+        return _Call(OPERATORS[self.operator].op, *self._arguments()).eval()
+
+    def comparable(self, result: Any) -> Any:
+        """What is defined of a result: not the signs of singular vectors, nor unset memory."""
+        if _UNDEFINED.fullmatch(self.operator):
+            return pytree.tree_map_only(torch.Tensor, torch.zeros_like, result)
+        result = self._sample.output_process_fn_grad(result)
+        return self._with_elements(result) if self.operator in _ANY_PLACE else result
+
+    def _with_elements(self, result: Any) -> Any:
+        """The elements at places instead of the places, which are free among equal elements."""
+        if isinstance(result, torch.Tensor):
+            return result
+        x, places = self._sample.input, result.indices
+        if not x.dim():
+            return result.values, places
+        names = ("k", "dim", "keepdim") if self.operator == "kthvalue" else ("dim", "keepdim")
+        given = {**dict(zip(names, self._sample.args, strict=False)), **self._sample.kwargs}
+        dim = given.get("dim", -1)
+        places = places if places.dim() == x.dim() else places.unsqueeze(dim)
+        return result.values, x.gather(dim, places)
+
+    @functools.cached_property
+    def accuracy(self) -> Accuracy:
+        """How close results have to be. Random is what differs between seeds in eager."""
+        if _UNDEFINED.fullmatch(self.operator):
+            return _ACCURACY
+        module, results = self.module(), []
+        for seed in _SEEDS:
+            torch.manual_seed(seed)
+            arguments = pytree.tree_map_only(torch.Tensor, torch.clone, self.tensors())
+            results.append(pytree.tree_leaves(module(*arguments)))
+        same = all(map(_equal, itertools.repeat(results[0]), results[1:]))
+        return _ACCURACY if same else _RANDOM
+
+    def limit_on(self, _runner: str) -> Limit | None:
+        """None: nothing is known before it is tried."""
+
+
+class _Call(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any], leaves: list[Any], spec: pytree.TreeSpec):
+        super().__init__()
+        self.function = function
+        # In a tuple, a tensor is no part of the module.
+        self.leaves = tuple(None if isinstance(x, torch.Tensor) else x for x in leaves)
+        self.given = tuple(isinstance(x, torch.Tensor) for x in leaves)
+        self.spec = spec
+
+    def forward(self, *tensors):
+        values = iter(tensors)
+        leaves = [
+            next(values) if given else leaf
+            for given, leaf in zip(self.given, self.leaves, strict=True)
+        ]
+        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+        return self.function(*args, **kwargs)
+
+
+def dtypes_of(operator: str) -> list[str]:
+    """The dtypes, of those that are tried, that the operator takes on the CPU."""
+    taken = OPERATORS[operator].dtypes
+    return [name for name in (MAIN_DTYPE, *FURTHER_DTYPES) if DTYPES[name] in taken]
+
+
+def samples_of(operator: str, dtype: str, count: int | None = None) -> list[OperatorSample]:
+    """The samples of an operator, or `count` of them: the first, the last, and those between."""
+    total = len(_samples(operator, dtype))
+    if dtype != MAIN_DTYPE:
+        count = min(FURTHER_SAMPLES, count or FURTHER_SAMPLES)
+    if count is None or total <= count:
+        numbers = range(total)
+    else:
+        numbers = sorted({round(i * (total - 1) / max(count - 1, 1)) for i in range(count)})
+    return [OperatorSample(operator, dtype, number) for number in numbers]
+
+
+def tested_samples() -> list[OperatorSample]:
+    """What the tests run: the first float32 sample of every eighth operator."""
+    operators = [name for name in OPERATORS if MAIN_DTYPE in dtypes_of(name)]
+    return [OperatorSample(name, MAIN_DTYPE, 0) for name in operators[::_EVERY]]
+
+
+@functools.lru_cache(maxsize=64)
+def _samples(operator: str, dtype: str) -> list[SampleInput]:
+    return list(_drawn(OPERATORS[operator], DTYPES[dtype]))
+
+
+def _drawn(info: OpInfo, dtype: torch.dtype) -> Iterator[SampleInput]:
+    torch.manual_seed(0)
+    random.seed(0)
+    numpy.random.seed(0)
+    yield from info.sample_inputs("cpu", dtype)
+
+
+def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors are the same but for rounding, which may depend on where they lie."""
+    if a.shape != b.shape or not (a.is_floating_point() or a.is_complex()):
+        return torch.equal(a, b)
+    return torch.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True)
+
+
+def _equal(some: list[Any], others: list[Any]) -> bool:
+    return len(some) == len(others) and all(
+        _close(_numbers(a), _numbers(b))
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
+        else a is b or a == b or (a != a and b != b)
+        for a, b in zip(some, others, strict=True)
+    )
+
+
+def _numbers(x: torch.Tensor) -> torch.Tensor:
+    # There are few operators on halves of complex numbers.
+    return (x.to(torch.complex64) if x.dtype == torch.complex32 else x).nan_to_num()

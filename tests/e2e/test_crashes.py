@@ -1,0 +1,66 @@
+"""A model that crashes natively costs one command, or one row, with one line."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+CAPTURE = """
+import os, signal, torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        os.kill(os.getpid(), signal.SIGSEGV)
+        return x
+
+def model():
+    return Model(), (torch.ones(2),)
+"""
+# Reads address 0 in the middle of the import.
+IMPORT = """
+import ctypes, torch
+from torch_mlir.extras.fx_importer import GraphNodeImporter
+
+GraphNodeImporter.import_nodes = lambda *_args, **_kwargs: ctypes.string_at(0)
+
+def model():
+    return torch.nn.Linear(2, 2), (torch.ones(2),)
+"""
+COMMANDS = (
+    ("import", CAPTURE, "capture"),
+    ("import", IMPORT, "import"),
+    ("run", IMPORT, "import"),
+    ("package -o bundle", IMPORT, "import"),
+    ("ops", CAPTURE, "capture"),
+)
+
+
+def unmess(arguments, folder):
+    command = [sys.executable, "-m", "unmess", *arguments.split(), "--json"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=240)
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "stage"), COMMANDS, ids=[f"{c.split()[0]}-{s}" for c, _, s in COMMANDS]
+)
+def test_a_command_that_takes_a_model(command, text, stage, tmp_path):
+    (tmp_path / "crashes.py").write_text(text)
+    verb, *rest = command.split()
+    done = unmess(" ".join([verb, "crashes.py", *rest]), tmp_path)
+    assert done.returncode == 3
+    document = json.loads(done.stdout)
+    assert (document["stage"], document["error"]) == (stage, "crashed with SIGSEGV")
+    assert "Traceback" not in done.stderr
+
+
+def test_check_goes_on_with_the_next_model(tmp_path):
+    (tmp_path / "crashes.py").write_text(IMPORT)
+    (tmp_path / "works.py").write_text(
+        "import torch\n\ndef model():\n    return torch.nn.ReLU(), (torch.ones(2),)\n"
+    )
+    done = unmess("check crashes.py works.py --on reference", tmp_path)
+    crashed, works = json.loads(done.stdout)
+    assert crashed["stage"] == "import"
+    assert "SIGSEGV" in crashed["error"]
+    assert works["ok"]

@@ -1,0 +1,120 @@
+"""Products under IREE's data tiling, and how `check` finds a preset that is at fault."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+import unmess
+from pipelines.iree import presets, vm_module
+from unmess.__main__ import main
+
+# Matrices, rows, columns and reduced elements. The padding of all matrices' last tiles fits into
+# one tile of 8 or 16 rows or columns in each of them, which tile it is depends on the CPU.
+SIZES = [(2, 13, 7, 5), (3, 15, 31, 4), (4, 7, 47, 6), (2, 393, 24, 8), (6, 31, 15, 3)]
+
+
+class Products(torch.nn.Module):
+    """Products of operands that are computed elementwise."""
+
+    def forward(self, *tensors):
+        results = []
+        for left, right, scale in zip(tensors[::3], tensors[1::3], tensors[2::3], strict=True):
+            results.append((left * scale) @ (right * scale).transpose(1, 2))
+        # The transposition keeps the order of matrices and rows.
+        left, right = tensors[0].permute(2, 0, 1).contiguous(), tensors[1]
+        return *results, left.permute(1, 2, 0) @ (right * tensors[2]).transpose(1, 2)
+
+
+def arguments(dtype):
+    # Products of small integers are exact in every dtype.
+    torch.manual_seed(0)
+    return tuple(
+        torch.randint(-2, 3, shape).to(dtype)
+        for matrices, rows, columns, reduced in SIZES
+        for shape in ((matrices, rows, reduced), (matrices, columns, reduced), (reduced,))
+    )
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def unguarded(monkeypatch, own_cache):
+    """The preset as IREE has it."""
+    preset = replace(presets.PRESETS["data-tiling"], rewrites=())
+    monkeypatch.setitem(presets.PRESETS, "data-tiling", preset)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
+def test_padded_products(dtype):
+    model, args = Products(), arguments(dtype)
+    run = unmess.load(unmess.capture(model, args), on="iree-cpu")
+    assert run.preset == "data-tiling"
+    for actual, expected in zip(run(*args), model(*args), strict=True):
+        assert torch.equal(actual, expected)
+
+
+def test_the_limit_of_iree_holds(unguarded):
+    """If this fails, IREE is fixed: remove `separate_packing`, and the limit from docs/iree.md."""
+    report = unmess.check(unmess.capture(Products(), arguments(torch.float32)), calls=0)
+    assert not report.ok
+    assert report.with_plain.preset == "data-tiling"
+    assert report.with_plain.ok
+    assert str(report.with_plain) == (
+        "the preset data-tiling is at fault: with plain, the result matches eager"
+    )
+
+
+def test_a_result_that_is_wrong_with_plain_too():
+    def noisy(x):
+        return x @ x + torch.rand(4, 4)
+
+    report = unmess.check(unmess.capture(noisy, (torch.ones(4, 4),)), calls=0)
+    assert not report.ok
+    assert not report.with_plain.ok
+    assert str(report.with_plain).startswith(
+        "the preset data-tiling is not at fault: with plain, result: differs by"
+    )
+
+
+def test_without_a_result_with_plain(unguarded, monkeypatch):
+    compile_for = vm_module.compile_for
+
+    def failing(module, target, preset):
+        if preset is presets.PRESETS["plain"]:
+            raise unmess.Error("compile", "no vectors today")
+        return compile_for(module, target, preset)
+
+    monkeypatch.setattr(vm_module, "compile_for", failing)
+    report = unmess.check(unmess.capture(Products(), arguments(torch.float32)), calls=0)
+    assert report.with_plain.ok is None
+    assert str(report.with_plain).endswith("compile: no vectors today")
+
+
+def test_right_results_and_other_runners_are_not_repeated():
+    program = unmess.capture(torch.nn.Linear(4, 2), (torch.ones(3, 4),))
+    assert unmess.check(program, calls=0).with_plain is None
+    program = unmess.capture(lambda x: x @ x + torch.rand(4, 4), (torch.ones(4, 4),))
+    assert unmess.check(program, on="reference", calls=0).with_plain is None
+    plain = unmess.TargetOptions(preset="plain")
+    assert unmess.check(program, target=plain, calls=0).with_plain is None
+
+
+def test_the_command_prints_it(tmp_path, capsys):
+    file = tmp_path / "noisy.py"
+    file.write_text(
+        "import torch\n"
+        "def noisy(x):\n    return x @ x + torch.rand(4, 4)\n"
+        "noisy.example_args = (torch.ones(4, 4),)\n"
+    )
+    assert main(["check", f"{file}:noisy", "--json"]) == 1
+    rows = {row["runner"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["reference"]["with_plain"] is None
+    found = rows["iree-cpu"]["with_plain"]
+    assert (found["preset"], found["ok"]) == ("data-tiling", False)
+    assert main(["check", f"{file}:noisy", "--on", "iree-cpu"]) == 1
+    assert f"  preset: {found['text'].partition(':')[0]}" in capsys.readouterr().out

@@ -1,0 +1,308 @@
+"""Indices that are data: every runner and a bundle raise where eager does, with the user's line."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import unmess
+import unmess.bundle
+from unmess.packaging import package
+
+ROWS, COLUMNS = 8, 4
+
+
+def embedding(x, i):
+    return F.embedding(i, x)
+
+
+def embedding_bag(x, i):
+    return F.embedding_bag(i[None], x)
+
+
+def rows(x, i):
+    return x[i]
+
+
+def columns(x, i):
+    return x[:, i]
+
+
+def elements(x, i):
+    return x[i, i]
+
+
+def one_row(x, i):
+    return x[i[1]]
+
+
+def index_select(x, i):
+    return x.index_select(0, i)
+
+
+def gather(x, i):
+    return x.gather(0, i[:, None].expand(2, 4))
+
+
+def take(x, i):
+    return x.take(i)
+
+
+def take_along_dim(x, i):
+    return x.take_along_dim(i[:, None], 0)
+
+
+def index_put(x, i):
+    return x.index_put((i,), torch.ones(2, 4))
+
+
+def index_put_elements(x, i):
+    return x.index_put((i, i), torch.ones(2))
+
+
+def accumulate(x, i):
+    return x.index_put((i,), torch.ones(2, 4), accumulate=True)
+
+
+def scatter(x, i):
+    return x.scatter(0, i[:, None], 1.0)
+
+
+def scatter_add(x, i):
+    return x.scatter_add(0, i[:, None].expand(2, 4), torch.ones(2, 4))
+
+
+def scatter_reduce(x, i):
+    return x.scatter_reduce(0, i[:, None].expand(2, 4), torch.ones(2, 4), "amax")
+
+
+def index_add(x, i):
+    return x.index_add(0, i, torch.ones(2, 4))
+
+
+def index_copy(x, i):
+    return x.index_copy(0, i, torch.ones(2, 4))
+
+
+def index_fill(x, i):
+    return x.index_fill(0, i, 2.0)
+
+
+def computed(x, i):
+    return x[(i * 3 + 1) - torch.arange(2)]
+
+
+def looked_up(x, i):
+    return x[torch.tensor([0, 3, 5, 9])[i]]
+
+
+def nll_loss(x, i):
+    return F.nll_loss(x[:2], i)
+
+
+FUNCTIONS = [
+    embedding,
+    embedding_bag,
+    rows,
+    columns,
+    elements,
+    one_row,
+    index_select,
+    gather,
+    take,
+    take_along_dim,
+    index_put,
+    index_put_elements,
+    accumulate,
+    scatter,
+    scatter_add,
+    scatter_reduce,
+    index_add,
+    index_copy,
+    index_fill,
+    computed,
+    looked_up,
+    nll_loss,
+]
+HOSTILE = (-1, 3, 4, -5, 7, 8, -8, -9, 31, 32, -33, 2**31, 2**32 + 1, -(2**32), 10**11, 2**63 - 1)
+HOSTILE += (-(2**63),)
+
+
+class Each(torch.nn.Module):
+    """Functions on indices of their own, since one compilation is faster than many."""
+
+    def __init__(self, functions):
+        super().__init__()
+        self.functions = functions
+
+    def forward(self, x, indices):
+        return [function(x, i) for function, i in zip(self.functions, indices, strict=True)]
+
+
+X = torch.arange(ROWS * COLUMNS, dtype=torch.float32).reshape(ROWS, COLUMNS)
+
+
+def calls(functions):
+    """Each function with each hostile index, while the others get indices that fit."""
+    for position, function in enumerate(functions):
+        for index in HOSTILE:
+            indices = [torch.tensor([2, 1]) for _ in functions]
+            indices[position] = torch.tensor([0, index])
+            yield function, indices
+
+
+def literal_place(x):
+    return x[torch.tensor([5])]
+
+
+def counted_places(x):
+    return x[torch.arange(4) + 2]
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+@pytest.mark.parametrize("function", [literal_place, counted_places])
+def test_dynamic_sizes(function, runner):
+    size = torch.export.Dim("size", min=0)
+    program = unmess.capture(function, (torch.randn(8),), dynamic_shapes=({0: size},))
+    run = unmess.load(program, on=runner)
+    for length in (8, 6, 100, 5, 3, 1, 0):
+        x = torch.randn(length)
+        if length > 5:
+            torch.testing.assert_close(run(x), function(x))
+            continue
+        with pytest.raises(IndexError):
+            function(x)
+        with pytest.raises(unmess.Error, match="index out of range") as caught:
+            run(x)
+        assert caught.value.where == f"{__file__}:{function.__code__.co_firstlineno + 1}"
+
+
+def of_a_single_row(x, i):
+    return x.index_select(0, i)
+
+
+def test_a_single_row():
+    """torch-mlir takes the row, whatever the index is."""
+    x = torch.randn(1, 4)
+    run = unmess.load(unmess.capture(of_a_single_row, (x, torch.tensor([0, 0]))))
+    torch.testing.assert_close(run(x, torch.tensor([0, 0])), x[[0, 0]])
+    for index in (1, -1, 10**11):
+        with pytest.raises(unmess.Error, match="index out of range"):
+            run(x, torch.tensor([0, index]))
+
+
+def chosen_rows_doubled(x, mask):
+    return x.masked_scatter(mask[:, None], x[mask] * 2), x.masked_scatter(mask[:, None], x[mask].T)
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_a_mask_may_choose_nothing(runner):
+    """The number of chosen rows is data, and may be 0."""
+    x = torch.randn(4, 3)
+    program = unmess.capture(chosen_rows_doubled, (x, torch.tensor([True, False, True, False])))
+    run = unmess.load(program, on=runner)
+    for mask in ([True, False, True, False], [False] * 4, [True] * 4):
+        mask = torch.tensor(mask)
+        torch.testing.assert_close(run(x, mask), chosen_rows_doubled(x, mask))
+
+
+def rows_with_an_id(x, ids):
+    mask = ids == 3
+    if mask.any():
+        x = x.masked_scatter(mask[:, None].expand_as(x), x.new_ones(1, 3) * 2)
+    return x
+
+
+def test_a_draft_does_not_run_checks_while_it_is_captured():
+    """A draft of PyTorch computes with values as well, but not with those of the arguments."""
+    x, ids = torch.randn(4, 3), torch.tensor([0, 1, 3, 2])
+    program = unmess.capture(rows_with_an_id, (x, ids))
+    assert program.strategy == "draft"
+    run = unmess.load(program)
+    for ids in ([0, 1, 3, 2], [3, 0, 0, 0]):
+        ids = torch.tensor(ids)
+        torch.testing.assert_close(run(x, ids), rows_with_an_id(x, ids))
+
+
+def folded():
+    return torch.tensor([-1, -7, 6]) % 9
+
+
+def test_the_remainder_of_a_literal():
+    """torch-mlir folds it with the sign of the element, which makes an index a wrong one."""
+    assert torch.equal(unmess.load(unmess.capture(folded, ()))(), folded())
+
+
+def beyond(x):
+    return x[torch.arange(8) + 5], x[torch.arange(8) + 10**12]
+
+
+def test_indices_that_the_program_computes_from_nothing():
+    """Both read memory that was not the tensor's; the second one ended the process."""
+    run = unmess.load(unmess.capture(beyond, (torch.randn(8),)))
+    with pytest.raises(unmess.Error, match="index out of range"):
+        run(torch.randn(8))
+
+
+def test_unchecked(tmp_path):
+    """Without checks there is no assertion, a note says so, and so does a bundle's manifest."""
+    program = unmess.capture(rows, (X, torch.tensor([2, 1])))
+    for runner in ("reference", "iree-cpu"):
+        run = unmess.load(program, on=runner, unchecked=True)
+        torch.testing.assert_close(run(X, torch.tensor([3, -1])), X[[3, -1]])
+        assert [note.kind for note in run.notes].count("unchecked") == 1
+    assert not package(program, tmp_path / "bundle", unchecked=True).checked
+    assert not unmess.bundle.load(tmp_path / "bundle").manifest.checked
+
+
+def expect_eagers_answers(functions, run):
+    """Calls each function with each hostile index: results and errors have to be eager's."""
+    for function, indices in calls(functions):
+        about = f"{function.__name__} of {indices[functions.index(function)].tolist()}"
+        try:
+            expected = Each(functions)(X, indices)
+        except (IndexError, RuntimeError):
+            with pytest.raises(unmess.Error) as caught:
+                run(X, indices)
+                pytest.fail(f"{about}: no error")
+            assert caught.value.stage == "run", about
+            assert "out of range" in caught.value.cause, about
+            line = function.__code__.co_firstlineno + 1
+            assert caught.value.where == f"{__file__}:{line}", about
+            continue
+        for found, wanted in zip(run(X, indices), expected, strict=True):
+            torch.testing.assert_close(found, wanted, msg=about)
+
+
+def captured(functions):
+    return unmess.capture(Each(functions), (X, [torch.tensor([2, 1]) for _ in functions]))
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu", "bundle"])
+def test_raises_where_eager_does(runner, tmp_path):
+    program = captured(FUNCTIONS)
+    if runner == "bundle":
+        assert package(program, tmp_path / "bundle").checked
+        loaded = unmess.bundle.load(tmp_path / "bundle")
+
+        def run(x, indices):
+            results = loaded(x.numpy(), [i.numpy() for i in indices])
+            return [torch.from_numpy(result) for result in results]
+
+    else:
+        run = unmess.load(program, on=runner)
+    expect_eagers_answers(FUNCTIONS, run)
+
+
+def test_raises_where_eager_does_by_way_of_stablehlo():
+    """StableHLO itself takes the nearest index, and IREE a scatter's as it is."""
+    functions = [each for each in FUNCTIONS if each not in (one_row, scatter_reduce)]
+    module = unmess.lower(captured(functions), "stablehlo")
+    expect_eagers_answers(functions, unmess.load(module, on="iree-cpu"))
+
+
+def test_raises_by_way_of_tosa():
+    """IREE takes TOSA's gather as it is, without a check."""
+    run = unmess.load(unmess.lower(captured([embedding]), "tosa"), on="iree-cpu")
+    for index in (-1, ROWS, 2**31 - 1):
+        with pytest.raises(unmess.Error, match="index out of range"):
+            run(X, [torch.tensor([0, index])])

@@ -1,0 +1,107 @@
+"""Factorizations of matrices as loops: large and hard matrices, errors, what is refused."""
+
+import pytest
+import torch
+
+import unmess
+from importers.decompositions.linear_algebra.eigenvalues import eigh
+from importers.decompositions.linear_algebra.lu import solve
+from importers.decompositions.linear_algebra.singular_values import svd
+
+SIZE = 64
+
+
+def _hard_matrices():
+    """64 x 64: random, of rank 3, of equal elements, graded, large, small, with equal values."""
+    torch.manual_seed(0)
+    random = torch.randn(SIZE, SIZE)
+    grades = torch.logspace(0, -12, SIZE)
+    orthogonal = torch.linalg.qr(random).Q
+    return {
+        "random": random,
+        "rank 3": random[:, :3] @ random[:3],
+        "equal elements": torch.ones(SIZE, SIZE),
+        "graded": random * grades,
+        "large": random * 1e30,
+        "small": random * 1e-30,
+        "orthogonal": orthogonal,
+        "zero": torch.zeros(SIZE, SIZE),
+    }
+
+
+def _distance(x, y):
+    scale = y.abs().amax().clamp(min=torch.finfo(y.dtype).tiny)
+    return float(((x / scale).double() - (y / scale).double()).abs().amax())
+
+
+# The functions run in eager here, as the loops that are captured.
+@pytest.mark.parametrize("name", _hard_matrices())
+def test_singular_values_of_hard_matrices(name):
+    a = _hard_matrices()[name]
+    u, values, v = svd(a)
+    one = torch.eye(SIZE)
+    assert _distance(u.mT @ u, one) < 3e-6
+    assert _distance(v @ v.mT, one) < 3e-6
+    assert _distance((u * values) @ v, a) < 5e-6
+    assert _distance(values, torch.linalg.svdvals(a.double()).float()) < 2e-6
+    assert bool((values[:-1] >= values[1:]).all())
+
+
+@pytest.mark.parametrize("name", _hard_matrices())
+def test_eigenvalues_of_hard_matrices(name):
+    a = _hard_matrices()[name]
+    a = a + a.mT
+    values, v = eigh(a)
+    assert _distance(v.mT @ v, torch.eye(SIZE)) < 3e-6
+    assert _distance((v * values) @ v.mT, a) < 1e-5
+    assert _distance(values, torch.linalg.eigvalsh(a.double()).float()) < 5e-6
+
+
+def test_columns_of_equal_length_turn_the_same_angle():
+    """Rounding errors in the inner products must not turn one of a pair only."""
+    torch.manual_seed(1)
+    a = torch.randn(7, 7, dtype=torch.complex64)
+    a = torch.linalg.qr(a).Q
+    values, v = eigh(a @ torch.diag(torch.tensor([1.0, 1, 1, 1, 2, 2, 2])).to(a.dtype) @ a.mH)
+    assert float((v.mH @ v - torch.eye(7)).abs().amax()) < 3e-6
+    assert _distance(values, torch.tensor([1.0, 1, 1, 1, 2, 2, 2])) < 3e-6
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_info_of_singular_matrices_is_that_of_the_matrix_that_eager_factorizes(left):
+    for a in (torch.tensor([[0.0, 1], [0, 0]]), torch.tensor([[0.0, 0], [1, 0]]), torch.ones(2, 2)):
+        for matrix in (a, a.mT):
+            *_, expected = torch.ops.aten._linalg_solve_ex(matrix, torch.eye(2), left=left)
+            assert int(solve(matrix, torch.eye(2), left=left)[-1]) == int(expected)
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_what_eager_raises_ends_the_call(runner):
+    def function(x):
+        return torch.linalg.inv(x), torch.linalg.cholesky(x)
+
+    run = unmess.load(unmess.capture(function, (torch.eye(3),)), on=runner)
+    for result, expected in zip(run(torch.eye(3) * 2), function(torch.eye(3) * 2), strict=True):
+        torch.testing.assert_close(result, expected)
+    for matrix, cause in (
+        (torch.zeros(3, 3), "linalg.inv: the matrix is singular"),
+        (-torch.eye(3), "linalg.cholesky: the matrix is not positive definite"),
+        (torch.full((3, 3), torch.nan), "linalg.cholesky: the matrix is not positive definite"),
+    ):
+        with pytest.raises(unmess.Error, match=cause):
+            run(matrix)
+
+
+def test_dynamic_sizes_of_matrices_are_refused():
+    size = torch.export.Dim("size", min=2, max=9)
+    with pytest.raises(unmess.Error, match="linalg_inv_ex takes matrices of a fixed size"):
+        unmess.capture(
+            lambda x: torch.linalg.inv(x), (torch.eye(4),), dynamic_shapes=({0: size, 1: size},)
+        )
+
+
+def test_output_dialects_without_loops_say_so():
+    program = unmess.capture(torch.linalg.cholesky, (torch.eye(3),))
+    for dialect in ("tosa", "stablehlo"):
+        with pytest.raises(unmess.Error, match=r"no lowering for .*prim\.Loop"):
+            unmess.lower(program, to=dialect)

@@ -1,0 +1,370 @@
+"""ONNX files with weights beside them, options as inputs, functions, branches and loops."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from click.testing import CliRunner
+from onnx import TensorProto, helper, numpy_helper
+
+import unmess
+from unmess.cli import cli
+
+RUNNERS = ["reference", "iree-cpu"]
+# A BERT of one layer, as torch.onnx.export(dynamo=True) wrote it with two open sizes.
+BERT = Path(__file__).with_name("files") / "bert.onnx"
+node = helper.make_node
+
+
+def value(name, shape, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def constant(name, numbers, dtype=np.int64):
+    return numpy_helper.from_array(np.array(numbers, dtype), name)
+
+
+def weights(name, *shape):
+    numbers = np.random.default_rng(sum(shape)).standard_normal(shape) * 0.3
+    return numpy_helper.from_array(numbers.astype(np.float32), name)
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=20, functions=()):
+    graph = helper.make_graph(nodes, "graph", inputs, outputs, list(initializers))
+    domains = {"", *(each.domain for each in functions)}
+    return helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid(d, opset if not d else 1) for d in sorted(domains)],
+        functions=list(functions),
+        ir_version=10,
+    )
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def save(proto, name="model.onnx", **options):
+        onnx.save(proto, tmp_path / name, **options)
+        return str(tmp_path / name)
+
+    return save
+
+
+def layer():
+    """A layer whose shape for Reshape is a weight like all others."""
+    nodes = [
+        node("MatMul", ["x", "layer.weight"], ["h"]),
+        node("Add", ["h", "layer.bias"], ["b"]),
+        node("Reshape", ["b", "shape"], ["y"]),
+    ]
+    initializers = [
+        weights("layer.weight", 4, 6),
+        weights("layer.bias", 6),
+        constant("shape", [0, 2, 3]),
+    ]
+    return model(nodes, [value("x", ["n", 4])], [value("y", ["n", 2, 3])], initializers)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_external_data(saved, runner):
+    path = saved(layer(), save_as_external_data=True, location="weights.bin", size_threshold=0)
+    program = unmess.capture(path)
+    assert set(program.weights) == {"layer.weight", "layer.bias"}
+    expected = unmess.capture(saved(layer(), "whole.onnx"))
+    for name, tensor in expected.weights.items():
+        assert torch.equal(program.weights[name], tensor)
+    report = unmess.check(program, on=runner, calls=1)
+    assert report.ok, report.error
+    assert any("compared with onnxruntime" in str(note) for note in report.notes)
+
+
+def test_external_data_that_is_damaged(saved, tmp_path):
+    path = saved(layer(), save_as_external_data=True, location="weights.bin", size_threshold=0)
+    (tmp_path / "weights.bin").write_bytes(b"short")
+    with pytest.raises(unmess.Error, match=r"weights\.bin is too short"):
+        unmess.capture(path)
+    (tmp_path / "weights.bin").unlink()
+    with pytest.raises(unmess.Error, match=r"weights\.bin, which is not there"):
+        unmess.capture(path)
+
+
+def test_external_data_outside_of_the_folder(saved, tmp_path):
+    proto = layer()
+    path = saved(proto, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    (tmp_path.parent / "weights.bin").write_bytes((tmp_path / "weights.bin").read_bytes())
+    proto = onnx.load(path, load_external_data=False)
+    for tensor in proto.graph.initializer:
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = "../weights.bin"
+    (tmp_path / "other.onnx").write_bytes(proto.SerializeToString())
+    with pytest.raises(unmess.Error) as caught:
+        unmess.capture(str(tmp_path / "other.onnx"))
+    assert caught.value.stage == "source"
+
+
+def test_external_data_that_changes_is_read_again(saved, tmp_path):
+    path = saved(layer(), save_as_external_data=True, location="weights.bin", size_threshold=0)
+
+    def check():
+        command = ["check", path, "--json", "--on", "reference"]
+        done = CliRunner().invoke(cli, command, standalone_mode=False)
+        (row,) = json.loads(done.stdout)
+        assert row["ok"], row
+
+    check()
+    program = unmess.capture(path)
+    before = program.eager(torch.ones(2, 4))
+    content = np.frombuffer((tmp_path / "weights.bin").read_bytes(), np.uint8).copy()
+    content[:4] = np.frombuffer(np.float32(100).tobytes(), np.uint8)
+    (tmp_path / "weights.bin").write_bytes(content.tobytes())
+    after = unmess.capture(path).eager(torch.ones(2, 4))
+    assert not torch.equal(before, after)
+    check()
+
+
+def reduction():
+    return model(
+        [node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)],
+        [value("x", [2, 3, 4]), value("axes", [1], TensorProto.INT64)],
+        [value("y", ["a", "b"])],
+    )
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_axes_as_an_input_are_fixed_to_the_example(saved, runner):
+    x = torch.randn(2, 3, 4)
+    program = unmess.capture(saved(reduction()), (x, torch.tensor([1])))
+    assert any("fixed to the example's values: axes = " in str(note) for note in program.notes)
+    run = unmess.load(program, on=runner)
+    torch.testing.assert_close(run(x, torch.tensor([1])), x.sum(1))
+    torch.testing.assert_close(run(x=x, axes=torch.tensor([1])), x.sum(1))
+    with pytest.raises(unmess.Error, match=r"axes is \[2\], but the capture fixed it to \[1\]"):
+        run(x, torch.tensor([2]))
+    with pytest.raises(unmess.Error, match=r"axes has dtype torch\.int32"):
+        run(x, torch.tensor([1], dtype=torch.int32))
+    assert unmess.check(program, on=runner, calls=1).ok
+
+
+def test_fixed_inputs_in_written_ir(saved, tmp_path):
+    x = torch.randn(2, 3, 4)
+    program = unmess.capture(saved(reduction()), (x, torch.tensor([1])))
+    module = unmess.lower(program, to="linalg")
+    module.save(tmp_path / "model.mlir")
+    run = unmess.load(str(tmp_path / "model.mlir"))
+    torch.testing.assert_close(run(x, torch.tensor([1])), x.sum(1))
+    with pytest.raises(unmess.Error, match="but the capture fixed it to"):
+        run(x, torch.tensor([0]))
+
+
+def test_sizes_that_depend_on_data_are_refused(saved):
+    nodes = [
+        node("Cast", ["x"], ["i"], to=TensorProto.INT64),
+        node("ReduceSum", ["i"], ["n"], keepdims=0),
+        node("Unsqueeze", ["n", "zero"], ["shape"]),
+        node("Expand", ["one", "shape"], ["y"]),
+    ]
+    initializers = [constant("zero", [0]), constant("one", [1.0], np.float32)]
+    proto = model(nodes, [value("x", [400])], [value("y", ["n"])], initializers)
+    with pytest.raises(unmess.Error, match="input 2 of Expand depends on the values of x"):
+        unmess.capture(saved(proto), (torch.ones(400),))
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_computed_shapes_with_open_sizes(saved, runner):
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Gather", ["s", "zero"], ["n"]),
+        node("Gather", ["s", "one"], ["m"]),
+        node("Mul", ["n", "m"], ["nm"]),
+        node("Concat", ["nm", "rest"], ["shape"], axis=0),
+        node("Reshape", ["x", "shape"], ["y"]),
+    ]
+    initializers = [constant("zero", [0]), constant("one", [1]), constant("rest", [-1])]
+    proto = model(nodes, [value("x", ["n", "m", 6])], [value("y", ["nm", 6])], initializers)
+    report = unmess.check(unmess.capture(saved(proto)), on=runner, calls=1)
+    assert report.ok, report.error
+    assert len(report.sizes) == 2 and all(size.ok for size in report.sizes)
+
+
+def test_an_open_size_that_the_graph_fixes(saved):
+    proto = model(
+        [node("Reshape", ["x", "shape"], ["y"])],
+        [value("x", ["n", 6])],
+        [value("y", [3, 4])],
+        [constant("shape", [3, 4])],
+    )
+    program = unmess.capture(saved(proto))
+    assert any("open sizes of the file that the graph fixes" in str(n) for n in program.notes)
+    assert unmess.check(program, on="reference", calls=1).ok
+    with pytest.raises(unmess.Error, match=r"x\.shape\[0\] is 4"):
+        unmess.load(program)(torch.zeros(4, 6))
+
+
+def gated():
+    """A function of the model's own, with an attribute that the node gives."""
+    body = [
+        helper.make_node("Sigmoid", ["x"], ["s"]),
+        helper.make_node("Mul", ["x", "s"], ["m"]),
+        helper.make_node("LeakyRelu", ["m"], ["y"]),
+    ]
+    reference = onnx.AttributeProto(
+        name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT
+    )
+    body[2].attribute.append(reference)
+    function = helper.make_function(
+        "mine", "Gated", ["x"], ["y"], body, [helper.make_opsetid("", 20)], ["slope"]
+    )
+    nodes = [node("Gated", ["x"], ["y"], domain="mine", slope=0.5)]
+    return model(nodes, [value("x", [2, 3])], [value("y", [2, 3])], functions=[function])
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_function_of_the_model(saved, runner):
+    report = unmess.check(unmess.capture(saved(gated())), on=runner, calls=1)
+    assert report.ok, report.error
+
+
+def branches():
+    def graph(name, op):
+        return helper.make_graph([node(op, ["x"], [name])], name, [], [value(name, [2, 3])])
+
+    nodes = [
+        node("ReduceMean", ["x"], ["mean"], keepdims=0),
+        node("Greater", ["mean", "zero"], ["c"]),
+        node("If", ["c"], ["y"], then_branch=graph("a", "Exp"), else_branch=graph("b", "Neg")),
+    ]
+    zero = [constant("zero", 0.0, np.float32)]
+    return model(nodes, [value("x", [2, 3])], [value("y", [2, 3])], zero)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_branches_by_a_value(saved, runner):
+    program = unmess.capture(saved(branches()), (torch.ones(2, 3),))
+    run = unmess.load(program, on=runner)
+    x = torch.rand(2, 3) + 0.1
+    torch.testing.assert_close(run(x), x.exp())
+    torch.testing.assert_close(run(-x), x)
+
+
+def loop(count):
+    body = helper.make_graph(
+        [
+            node("Add", ["s", "x"], ["t"]),
+            node("Identity", ["c"], ["d"]),
+            node("Mul", ["t", "t"], ["sq"]),
+        ],
+        "body",
+        [value("i", [], TensorProto.INT64), value("c", [], TensorProto.BOOL), value("s", [3])],
+        [value("d", [], TensorProto.BOOL), value("t", [3]), value("sq", [3])],
+    )
+    nodes = [node("Loop", ["count", "", "start"], ["y", "all"], body=body)]
+    initializers = [constant("count", count), constant("start", [0, 0, 0], np.float32)]
+    outputs = [value("y", [3]), value("all", [count, 3])]
+    return model(nodes, [value("x", [3])], outputs, initializers)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("count", [3, 40])
+def test_loop(saved, runner, count):
+    program = unmess.capture(saved(loop(count)))
+    assert len(unmess.lower(program, to="torch").text()) < 20_000
+    report = unmess.check(program, on=runner, calls=1)
+    assert report.ok, report.error
+
+
+def lstm(steps):
+    nodes = [node("LSTM", ["x", "W", "R", "B", "", "", "", "P"], ["y", "h", "c"], hidden_size=3)]
+    initializers = [
+        weights("W", 1, 12, 4),
+        weights("R", 1, 12, 3),
+        weights("B", 1, 24),
+        weights("P", 1, 9),
+    ]
+    outputs = [value("y", [steps, 1, 2, 3]), value("h", [1, 2, 3]), value("c", [1, 2, 3])]
+    return model(nodes, [value("x", [steps, 2, 4])], outputs, initializers)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("steps", [2, 30])
+def test_lstm_with_peepholes(saved, runner, steps):
+    program = unmess.capture(saved(lstm(steps)))
+    report = unmess.check(program, on=runner, calls=1)
+    assert report.ok, report.error
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_bert_of_the_dynamo_exporter(runner):
+    program = unmess.capture(str(BERT))
+    report = unmess.check(program, on=runner, calls=1)
+    assert report.ok, report.error
+    assert len(report.sizes) == 2 and all(size.ok for size in report.sizes)
+
+
+def test_failure_of_the_comparison_is_not_eagers(saved, monkeypatch):
+    def fails(*_args, **_kwargs):
+        raise RuntimeError("no such kernel")
+
+    program = unmess.capture(saved(layer()))
+    monkeypatch.setattr(onnxruntime.InferenceSession, "run", fails)
+    with pytest.raises(unmess.Error) as caught:
+        unmess.check(program, calls=1)
+    assert "onnxruntime fails on the model" in caught.value.cause
+    assert "no such kernel" in caught.value.cause
+    assert "PyTorch" not in caught.value.cause
+
+
+def test_evaluator_where_onnxruntime_refuses(saved, monkeypatch):
+    def refuses(*_args, **_kwargs):
+        raise RuntimeError("unknown operator")
+
+    program = unmess.capture(saved(layer()))
+    monkeypatch.setattr(onnxruntime, "InferenceSession", refuses)
+    report = unmess.check(program, calls=1)
+    assert report.ok, report.error
+    assert any("onnxruntime refuses the model: RuntimeError" in str(n) for n in report.notes)
+
+
+def test_evaluator_where_onnxruntime_is_absent(saved, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
+    program = unmess.capture(saved(layer()))
+    report = unmess.check(program, calls=1)
+    assert report.ok, report.error
+    assert any("compared with onnx's reference evaluator" in str(n) for n in report.notes)
+
+
+def test_integers_of_4_bits(saved):
+    proto = model(
+        [node("DequantizeLinear", ["x", "scale"], ["y"])],
+        [value("x", [2, 3], TensorProto.INT4)],
+        [value("y", [2, 3])],
+        [constant("scale", 0.5, np.float32)],
+        opset=21,
+    )
+    x = torch.tensor([[-8, 7, 0], [1, -1, 3]], dtype=torch.int8)
+    program = unmess.capture(saved(proto), (x,))
+    assert any("each element is in a wider one" in str(note) for note in program.notes)
+    assert torch.equal(unmess.load(program)(x), x * 0.5)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_random_numbers(saved, runner):
+    nodes = [
+        node("Bernoulli", ["x"], ["b"]),
+        node("RandomNormalLike", ["x"], ["n"], mean=3.0, scale=0.5),
+        node("RandomUniform", [], ["u"], low=-1.0, high=3.0, shape=[40, 50]),
+        node("Dropout", ["x", "ratio", "training"], ["d", "kept"]),
+    ]
+    outputs = [value(name, [40, 50]) for name in "bnud"]
+    initializers = [constant("ratio", 0.25, np.float32), constant("training", True, np.bool_)]
+    proto = model(nodes, [value("x", [40, 50])], outputs, initializers)
+    x = torch.full((40, 50), 0.3)
+    b, n, u, d = unmess.load(unmess.capture(saved(proto), (x,)), on=runner)(x)
+    assert set(b.unique().tolist()) == {0.0, 1.0} and abs(b.mean() - 0.3) < 0.05
+    assert abs(n.mean() - 3) < 0.05 and abs(n.std() - 0.5) < 0.05
+    assert u.min() >= -1 and u.max() < 3 and abs(u.mean() - 1) < 0.12
+    assert abs((d == 0).float().mean() - 0.25) < 0.05
+    torch.testing.assert_close(d.max(), torch.tensor(0.4))

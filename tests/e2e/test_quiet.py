@@ -1,0 +1,70 @@
+"""A capture prints what the user's code prints and logs, and nothing of PyTorch's own."""
+
+import os
+import subprocess
+import sys
+
+MODELS = """
+import logging, sys, warnings
+import torch
+
+def branch(x):
+    if x.sum() > 0:
+        return x + 1
+    return x
+
+def refused(x):
+    return torch.from_dlpack(x)
+
+def says(x):
+    print("printed")
+    logging.getLogger("mine").warning("logged")
+    warnings.warn("warned")
+    return x
+"""
+CAPTURE = """
+import unmess
+for name in sys.argv[1:]:
+    try:
+        program = unmess.capture(globals()[name], (torch.ones(3),))
+        notes = [str(note) for note in program.notes if note.kind == "fallback"]
+        assert name != "branch" or any("non-strict failed" in note for note in notes), notes
+    except unmess.Error as error:
+        assert name == "refused", error
+"""
+
+
+def captured(*names, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", MODELS + CAPTURE, *names],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_pytorch_is_quiet():
+    assert captured("branch", "refused") == ("", "")
+
+
+def test_pytorch_is_heard_on_request():
+    _, errors = captured("branch", TORCH_LOGS="+export")
+    assert "torch/export/_trace.py" in errors
+
+
+def test_the_user_is_heard():
+    output, errors = captured("says")
+    assert set(output.splitlines()) == {"printed"}
+    assert "logged" in errors.splitlines()
+    assert "UserWarning: warned" in errors
+
+
+def test_the_users_logging_is_heard_in_a_command(tmp_path):
+    (tmp_path / "says.py").write_text(f"{MODELS}\nsays.example_args = torch.ones(3)\n")
+    command = [sys.executable, "-m", "unmess", "import", "says.py:says", "--to", "raw", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stderr.splitlines()) == {"printed", "logged"}

@@ -1,0 +1,27 @@
+"""Asks `server.py` to run `python ARGUMENTS`, with the output and the exit status of this process.
+
+python client.py SOCKET ARGUMENTS
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+
+with socket.socket(socket.AF_UNIX) as connection:
+    connection.connect(sys.argv[1])
+    request = {
+        "arguments": sys.argv[2:],
+        "folder": os.getcwd(),
+        "environment": dict(os.environ),
+    }
+    data = json.dumps(request).encode() + b"\n"
+    sent = socket.send_fds(connection, [data[: 1 << 15]], [0, 1, 2])
+    connection.sendall(data[sent:])
+    status = int(connection.makefile().read() or -signal.SIGKILL)
+if status < 0:
+    # lit tells a crash from a failure by the signal.
+    signal.signal(-status, signal.SIG_DFL)
+    os.kill(os.getpid(), -status)
+sys.exit(status)

@@ -1,0 +1,44 @@
+// RUN: unmess-opt --pipeline iree-elementary-functions %s | filecheck %s
+
+// IREE's runtime has no library of functions: those of f64 become arithmetic.
+// CHECK-LABEL: func.func @f64(
+// CHECK-NOT:     math.{{sin|powf|tanh}}
+// CHECK-NOT:     arith.remf
+// CHECK:         return
+func.func @f64(%x: f64, %y: f64) -> (f64, f64, f64, f64) {
+  %0 = math.sin %x : f64
+  %1 = math.powf %x, %y : f64
+  %2 = math.tanh %y : f64
+  %3 = arith.remf %x, %y : f64
+  return %0, %1, %2, %3 : f64, f64, f64, f64
+}
+
+// The bits of 1/(2π) are multiplied only for numbers that need them.
+// CHECK-LABEL: func.func @large(
+// CHECK:         scf.if
+// CHECK:           arith.mului_extended
+// CHECK:         } else {
+// CHECK-NOT:     math.cos
+func.func @large(%x: f64) -> f64 {
+  %0 = math.cos %x : f64
+  return %0 : f64
+}
+
+// Code for vectors of f32 has no branches.
+// CHECK-LABEL: func.func @narrow(
+// CHECK-NOT:     scf.if
+// CHECK:         arith.truncf
+func.func @narrow(%x: f32) -> f32 {
+  %0 = math.sin %x : f32
+  return %0 : f32
+}
+
+// Others stay.
+// CHECK-LABEL: func.func @others(
+// CHECK-NEXT:    math.tanh %arg0 : f32
+// CHECK-NEXT:    math.exp %arg1 : f64
+func.func @others(%x: f32, %y: f64) -> (f32, f64) {
+  %0 = math.tanh %x : f32
+  %1 = math.exp %y : f64
+  return %0, %1 : f32, f64
+}

@@ -1,0 +1,11 @@
+// RUN: unmess-opt --pipeline linalg %s | filecheck %s
+
+// The sign of every number, NaN included, is that of its bits.
+// CHECK-LABEL: func.func @bits
+// CHECK:         linalg.generic
+// CHECK:           arith.bitcast %{{.*}} : f32 to i32
+func.func @bits(%x: !torch.vtensor<[?,3],f32>) -> !torch.vtensor<[?,3],si32> {
+  %type = torch.constant.int 3
+  %0 = torch.aten.view.dtype %x, %type : !torch.vtensor<[?,3],f32>, !torch.int -> !torch.vtensor<[?,3],si32>
+  return %0 : !torch.vtensor<[?,3],si32>
+}

@@ -1,0 +1,83 @@
+"""Command lines of `unmess` and Python, in forks of a process that has imported the libraries."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from unmess.core.workers import Parent
+
+
+class CommandLine:
+    """Runs command lines, each in a process of its own.
+
+    Starting `python -m unmess` takes several seconds, since it imports the libraries. A fork has
+    them. Otherwise the process is what a shell would start: it has its own arguments, environment,
+    folder, output and exit status, and ends with all that it started.
+    """
+
+    def __init__(self, parent: Parent, main: Callable[[Any], int | None], program: str):
+        """Creates a callable that runs one program.
+
+        Args:
+            parent: where the processes come from.
+            main: the program: `unmess` or `python` of this file.
+            program: its name.
+        """
+        self._parent = parent
+        self._main = main
+        self._program = program
+
+    def __call__(
+        self,
+        *arguments: Any,
+        cwd: Path | str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float = 300,
+    ) -> subprocess.CompletedProcess:
+        """Runs the program; returns what `subprocess.run` with text output returns.
+
+        Args:
+            cwd, env, timeout: as for `subprocess.run`.
+        """
+        argv = [self._program, *map(str, arguments)]
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            with self._parent.start(
+                self._main,
+                stdout=out.fileno(),
+                stderr=err.fileno(),
+                folder=cwd,
+                environment=env,
+                argv=argv,
+            ) as worker:
+                try:
+                    status = worker.wait(timeout)
+                except TimeoutError:
+                    output = (_text(out), _text(err))
+                    raise subprocess.TimeoutExpired(argv, timeout, *output) from None
+            return subprocess.CompletedProcess(argv, status, _text(out), _text(err))
+
+
+def unmess(send: Callable[[Any], None]) -> int:
+    """Does what `python -m unmess` does."""
+    from unmess.__main__ import main
+
+    return main()
+
+
+def python(send: Callable[[Any], None]) -> None:
+    """Does what `python FILE ARGUMENT...` does."""
+    del sys.argv[0]
+    sys.path.insert(0, os.path.dirname(sys.argv[0]))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+def _text(file: Any) -> str:
+    file.seek(0)
+    return file.read().decode()
