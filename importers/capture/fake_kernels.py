@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch._C import DispatchKey
 from torch._subclasses.fake_impls import op_implementations_dict
 
+from importers.decompositions.indexing import take_along_dim
 from importers.decompositions.linear_algebra.least_squares import lstsq_shapes
 
 _aten = torch.ops.aten
@@ -43,7 +45,20 @@ def corrected_fake_kernels() -> Iterator[None]:
     op_implementations_dict[_aten.nonzero.default] = nonzero
     op_implementations_dict[_aten.linalg_lstsq.default] = lstsq
     try:
-        yield
+        with _composite(_aten.take_along_dim.default, take_along_dim):
+            yield
     finally:
         op_implementations_dict.update(rules)
         del op_implementations_dict[_aten.linalg_lstsq.default]
+
+
+@contextlib.contextmanager
+def _composite(operator: torch._ops.OpOverload, function: Any) -> Iterator[None]:
+    """Takes `operator` apart with `function` inside the `with` block."""
+    operator.py_kernels[DispatchKey.CompositeImplicitAutograd] = function
+    operator._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        del operator.py_kernels[DispatchKey.CompositeImplicitAutograd]
+        operator._dispatch_cache.clear()

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch._decomp import decomposition_table
+from torch._prims_common import canonicalize_dim
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 
@@ -27,6 +28,25 @@ def index_select(x: torch.Tensor, dim: int, index: torch.Tensor) -> Any:
     # `index` counts from the back below 0, which `index_select` refuses: it refuses the size.
     places = [None] * (dim % x.dim()) + [torch.where(index < 0, 1, index).reshape(-1)]
     return torch.ops.aten.index.Tensor(x, places)
+
+
+def take_along_dim(x: torch.Tensor, indices: torch.Tensor, dim: int | None = None) -> torch.Tensor:
+    """PyTorch's own takes sizes for integers, so those that depend on data stop it."""
+    if dim is None:
+        return torch.gather(x.reshape(-1), 0, indices.reshape(-1))
+    torch._check(indices.dtype == torch.int64, lambda: "take_along_dim: indices must be int64")
+    torch._check(
+        x.ndim == indices.ndim,
+        lambda: f"take_along_dim: input and indices have {x.ndim} and {indices.ndim} dimensions",
+    )
+    dim = canonicalize_dim(x.ndim, dim)
+    others = torch.broadcast_shapes(
+        *((*each.shape[:dim], *each.shape[dim + 1 :]) for each in (x, indices))
+    )
+    x, indices = (
+        each.expand(*others[:dim], each.shape[dim], *others[dim:]) for each in (x, indices)
+    )
+    return torch.gather(x, dim, indices)
 
 
 def without_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., Any]:

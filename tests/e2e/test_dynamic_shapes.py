@@ -136,6 +136,10 @@ MASKED = torch.tensor([[1.0, -1.0, 2.0], [0.0, 3.0, 0.0]])
 BY_DATA = {
     "nonzero": (torch.nonzero, [(MASKED,), (-MASKED,), (MASKED * 0,)]),
     "mask": (lambda x: x[x > 0] * 2, [(MASKED,), (-MASKED,), (MASKED * 0,)]),
+    "along": (
+        lambda x: torch.take_along_dim(x[x > -1].view(1, -1), torch.tensor([[1], [0]]), -1),
+        [(MASKED,), (MASKED + 1,)],
+    ),
     "rows": (lambda x: x[x[:, 0] > 0] @ torch.ones(3, 2), [(MASKED,), (MASKED + 1,)]),
     "item": (Counted(), [(MASKED, torch.tensor(n)) for n in (2, 1)]),
 }

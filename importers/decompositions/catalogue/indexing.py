@@ -14,6 +14,7 @@ from importers.decompositions.indexing import (
     index_select,
     of_a_number,
     take,
+    take_along_dim,
     without_negative_indices,
 )
 from importers.decompositions.masked_scatter import masked_scatter
@@ -125,6 +126,13 @@ INDEXING = (
         "run",
         "torch-mlir takes the slice, whatever the index is",
         index_select,
+    ),
+    Decomposition(
+        "take_along_dim of sizes that depend on data",
+        "aten::take_along_dim.default",
+        "capture",
+        "PyTorch's own takes sizes for integers",
+        take_along_dim,
     ),
     *(
         Decomposition(

@@ -11,7 +11,8 @@ import torch.nn.functional as F
 class Case:
     """`repair` by name, a function that needs it, and what is said of the function without it.
 
-    `without` is None where torch-mlir then reads memory that nobody has written: all can happen.
+    `without` is None where torch-mlir then reads memory that nobody has written, and where only
+    some ways to decompose a program need the repair.
     """
 
     repair: str
@@ -47,6 +48,10 @@ def order_of_equal_elements(x):
     place = torch.empty_like(order)
     place[order] = torch.arange(x.numel())
     return order, place, torch.sort(x, stable=True, descending=True)
+
+
+def elements_along_selected(x, places):
+    return torch.take_along_dim(x[x > 0], places, -1)
 
 
 def best_two(x):
@@ -424,6 +429,12 @@ CASES = [
     Case("numbers that are close", torch.isclose, (SPECIAL, SPECIAL), "differ"),
     Case("sum of two exponentials", torch.logaddexp, (SPECIAL, SPECIAL.roll(-1)), "NaN"),
     Case("search in order", places_in_order, (SPECIAL[1:].sort().values, SPECIAL)),
+    Case(
+        "take_along_dim of sizes that depend on data",
+        elements_along_selected,
+        (torch.tensor([[1.0, -1.0, 2.0]]), torch.tensor([1, 0])),
+        None,
+    ),
     Case("elements of a mask", torch.masked_select, (random(2, 3), random(3) > 0)),
     Case("pooling without a batch", one_picture, (random(2, 4, 5),)),
     Case("rounding towards zero", sign_of_zero, (torch.tensor([-0.0, -0.5]),), "infinity"),
