@@ -33,7 +33,7 @@ def test_a_fast_test_exists(name):
 
 
 @pytest.mark.parametrize("failing", [None, "lit"])
-def test_parts_run_in_order_until_one_fails(monkeypatch, failing):
+def test_every_part_runs_whatever_fails(monkeypatch, failing):
     ran = []
 
     def run(command, shell, cwd):
@@ -43,6 +43,5 @@ def test_parts_run_in_order_until_one_fails(monkeypatch, failing):
 
     monkeypatch.setattr(subject.subprocess, "run", run)
     done = CliRunner().invoke(subject.main, [])
-    wanted = list(subject.ALL[: subject.ALL.index(failing) + 1] if failing else subject.ALL)
-    assert ran == [tasks()[name]["cmd"] for name in wanted]
+    assert ran == [tasks()[name]["cmd"] for name in subject.ALL]
     assert done.exit_code == (3 if failing else 0)
