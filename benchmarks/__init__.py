@@ -1,1 +1,1 @@
-"""Side-by-side measurements: `python -m benchmarks NAME …`, or without a name what there is."""
+"""Benchmarks: `python -m benchmarks NAME …` runs them; without a name, lists them."""

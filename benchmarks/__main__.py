@@ -1,9 +1,9 @@
-"""Runs the measurements named on the command line; without a name, lists them."""
+"""Runs the benchmarks named on the command line; without a name, lists them."""
 
 import importlib
 import sys
 
-# What each measures, and about how long it takes on two cores.
+# What each one measures, and its approximate duration on two cores.
 BENCHMARKS = {
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
     "cache": ("loading a program, first and from the cache", "2 min"),
@@ -23,12 +23,12 @@ USAGE = "usage: ./pixiw run bench NAME … | --all"
 
 
 def listing() -> str:
-    """A line for each measurement."""
+    """Returns a line for each benchmark."""
     return "\n".join(f"  {name:20} {about:66} {time}" for name, (about, time) in BENCHMARKS.items())
 
 
 def main(arguments: list[str]) -> int:
-    """Returns the exit status: 2 for bad usage."""
+    """Runs the command line; returns the exit status, 2 for bad usage."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(f"{USAGE}\n{listing()}", file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2

@@ -1,21 +1,21 @@
-"""A Python environment for bundles: IREE's runtime and NumPy, no PyTorch."""
+"""Creates a Python environment for bundles, with IREE's runtime and NumPy, without PyTorch."""
 
 import importlib.metadata
 import venv
 from pathlib import Path
 
-# What a bundle runs with, what that requires, and safetensors for whoever reads weights.
+# What a bundle runs with, its requirements, and safetensors to read weights.
 DISTRIBUTIONS = ("iree-base-runtime", "ml-dtypes", "numpy", "safetensors")
 _ROOT = Path(__file__).resolve().parents[1]
 
 
 def bare_environment(folder: Path) -> Path:
-    """Makes one in `folder`, of links to this environment's files: the same versions, no network.
+    """Creates an environment in `folder` from links to this environment's files, without network.
 
-    Of this project it has `unmess` alone.
+    The versions are the same. Of this project, only the package `unmess` is included.
 
     Returns:
-        Its interpreter; to be called with `-I`, so that nothing else gets onto the path.
+        The interpreter. Call it with `-I`, so that nothing else gets onto the path.
     """
     venv.create(folder, symlinks=True)
     (site,) = folder.glob("lib/python*/site-packages")

@@ -1,7 +1,7 @@
-"""From the start of a process to the first result of ResNet-18: a bundle beside eager PyTorch.
+"""Time from process start to the first result of ResNet-18: a bundle and eager PyTorch.
 
-Each in a process of its own, in turn. The bundle runs in an environment that has no PyTorch;
-checksums of all its files are compared. PyTorch loads the same weights from a file.
+Each run is a separate process; the two sides alternate. The bundle runs in an environment without
+PyTorch, and verifies the checksums of all its files. PyTorch loads the same weights from a file.
 """
 
 import json
@@ -90,8 +90,8 @@ def main() -> None:
 
 
 def _measure(command: list[str | Path]) -> dict:
-    """The duration of each step, that of the interpreter's start first, and of all of them."""
-    # Both processes read one clock.
+    """Returns the seconds of each step, from the interpreter's start on; their sum; CPU seconds."""
+    # `perf_counter` is the same clock in both processes.
     begin = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
     found = json.loads(done.stdout)

@@ -1,6 +1,6 @@
-"""`unmess.load` of a captured model in a fresh process, first with an empty cache, then again.
+"""Time of `unmess.load` for a captured model in a new process, with an empty and a filled cache.
 
-One thread of PyTorch's; seconds of the process and its children, and by the clock.
+PyTorch uses one thread. CPU time includes child processes.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Classifiers with a dynamic number of images: iree-cpu's default preset beside plain, by turns.
+"""Classifiers with a dynamic batch on iree-cpu: the default preset and plain, alternating.
 
-Every result is compared with eager's.
+Every result is compared with eager PyTorch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""SmolLM2-135M writes 64 tokens: `unmess.load_generator` beside transformers' `generate`.
+"""SmolLM2-135M generates 64 tokens: `unmess.load_generator` and transformers' `generate`.
 
-Both greedy, in one process and turn by turn, with the same weights, on as many threads. For each
-dtype: seconds to load, the medians of tokens per second after the first token, and whether the
-tokens are those of transformers in f32.
+Both are greedy, and alternate in one process, with the same weights and number of threads. For each
+dtype: seconds to load, the median of tokens per second after the first token, and whether the
+tokens are equal to those of transformers in f32.
 """
 
 import statistics
@@ -65,7 +65,7 @@ class _Ours:
 
 
 class _Eager:
-    """`model.generate`, and the speed of the steps after the first token."""
+    """Runs `model.generate` and measures the speed of the steps after the first token."""
 
     def __init__(self, model: torch.nn.Module):
         self._model = model
@@ -75,13 +75,13 @@ class _Eager:
         tokens = self._model.generate(
             ids, do_sample=False, max_new_tokens=TOKENS, streamer=_Clock(times)
         )[0, ids.shape[1] :].tolist()
-        # The first is the prompt's, the second that of the first new token.
+        # times[0] is the prompt, times[1] the first new token.
         self.speed = (len(tokens) - 1) / (times[-1] - times[1])
         return tokens
 
 
 class _Clock:
-    """A streamer of transformers that notes when it is given tokens."""
+    """A transformers streamer that records the time of each call."""
 
     def __init__(self, times: list[float]):
         self._times = times

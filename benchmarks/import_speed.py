@@ -1,9 +1,9 @@
-"""From a live model to linalg: unmess beside torch_mlir.fx.export_and_import.
+"""Time and memory from a live model to linalg: unmess and torch_mlir.fx.export_and_import.
 
-Each measurement is a process of its own, the two sides in turn; time is from the live model to the
-linalg module, without imports and without building the model; memory is the peak of the process.
-torch-mlir's plain call fails on BERT (buffers that are not in the state dict), so there it gets a
-model whose buffers were made persistent by hand.
+Each run is a separate process; the two sides alternate. Time is from the live model to the linalg
+module, without imports and without building the model. Memory is the peak of the process.
+torch-mlir's plain call fails on BERT because of buffers that are not in the state dict, so its
+models get all buffers made persistent first.
 """
 
 import json
@@ -48,7 +48,7 @@ def with_torch_mlir(model: torch.nn.Module, args: tuple, kwargs: dict):
 
 
 def measure_here(side: str, model: str) -> dict[str, float]:
-    """Runs one side in this process. Seconds, and megabytes of weights and of peak memory."""
+    """Runs one side in this process; returns seconds, and megabytes of weights and peak memory."""
     module, args, kwargs = build(model)
     if side == "torch-mlir":
         import torch_mlir.fx  # noqa: F401 -- not part of the time
@@ -69,7 +69,7 @@ def measure_here(side: str, model: str) -> dict[str, float]:
 
 
 def measure(side: str, model: str) -> dict[str, float]:
-    """Runs one side in a process of its own."""
+    """Runs one side in a separate process."""
     command = [sys.executable, "-m", "benchmarks.import_speed", side, model]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return json.loads(output.splitlines()[-1])

@@ -1,8 +1,8 @@
-"""What the checks of indices cost: each program checked and unchecked, in one process, in turn.
+"""Cost of index checks: each program with and without them, alternating in one process.
 
-A lookup in a table, a model of sentence embeddings, and a decoding step of SmolLM2-135M with its
-key-value cache as state. On the reference runner, unchecked code has no checks of sizes and
-divisors either.
+The programs are an embedding lookup, a sentence embedding model, and a decoding step of
+SmolLM2-135M with its key-value cache as state. On the reference runner, unchecked code also omits
+checks of sizes and divisors.
 """
 
 import statistics
@@ -66,7 +66,7 @@ def _decoding():
         run.prefill(ids)
 
         def decode():
-            # Always the same step: the cache holds the prompt.
+            # Reset the length to the prompt, so that every call is the same step.
             run.state["cache_length"] = torch.tensor(ids.shape[1])
             run.decode(ids[:, -1:])
 
@@ -76,7 +76,7 @@ def _decoding():
 
 
 def _times(sides: list[Callable[[], object]]) -> list[list[float]]:
-    """Seconds of calls of each side; which one is first changes with each turn."""
+    """Returns the seconds of each call by side. The order of the sides alternates."""
     times: list[list[float]] = [[] for _ in sides]
     for side in sides:
         side()

@@ -1,6 +1,6 @@
-"""The default preset of iree-cpu beside IREE's own defaults, on all classifiers of torchvision.
+"""The default preset of iree-cpu and IREE's own defaults, on all torchvision classifiers.
 
-A line for each model as it is measured, with how many times as fast as IREE's own defaults it is.
+Prints a line for each model, with the speedup over IREE's own defaults.
 
     python -m benchmarks.iree_classification [NAME ...]
 """

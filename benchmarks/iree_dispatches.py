@@ -1,4 +1,4 @@
-"""Where the time of one model on iree-cpu goes, by dispatch, as IREE's own profiler sees it.
+"""Profiles one model on iree-cpu by dispatch, with IREE's own profiler.
 
 python -m benchmarks.iree_dispatches torchvision:resnet18 [PRESET]
 """
@@ -29,13 +29,13 @@ SHOWN, CALLS = 12, 10
 
 @dataclass
 class Dispatch:
-    """A dispatch of a program, in one call of it.
+    """The calls of a dispatch in one call of a program.
 
     Attributes:
-        name: with the operation at its root, and the sizes of its loops.
-        calls: in one call of the program.
-        wall, cpu: ms of all of them, from the first thread's start to the last one's end, and of
-            all threads.
+        name: contains the root operation and the loop sizes.
+        calls: the number of calls in one call of the program.
+        wall, cpu: ms of these calls: from the first thread's start to the last one's end, and
+            summed over threads.
     """
 
     name: str
@@ -73,10 +73,10 @@ def main() -> None:
 
 
 def measured(module: unmess.Module, preset: str, inputs: list[torch.Tensor]) -> Iterator[Dispatch]:
-    """The dispatches of a program, without those that run once when it is loaded.
+    """Yields the dispatches of a program, without those that run only once, at load.
 
     Args:
-        inputs: what the program is called with, in order; buffers are not among them.
+        inputs: the arguments of the program, in order, without buffers.
     """
     with tempfile.TemporaryDirectory() as folder:
         program, weights, profile = (
@@ -102,7 +102,7 @@ def measured(module: unmess.Module, preset: str, inputs: list[torch.Tensor]) -> 
         )
         lines = _run("iree-profile", "dispatch", "--format=jsonl", profile).splitlines()
     groups = [each for each in map(json.loads, lines) if each["type"] == "host_dispatch_group"]
-    # One that belongs to the program runs in each call of it, others once.
+    # Dispatches of the program run in each call; others run once.
     runs = min(each["count"] for each in groups if each["count"] > 1)
     for each in groups:
         if each["count"] >= runs:

@@ -1,4 +1,4 @@
-"""What loading BERT-base on iree-cpu adds to memory, in two processes at the same time."""
+"""Memory that loading BERT-base on iree-cpu adds, in two processes at the same time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Prints a table: the module's size, and memory before and after loading and calling."""
+    """Prints a table: sizes of weights and module, and the memory that loading and calling add."""
     with tempfile.TemporaryDirectory() as folder:
         _write_model(Path(folder, "bert"))
         environment = {**os.environ, "UNMESS_CACHE": str(Path(folder, "cache"))}
         command = [sys.executable, "-m", "benchmarks.iree_memory", str(Path(folder, "bert"))]
         processes, reports = [], []
-        # The first one compiles, and writes what the second one finds.
+        # The first process compiles and fills the cache; the second one reads it.
         for _ in range(2):
             process = subprocess.Popen(
                 command,
@@ -82,18 +82,18 @@ def _load(folder: str) -> None:
     print(json.dumps(report), flush=True)
     input()
     print(json.dumps(_mapped(".irpa")), flush=True)
-    # The other process looks while this one still has it.
+    # Keep the files mapped while the other process is measured.
     input()
 
 
 def _status() -> dict[str, float]:
-    """Memory of this process, in 10**6 bytes."""
+    """Returns the memory of this process, in 10**6 bytes."""
     found = re.findall(r"(VmHWM|VmRSS|RssAnon):\s+(\d+) kB", Path("/proc/self/status").read_text())
     return {name: int(value) * 1024 / 1e6 for name, value in found}
 
 
 def _mapped(suffix: str) -> dict[str, float]:
-    """The resident pages of the files whose names end so, in 10**6 bytes."""
+    """Returns the resident pages of mapped files with a suffix, in 10**6 bytes."""
     total, inside = {"shared": 0.0, "private": 0.0}, False
     for line in Path("/proc/self/smaps").read_text().splitlines():
         if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):

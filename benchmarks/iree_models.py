@@ -1,7 +1,7 @@
-"""Ten models on iree-cpu beside eager PyTorch, `torch.compile` and IREE's own flags, by turns.
+"""Ten models on iree-cpu, in eager PyTorch, with `torch.compile` and with IREE's own flags.
 
-Each model in a process of its own, with as many threads for every side. `torch.compile` needs a
-C++ compiler. Every result is compared with eager's.
+Each model runs in a separate process. The sides alternate, with the same number of threads.
+`torch.compile` needs a C++ compiler. Every result is compared with eager PyTorch.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MODELS = (
     "gpt2",
     "all-MiniLM-L6-v2",
 )
-# `no flags` is what `iree-compile` does by itself, for any x86-64; `plain` names the CPU.
+# `no flags` is `iree-compile` without flags, for any x86-64. `plain` targets the host's CPU.
 SIDES = ("eager", "torch.compile", "no flags", "plain", "default")
 OTHERS = SIDES[:-1]
-# Each side is called so often at least, and until it has taken so many seconds.
+# The minimum number of calls and of seconds for each side.
 CALLS, SECONDS = 5, 2.0
 
 
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def measured(name: str, sides: tuple[str, ...] = SIDES) -> dict[str, Any] | str:
-    """Times by side, and the default preset; a line that says why there are none."""
+    """Returns times by side and the default preset, or one line with the cause of a failure."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.iree_models", name, *sides],
         capture_output=True,
@@ -76,7 +76,7 @@ def _measure(name: str, sides: list[str]) -> dict[str, Any]:
     with torch.no_grad():
         expected = model(*args, **kwargs)
         calls = {"eager": model}
-        # The default first: it decides nothing that is kept for `plain`.
+        # Load the default first: it keeps no decision that would affect `plain`.
         if "default" in sides:
             program = unmess.capture(model, args, kwargs)
             calls["default"] = unmess.load(program, on="iree-cpu")
@@ -106,7 +106,7 @@ def _measure(name: str, sides: list[str]) -> dict[str, Any]:
 def by_turns(
     calls: dict[str, Callable], args: tuple, kwargs: dict
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Median seconds of a call, and its least CPU time, which other work changes less."""
+    """Returns median seconds and least CPU seconds per call. Other load affects CPU time less."""
     times: dict[str, list[float]] = {side: [] for side in calls}
     cpu_times: dict[str, list[float]] = {side: [] for side in calls}
     while any(len(own) < CALLS or sum(own) < SECONDS for own in times.values()):
@@ -120,7 +120,7 @@ def by_turns(
 
 
 def difference_of(result: Any, expected: Any) -> float:
-    """The largest difference, by the largest magnitude of each tensor."""
+    """Returns the largest difference, relative to the largest magnitude of each tensor."""
     pairs = zip(_tensors(result), _tensors(expected), strict=True)
     return max(float((a - b).abs().max() / b.abs().max()) for a, b in pairs)
 

@@ -1,9 +1,9 @@
-"""Import of a Llama of 1.2 billion parameters (random bf16 weights): time and memory by layers.
+"""Time and memory to import a Llama of 1.2 billion parameters (random bf16), by layers.
 
-Time should follow the number of operators and not that of weights, so a narrow network of the same
-depth stands beside the wide one. Each line is a process of its own; time is from the live model to
-the linalg module. The memory to stay under is 1.2 times the weights plus 1.5 GB; the model itself
-and the imported libraries are in the peak.
+Time should scale with the number of operators, not of weights. Therefore a narrow network of the
+same depth is measured too. Each line is a separate process. Time is from the live model to the
+linalg module. The memory limit is 1.2 times the weights plus 1.5 GB; the peak includes the model
+itself and the imported libraries.
 """
 
 import json
@@ -22,7 +22,7 @@ _LENGTH = 16
 
 
 def build(layers: int, width: int) -> torch.nn.Module:
-    """Llama 3.2 1B's architecture, at `width` channels and a vocabulary in proportion."""
+    """Builds Llama 3.2 1B's architecture with `width` channels and a proportional vocabulary."""
     import transformers
 
     config = transformers.LlamaConfig(
@@ -50,7 +50,7 @@ def build(layers: int, width: int) -> torch.nn.Module:
 
 
 def measure_here(layers: int, width: int) -> dict[str, float]:
-    """One line of the table. Seconds, and memory in 10**6 bytes."""
+    """Returns one line of the table: seconds, and memory in 10**6 bytes."""
     import unmess
 
     unmess.capture  # noqa: B018 -- loads the library; not part of the time
@@ -74,7 +74,7 @@ def measure_here(layers: int, width: int) -> dict[str, float]:
 
 
 def measure(layers: int, width: int) -> dict[str, float]:
-    """One line of the table, in a process of its own."""
+    """Measures one line of the table in a separate process."""
     command = [sys.executable, "-m", "benchmarks.large_model", str(layers), str(width)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return json.loads(output.splitlines()[-1])

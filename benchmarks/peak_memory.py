@@ -1,4 +1,4 @@
-"""How much memory a call needs beyond what there is before it."""
+"""Measures the memory that a call needs beyond the memory in use before it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _LIBC = ctypes.CDLL(None)
 
 
 def peak_memory(call: Callable[[], object]) -> int:
-    """Bytes by which the resident memory of a forked process rises during its second call.
+    """Returns the bytes by which resident memory rises during a second call, in a forked process.
 
-    The first call makes what is kept between calls; what it frees is given back to the system.
+    The first call allocates what is kept between calls. Memory that it frees is returned to the
+    system.
 
     Raises:
-        ValueError: PyTorch has several threads, which a forked process would wait for in vain.
+        ValueError: PyTorch has several threads, which do not exist in a forked process.
         RuntimeError: the forked process has crashed.
     """
     if torch.get_num_threads() != 1:
@@ -31,7 +32,7 @@ def peak_memory(call: Callable[[], object]) -> int:
             call()
             _LIBC.malloc_trim(0)
             before = _status("VmRSS")
-            # The peak begins anew.
+            # Reset the peak.
             Path("/proc/self/clear_refs").write_text("5")
             call()
             os.write(writer, str(_status("VmHWM") - before).encode())

@@ -1,6 +1,6 @@
-"""IREE on the CPU with each preset, beside IREE's own defaults and eager PyTorch, by turns.
+"""IREE on the CPU with each preset, IREE's own defaults and eager PyTorch.
 
-What `unmess tune` does, for three models; the tuned preset is kept in a cache folder of its own.
+Runs `unmess tune` for three models, with a temporary cache folder for the tuned preset.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""The reference runner beside eager PyTorch, one thread each, in one process.
+"""The reference runner and eager PyTorch, with one thread each, in one process.
 
-For each model: the largest difference from eager relative to the largest value, the seconds from
-linalg to an executable, compiled and from the cache, the medians of the two sides, which run in
-turn, and the memory that a call needs at its peak beyond weights and arguments.
+For each model: the largest difference from eager relative to the largest value; the seconds from
+linalg to an executable, compiled and from the cache; the median seconds of the two sides, which
+alternate; and the peak memory of a call beyond weights and arguments.
 """
 
 import os
@@ -24,18 +24,18 @@ from torch.utils import _pytree as pytree
 import unmess
 from benchmarks.peak_memory import peak_memory
 
-# Runs of each side: at least, and until this many seconds are over.
+# The minimum number of runs and of seconds for each side.
 RUNS, SECONDS = 5, 2.0
 
 
 @dataclass
 class Sides:
-    """What is measured.
+    """The two sides of a measurement.
 
     Attributes:
-        program: what the reference runner gets.
-        reference: a run of the Executable that it is given.
-        eager: the same by PyTorch; both return the same tensors.
+        program: the program for the reference runner.
+        reference: calls the Executable that it receives.
+        eager: does the same in PyTorch. Both return the same tensors.
     """
 
     program: Any
@@ -63,7 +63,7 @@ def image_model(name: str) -> Sides:
     model = torchvision.models.get_model(name)
     for parameter in model.parameters():
         if not parameter.any():
-            # A head of zeros would hide every error.
+            # A head of zeros would hide all errors.
             nn.init.normal_(parameter, std=0.02)
     return forward(model, torch.randn(1, 3, 224, 224))
 
@@ -77,7 +77,7 @@ def encoder(tokens: int, **config) -> Sides:
 
 
 def decode_step() -> Sides:
-    """One step of a model of the shape of SmolLM2-135M, after 128 tokens."""
+    """A decoding step after 128 tokens, of a model with the shape of SmolLM2-135M."""
     import transformers
 
     config = transformers.LlamaConfig(
@@ -141,7 +141,7 @@ MODELS: dict[str, Callable[[], Sides]] = {
 
 
 def measure(build: Callable[[], Sides]) -> dict[str, float]:
-    """Relative error, seconds to load, median seconds and bytes of a run of each side."""
+    """Returns the relative error, seconds to load, and median seconds and peak bytes by side."""
     torch.manual_seed(0)
     with torch.no_grad():
         sides = build()
@@ -189,7 +189,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as empty:
         os.environ["UNMESS_CACHE"] = empty
         _fill(table)
-    # Not folded where the output is a file.
+    # Use a wide console for files, so that rich does not wrap the table.
     console = Console()
     (console if console.is_terminal else Console(width=200)).print(table)
 

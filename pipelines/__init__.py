@@ -1,1 +1,1 @@
-"""From the torch dialect to exits and runners."""
+"""Lowers the torch dialect to exits, and runs programs."""

@@ -1,4 +1,4 @@
-"""What a runner made of a program, and how it is kept between processes."""
+"""Compiled programs, and the cache that keeps them between processes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from unmess.core.module import Module
 from unmess.core.note import Note
 from unmess.core.own_sources import digest_of
 
-# Everything of ours that decides what a program becomes.
+# Digest of all project sources that affect compilation.
 _SOURCES = digest_of("pipelines", "unmess/core")
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A program without its IR.
+    """A compiled program, without its IR.
 
     Attributes:
-        code: object code of the reference runner, a VM module of IREE.
+        code: object code of the reference runner, or a VM module of IREE.
         has_globals: whether it changes memory of its own when it runs (a seed of random numbers).
         checks: the run-time checks, by their number in the code.
-        preset: the name of the set of options that it was compiled with, where there are several.
-        packer: code that makes of the weights what the program reads, where it does not read the
-            weights themselves.
-        notes: what was to be done to the program and could not be.
+        preset: the compiler preset; None for runners without presets.
+        packer: code that converts the weights to the program's own format; None if the program
+            reads the weights directly.
+        notes: what compilation could not do as chosen, such as a preset that failed.
     """
 
     code: bytes
@@ -44,15 +44,15 @@ class Compiled:
 def cache_key(
     module: Module, runner: str, packages: Sequence[str], target: Sequence[object]
 ) -> str | None:
-    """What the code for a module depends on, as one name; None where nothing is to be kept.
+    """Returns the cache key of a module, or None if the result is not to be cached.
 
-    It is made of the IR as it is, at whatever stage, so that one that is found there need not be
-    lowered. The IR goes in with its source locations, since those of run-time checks are part of
-    the result. Weights are in it only where they are literals of the IR.
+    The key covers everything that the code depends on. It includes the IR at its current stage, so
+    a cached module need not be lowered. It includes source locations, because those of run-time
+    checks are part of the result. It covers weights only if they are literals of the IR.
 
     Args:
-        packages: that compile; their versions count, and all sources of `pipelines`.
-        target: what else decides on the code: options, the processor, the number of threads.
+        packages: packages that compile. The key covers their versions, and the project's sources.
+        target: other inputs of the compilation: options, the processor, the number of threads.
     """
     if is_debugging() or not artifacts.size_limit():
         return None
@@ -66,7 +66,7 @@ def cache_key(
 
 
 def find(key: str | None) -> Compiled | None:
-    """What was kept under a key."""
+    """Returns the compiled program with a key from the cache; None if there is none."""
     content = None if key is None else artifacts.read_artifact(key)
     if content is None:
         return None
@@ -81,7 +81,7 @@ def find(key: str | None) -> Compiled | None:
 
 
 def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:
-    """Makes `find` find it, in other processes too."""
+    """Stores a compiled program for `find`, in this and other processes."""
     if key is None:
         return
     fields = asdict(compiled)
@@ -92,16 +92,16 @@ def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:
 
 
 def lowered(module: Module, seconds: dict[str, float], unchecked: bool) -> Module:
-    """The module at stage `linalg`, with its indices checked; the given one stays as it is.
+    """Returns a copy of the module, lowered to `linalg`, with checks of its indices.
 
     Args:
-        seconds: the time that it takes is added to, under `lower`.
-        unchecked: leave the checks of indices out.
+        seconds: the lowering time is added to `seconds["lower"]`.
+        unchecked: omit the checks of indices.
 
     Raises:
-        Error: the stage that failed.
+        Error: with the stage that failed.
     """
-    # The passes take long to import, and a program from the cache needs none.
+    # The passes take long to import, and cached programs do not need them.
     from pipelines.indices.checking import check_indices
     from pipelines.indices.stablehlo import check_stablehlo_indices
     from pipelines.ir_modules import copy_module
@@ -117,10 +117,10 @@ def lowered(module: Module, seconds: dict[str, float], unchecked: bool) -> Modul
 
 
 def stablehlo_for_iree(module: Module, unchecked: bool) -> Module:
-    """The module, at stage `stablehlo`, as IREE takes it; the given one stays as it is.
+    """Returns a copy of the module, at stage `stablehlo`, in the form that IREE accepts.
 
-    Indices of captured programs are checked, unless `unchecked`. Programs of other tools are
-    prepared.
+    Adds checks of indices to captured programs, unless `unchecked`. Prepares programs of other
+    tools with `pipelines.stablehlo`.
 
     Raises:
         Error: stage `compile`, for a program of another tool that cannot be prepared.
@@ -139,14 +139,14 @@ def stablehlo_for_iree(module: Module, unchecked: bool) -> Module:
 
 
 def lower(module: Module, to: str) -> Module:
-    """`pipelines.lower.lower`, whose passes are imported when something is to be lowered."""
+    """Calls `pipelines.lower.lower`. Imports its passes only when it is called."""
     from pipelines.lower import lower as lower_module
 
     return lower_module(module, to)
 
 
 def has_globals(module: Module) -> bool:
-    """Whether a program at an exit changes memory of its own."""
+    """Returns whether a program at an exit changes memory of its own."""
     from pipelines.ir_modules import find_operations
 
     names = ("ml_program.global", "stablehlo.rng")

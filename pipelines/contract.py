@@ -1,7 +1,8 @@
-"""The backend contract: what the lowerings to every exit rely on, and every place that breaks it.
+"""Checks the backend contract, which the lowerings to every exit rely on. Lists all violations.
 
-Tensors are values of a known rank and dtype, composite operators are taken apart, and there is no
-operator that the torch dialect does not know. torch-mlir checks the same and stops at the first.
+Tensors have value semantics and a known rank and dtype, composite operators are decomposed, and no
+operator is unknown to the torch dialect. torch-mlir checks the same, but stops at the first
+violation.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ DTYPE = "unknown dtype"
 NOT_DECOMPOSED = "not decomposed"
 UNKNOWN = "unknown operator"
 OTHER_TYPE = "unsupported type"
-# Each with what it says of an operation.
+# The kinds of violations, with the predicate for messages.
 KINDS = {
     NOT_VALUE: "has a tensor that is not value-semantic",
     RANK: "has a tensor of unknown rank",
@@ -39,13 +40,13 @@ KINDS = {
     OTHER_TYPE: "has a type that backends do not take",
 }
 
-# With these, torch-mlir's pass to the contract does nothing but check it.
+# With these options, torch-mlir's pass only checks the contract.
 _CHECK = "builtin.module(torch-lower-to-backend-contract{max-iterations=0})"
 _REFUSED = "marked as backend illegal"
-# Numbers are computed with; the others are known where they are used.
+# Torch types that backends accept: numbers, and types whose values are known where they are used.
 _SCALARS = frozenset({"int", "float", "bool", "Device", "none", "str"})
 _STATE = "torch.global_slot.module_initializer"
-# In place of an operand whose own type breaks the contract, which is told where it is computed.
+# Replaces the type of an operand that breaks the contract, which is reported for its definition.
 _ANY_TENSOR = "!torch.vtensor<[],f32>"
 _HEAD = re.compile(r"[\w.]+")
 
@@ -56,9 +57,9 @@ class Violation:
 
     Attributes:
         kind: one of `KINDS`.
-        operation: as PyTorch spells it (`aten.softmax.int`), or MLIR (`func.func @main`).
-        detail: which value it is, and its type; the operands' types where it is an operator.
-        where: the user's source line, as `file:line`; None where the IR has none.
+        operation: its name in PyTorch (`aten.softmax.int`) or in MLIR (`func.func @main`).
+        detail: the value and its type; for an operator the types of the operands.
+        where: the user's source line, as `file:line`; None if the IR has none.
     """
 
     kind: str
@@ -67,7 +68,7 @@ class Violation:
     where: str | None
 
     def __str__(self) -> str:
-        """In one line, without the source line."""
+        """Returns the violation in one line, without the source line."""
         return f"{self.operation} {KINDS[self.kind]} ({self.detail})"
 
 
@@ -75,17 +76,17 @@ class Violation:
 def check(
     module: Module | ir.Module, at: str | None = None, backend_legal_ops: Collection[str] = ()
 ) -> list[Violation]:
-    """Every violation of the backend contract, in the order of the IR. The module stays as it is.
+    """Returns every violation of the backend contract in IR order. Does not change the module.
 
     Args:
-        module: at stage `raw` or `torch`.
-        at: `torch` checks the module as it is, `raw` what the pipeline to `torch` leaves of it; by
-            default the stage of a Module, and `torch` for an `ir.Module`.
-        backend_legal_ops: operators that may stay as they are, such as `aten.softmax.int`.
+        module: a module at stage `raw` or `torch`.
+        at: `torch` checks the module as it is. `raw` first runs the pipeline to `torch` on a copy.
+            The default is the stage of a Module, and `torch` for an `ir.Module`.
+        backend_legal_ops: operators that need no decomposition, such as `aten.softmax.int`.
 
     Raises:
-        Error: stage `usage`, where the module is not in the torch dialect; `torch`, where that
-            pipeline fails for another reason.
+        Error: stage `usage`, if the module is not in the torch dialect; `torch`, if the pipeline
+            fails for a reason other than a violation.
     """
     checked = module.ir if isinstance(module, Module) else module
     at = at or (module.stage if isinstance(module, Module) else "torch")
@@ -103,7 +104,7 @@ def check(
         with custom_operators.set_aside(copy, custom_operators.is_not_quantized):
             torch_pipeline(backend_legal_ops).apply(copy)
     except Error:
-        # What made it fail is nearly always a violation.
+        # The cause of the failure is nearly always a violation.
         found = violations(copy, backend_legal_ops)
         if not found:
             raise
@@ -114,10 +115,15 @@ def check(
 def violations(
     module: ir.Module, backend_legal_ops: Collection[str] = (), *, composites: bool = True
 ) -> list[Violation]:
-    """Those of a module in the torch dialect, as it is; without composite operators, if wanted."""
+    """Returns the violations of a module in the torch dialect.
+
+    Args:
+        backend_legal_ops: as for `check`.
+        composites: include composite operators that are not decomposed.
+    """
     legal = WHOLE.union(backend_legal_ops)
     found: list[Violation] = []
-    # Layers repeat: the same operator on operands of the same types is asked for once.
+    # Layers repeat, so check an operator with the same operand types only once.
     known: dict[tuple, bool] = {}
     faults: dict[ir.Type, list[str]] = {}
 
@@ -160,10 +166,10 @@ def violations(
 
 
 def refuse(module: ir.Module, stage: str) -> None:
-    """Raises an Error under `stage` where no lowering can take a module, with the first cause.
+    """Raises an Error under `stage`, with the first violation, if no lowering can take a module.
 
-    Composite operators and types that backends do not take are for the lowering to tell: it takes
-    some operators whole, and folds what is known of the others.
+    Ignores composite operators and unsupported types. The lowering reports them, because it
+    supports some composite operators and folds others.
     """
     found = [
         violation
@@ -181,7 +187,7 @@ def refuse(module: ir.Module, stage: str) -> None:
 
 
 def _is_empty(module: ir.Module) -> bool:
-    """Whether there is nothing but functions that pass values on."""
+    """Returns whether the module only has functions that return immediately."""
     return all(
         inner.operation.name == "func.return"
         for function in module.body.operations
@@ -205,7 +211,7 @@ def _operands(operation: ir.Operation) -> str:
 
 
 def _faults(text: str) -> Iterator[str]:
-    """The kinds of violation that a type is, by its text; other dialects' types are none."""
+    """Yields the kinds of violations of a type, given as text. Other dialects' types have none."""
     if not text.startswith("!torch."):
         return
     text = text.removeprefix("!torch.")
@@ -219,7 +225,7 @@ def _faults(text: str) -> Iterator[str]:
         if not inner or inner.endswith(",unk"):
             yield DTYPE
     elif head in ("list", "optional"):
-        # Of tensors in a list torch-mlir asks no more: the elements have types of their own.
+        # torch-mlir does not check tensor types in lists: the elements have types of their own.
         if not inner.startswith("vtensor"):
             yield from _faults(f"!torch.{inner}")
     elif head == "tuple":
@@ -230,7 +236,7 @@ def _faults(text: str) -> Iterator[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What is between the commas outside of brackets."""
+    """Splits text at commas outside brackets."""
     depth, start = 0, 0
     for index, letter in enumerate(text):
         depth += (letter in "<[") - (letter in ">]")
@@ -242,7 +248,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _is_composite(operation: ir.Operation, known: dict, faults_of) -> bool:
-    """Whether torch-mlir's own contract refuses an operator, for operands of these types."""
+    """Returns whether torch-mlir's own contract rejects an operator with these operand types."""
     if not operation.name.startswith("torch.") or len(operation.regions):
         return False
     types = tuple(

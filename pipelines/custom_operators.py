@@ -1,4 +1,4 @@
-"""Operators that torch-mlir has never heard of: they keep their names, and do not reach an exit."""
+"""Handles operators that torch-mlir does not know. They keep their names, and have no lowering."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
 _OPERATOR = "torch.operator"
-# The first pass to the backend contract has a form for these.
+# The first pass of the pipeline to `torch` converts these.
 _QUANTIZED = "torch.quantized_decomposed."
-# PyTorch's own: what the torch dialect has no operation for of these is for the passes to tell.
+# PyTorch's own operators. The passes report those that the torch dialect does not have.
 _KNOWN = ("torch.aten.", "torch.prims.", _QUANTIZED)
 
 
 def is_custom(name: str) -> bool:
-    """Whether an operator, `torch.mylib.foo`, is outside of PyTorch's own libraries."""
+    """Returns whether an operator, `torch.mylib.foo`, is not of PyTorch's own libraries."""
     return not name.startswith(_KNOWN)
 
 
 def is_not_quantized(name: str) -> bool:
-    """Whether an operator has no form in the torch dialect, and will have none."""
+    """Returns whether no pass converts an unknown operator to one of the torch dialect."""
     return not name.startswith(_QUANTIZED)
 
 
 @contextlib.contextmanager
 def set_aside(module: ir.Module, chosen: Callable[[str], bool] = is_custom) -> Iterator[None]:
-    """While it lasts, calls of custom operators are calls of functions without a body.
+    """Replaces custom operators with calls of functions without a body, inside the block.
 
-    The passes to the backend contract refuse operators that they do not know, but no calls.
+    The passes to the backend contract reject unknown operators, but accept calls.
 
     Args:
-        chosen: says by its name whether an operator that the torch dialect has no operation for
-            is one of them.
+        chosen: returns, by its name, whether to replace an operator that the torch dialect does
+            not have.
     """
     declared: dict[str, str] = {}
     with module.context:
@@ -51,7 +51,7 @@ def set_aside(module: ir.Module, chosen: Callable[[str], bool] = is_custom) -> I
 def custom_operators(
     module: ir.Module, chosen: Callable[[str], bool] = is_custom
 ) -> list[ir.Operation]:
-    """The calls of operators outside PyTorch's own libraries, or of those that are `chosen`."""
+    """Returns the `torch.operator` operations that are `chosen`, by default custom ones."""
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -64,7 +64,7 @@ def custom_operators(
 
 
 def refuse(module: ir.Module, stage: str) -> None:
-    """Raises an Error under `stage` that names the custom operators, where there are any."""
+    """Raises an Error under `stage` that names the custom operators, if there are any."""
     found = custom_operators(module)
     if not found:
         return
@@ -80,7 +80,7 @@ def refuse(module: ir.Module, stage: str) -> None:
 
 
 def spelled(operation: ir.Operation) -> str:
-    """`mylib.foo.default`, as under `torch.ops`."""
+    """Returns the operator's name under `torch.ops`, such as `mylib.foo.default`."""
     name = _name(operation).removeprefix("torch.")
     return name if name.count(".") > 1 else f"{name}.default"
 
@@ -90,7 +90,7 @@ def _name(operation: ir.Operation) -> str:
 
 
 def _call_in_place_of(operation: ir.Operation, module: ir.Module, declared: dict[str, str]) -> None:
-    """One declaration for each call, since types differ from call to call."""
+    """Replaces an operator with a call of a new declaration, because types differ between calls."""
     symbol = f"unmess.custom_operator.{len(declared)}"
     declared[symbol] = _name(operation)
     types = ir.FunctionType.get(

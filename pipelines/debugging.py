@@ -1,4 +1,4 @@
-"""Debug mode: the IR is verified after each step, and shown where that was asked for."""
+"""Debug mode: verifies the IR after each step, and prints it on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unmess.core.error import Error
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
-# Literals above this number of elements are elided.
+# Literals with more elements are elided.
 _LARGE = 16
 ALL = "all"
 
@@ -25,7 +25,7 @@ ALL = "all"
 class _Mode:
     print_after: frozenset[str]
     write: Callable[[str], object]
-    # Those that have run, in order.
+    # The names of the steps that have run, in order.
     steps: dict[str, None] = field(default_factory=dict)
 
 
@@ -36,19 +36,20 @@ _mode: ContextVar[_Mode | None] = ContextVar("mode", default=None)
 def debugging(
     print_after: Iterable[str] = (), write: Callable[[str], object] | None = None
 ) -> Iterator[None]:
-    """Debug mode for what is lowered and loaded inside the block.
+    """Enables debug mode inside the block.
 
-    After each step the IR is verified; a step is a pass of a pipeline, or one of the functions that
-    the reference runner has between them. Compiled programs are not taken from the cache.
+    Verifies the IR after each step. A step is a pass of a pipeline, or a Python function, such as
+    those that the reference runner has between passes. Debug mode bypasses the cache of compiled
+    programs.
 
     Args:
-        print_after: steps after which the IR is shown: the name of a pass (`canonicalize`), of a
+        print_after: steps after which the IR is printed: the name of a pass (`canonicalize`), of a
             pipeline (`linalg`, after its last pass), of a function (`reference-outline`), or `all`.
-        write: gets what is shown; by default it goes to stderr.
+        write: is called with the printed text; by default it goes to stderr.
 
     Raises:
-        Error: stage `usage`, at the end, where no step of a given name has run; inside, the stage
-            of a step that leaves IR which is not valid.
+        Error: stage `usage`, at the end of the block, if no step of a given name has run; inside
+            the block, with the step's stage if a step leaves invalid IR.
     """
     mode = _Mode(frozenset(print_after), write or sys.stderr.write)
     token = _mode.set(mode)
@@ -66,12 +67,12 @@ def debugging(
 
 
 def is_debugging() -> bool:
-    """Whether steps are to be verified one by one."""
+    """Returns whether debug mode is on."""
     return _mode.get() is not None
 
 
 def finished(module: ir.Module | ir.OpView, *names: str) -> None:
-    """Says that a step is over, which goes by each of these names."""
+    """Records the end of a step, which has all of these names, and prints the IR on request."""
     mode = _mode.get()
     if mode is None:
         return
@@ -87,7 +88,7 @@ def step(
     [Callable[Concatenate[ir.Module, _Parameters], _Result]],
     Callable[Concatenate[ir.Module, _Parameters], _Result],
 ]:
-    """Makes a function that changes a module a step: in debug mode it is verified and shown."""
+    """Decorates a function that changes a module as a step, for verification in debug mode."""
 
     def decorate(change):
         @functools.wraps(change)

@@ -1,4 +1,4 @@
-"""Changes to the pipelines on the way from one stage to another, before any of them runs."""
+"""Edits the pipelines of a path between stages before they run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from unmess.core.error import STAGES, Error
 from unmess.core.suggest import did_you_mean
 
 _HINT = "the pass is the user's"
-# Where a path starts from IR that no stage of it has made.
+# The index of a place before all steps of a path.
 _BEFORE_ALL = -1
 
 
 def own_name(stage: str) -> str:
-    """What the pipeline of the user's passes on IR at a stage is called."""
+    """Returns the name of the pipeline with the user's passes on IR at a stage."""
     return f"{stage}-inserted"
 
 
 @dataclass(frozen=True)
 class _Place:
-    """After the step at `index` of the pipeline at `position` of a path."""
+    """The place after the step at `index` of the pipeline at `position` of a path."""
 
     position: int
     index: int
@@ -31,19 +31,19 @@ class _Place:
 def inserted(
     path: Sequence[Pipeline], start: str, passes: Iterable[tuple[str, OwnPass]]
 ) -> list[Pipeline]:
-    """The path with passes of the user in it.
+    """Returns the path with the user's passes inserted.
 
     Args:
         start: the stage that the path starts from.
-        passes: for each, what it comes after, and the pass (see `as_step`). That is a stage; a
-            pass, of several of that name the first; or `PASS:N` for the N-th. At one place they run
-            in the order given.
+        passes: pairs of a place and a pass (see `as_step`) to insert after it. A place is a stage,
+            the name of a pass (the first of that name), or `PASS:N` for the N-th. Passes at the
+            same place run in the order given.
 
     Raises:
-        Error: stage `usage`, for a place or a pass that there is not.
+        Error: stage `usage`, for an unknown place or pass.
     """
     edited = list(path)
-    # How many have been put after the same place before.
+    # The number of passes inserted so far after each place.
     before: dict[str, int] = {}
     for after, own in passes:
         step = as_step(own, tuple(_names(path)))
@@ -63,7 +63,7 @@ def inserted(
 
 
 def _append(path: list[Pipeline], position: int, step) -> list[Pipeline]:
-    """At the end of a stage: in a pipeline of its own, for which the stage is complete."""
+    """Adds a step after the end of a stage, in a pipeline of its own."""
     last = path[position]
     name = own_name(last.stage)
     if last.name == name:
@@ -74,7 +74,7 @@ def _append(path: list[Pipeline], position: int, step) -> list[Pipeline]:
 
 
 def _prepend(path: list[Pipeline], start: str, step) -> list[Pipeline]:
-    """Before the first stage: in a pipeline of its own, on IR as it is."""
+    """Adds a step before the first stage, in a pipeline of its own."""
     first, name = path[0], own_name(start)
     if first.name == name:
         return [replace(first, steps=(*first.steps, step)), *path[1:]]
@@ -82,15 +82,15 @@ def _prepend(path: list[Pipeline], start: str, step) -> list[Pipeline]:
 
 
 def without(pipeline: Pipeline, names: Container[str]) -> Pipeline:
-    """The pipeline without the steps of these names."""
+    """Returns the pipeline without the steps of these names."""
     return replace(pipeline, steps=tuple(s for s in pipeline.steps if s.name not in names))
 
 
 def stopped(path: Sequence[Pipeline], start: str, after: str) -> list[Pipeline]:
-    """The path up to a stage or a pass, named as for `inserted`.
+    """Returns the path up to a stage or a pass, named as for `inserted`.
 
     Raises:
-        Error: stage `usage`, where it has no such stage or pass.
+        Error: stage `usage`, if the path has no such stage or pass.
     """
     place = _find(path, start, after)
     if place.index == _BEFORE_ALL:
@@ -134,6 +134,6 @@ def _stages(path: Sequence[Pipeline]) -> list[str]:
 
 
 def _names(path: Sequence[Pipeline]) -> list[str]:
-    """Of stages and steps."""
+    """Returns the names of the stages and steps of a path."""
     steps = [step.name for pipeline in path for step in pipeline.steps]
     return list(dict.fromkeys((*_stages(path), *steps)))

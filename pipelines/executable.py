@@ -1,4 +1,4 @@
-"""A loaded program: called with torch tensors, like the model itself."""
+"""Loaded programs, which are called with torch tensors, like the model itself."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from unmess.core.weights import (
 
 
 class Executable(ABC):
-    """A program on a runner, or several that share weights and state.
+    """A program on a runner, or several programs that share weights and state.
 
-    One program is called like the model itself, `run(…)`. Several are called by the name of their
-    entry point, `run.decode(…)` or `run["decode"](…)`.
+    A single program is called like the model itself, `run(…)`. Several are called by the names of
+    their entry points, `run.decode(…)` or `run["decode"](…)`.
 
     Any number of threads may call at once. Calls of a program that has state, or that draws random
-    numbers, run one after the other, each as a whole.
+    numbers, run one after the other.
 
     Attributes:
-        name: of the model.
-        runner: name of the runner.
+        name: the name of the model.
+        runner: the name of the runner.
         signatures: the signature of each entry point by name.
-        state: what the model mutates, by name, after the last call of any entry point. A call
-            reads it and may write it in place; what is assigned here is the Executable's from then
-            on. The tensors of the model itself and the arguments of a call are never written.
+        state: the tensors that the model mutates, by name, after the last call of any entry point.
+            A call reads them and may write them in place. The Executable owns tensors that are
+            assigned here. It never writes to the model's own tensors or to the arguments of a call.
         seconds: time spent, by step (`import`, `lower`, `compile`, `load`).
-        notes: what was chosen for the program that the user did not ask for.
+        notes: choices for the program that the user did not ask for.
         preset: the preset of IREE's compiler; None for a runner without presets.
     """
 
@@ -62,7 +62,7 @@ class Executable(ABC):
         programs = [program for program in entries.values() if program is not None]
         check_specialized(programs)
         self.notes = replaced_weights(programs)
-        # Borrowed from the model. Only those that compiled code cannot read as they are are copied.
+        # Borrowed from the model. Only weights that compiled code cannot read directly are copied.
         self._weights = {name: row_major(module.weights[name]) for name in self._names("weight")}
         self._borrowed = BorrowedMemory(self._weights)
         self.state: MutableMapping[str, torch.Tensor] = {
@@ -71,7 +71,7 @@ class Executable(ABC):
 
     @contextlib.contextmanager
     def _compiling(self) -> Iterator[None]:
-        """Takes the time for `compile`, without that for lowering, which may be part of it."""
+        """Measures the time of `compile`, excluding lowering inside the block."""
         before = self.seconds.setdefault("lower", 0.0)
         enter_stage("compile")
         start = time.perf_counter()
@@ -80,28 +80,28 @@ class Executable(ABC):
         self.seconds["compile"] = time.perf_counter() - start - lowering
 
     def _change_one_by_one(self, has_globals: bool) -> None:
-        """Calls that change something run one after the other."""
+        """Makes calls run one after the other if they change state or globals."""
         changes = self.state or has_globals
         self._one_by_one = threading.Lock() if changes else contextlib.nullcontext()
 
     @property
     def signature(self) -> Signature:
-        """The signature of the only entry point; of the first where there are several."""
+        """The signature of the first entry point, which is usually the only one."""
         return next(iter(self.signatures.values()))
 
     @only_errors("run")
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program once.
 
-        Args: as the model was captured: same pytree, dtypes and shapes (a dynamic dimension may
-            have any size in its range).
+        Args: the same pytree, dtypes and shapes as at capture (a dynamic dimension may have any
+            size in its range).
 
         Returns:
             The model's own pytree of new tensors (and numbers), which own their memory.
 
         Raises:
-            Error: stage `run`; the call does not fit, or a check inside the program failed.
-                Stage `usage`, where there are several entry points.
+            Error: stage `run`, if the arguments do not fit or a check inside the program fails;
+                stage `usage`, if there are several entry points.
         """
         if len(self.signatures) > 1:
             raise Error(
@@ -112,19 +112,19 @@ class Executable(ABC):
         return next(iter(self))(*args, **kwargs)
 
     async def call_async(self, *args: Any, **kwargs: Any) -> Any:
-        """As a call, to be awaited: `result = await run.call_async(…)`.
+        """Runs the program once, asynchronously: `result = await run.call_async(…)`.
 
-        The program runs in a thread of the event loop's default executor, so the loop goes on
-        meanwhile. A call that has begun runs to its end, also where the task is cancelled.
+        The program runs in a thread of the event loop's default executor and does not block the
+        loop. A call that has started runs to its end, even if the task is cancelled.
         """
         return await asyncio.to_thread(self, *args, **kwargs)
 
     @only_errors()
     def __getitem__(self, entry: str) -> EntryPoint:
-        """The entry point of that name.
+        """Returns the entry point with a name.
 
         Raises:
-            Error: stage `usage`, where there is none.
+            Error: stage `usage`, if there is none.
         """
         if entry not in self.signatures:
             raise Error(
@@ -135,13 +135,13 @@ class Executable(ABC):
         return EntryPoint(self, entry)
 
     def __getattr__(self, entry: str) -> EntryPoint:
-        # Copying and unpickling look for special methods before there are any signatures.
+        # Copying and unpickling look up special methods before `signatures` is set.
         if entry.startswith("_") or entry not in self.__dict__.get("signatures", ()):
             raise AttributeError(f"{type(self).__name__} has no attribute {entry!r}")
         return self[entry]
 
     def __iter__(self) -> Iterator[EntryPoint]:
-        """The entry points, in order."""
+        """Iterates over the entry points in order."""
         return map(self.__getitem__, self.signatures)
 
     def _call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -162,18 +162,18 @@ class Executable(ABC):
         return signature.unflatten_results(results)
 
     def _state_operand(self, argument: Argument) -> Any:
-        """What `_invoke` gets for an argument of kind `state`."""
+        """Returns the operand of `_invoke` for an argument of kind `state`."""
         value = self.state.get(argument.name)
         if problem := tensor_misfit(f"state[{argument.name!r}]", argument.spec, value):
             raise Error("run", problem, hint="assign a tensor like the one that was there")
         return row_major(value)
 
     def _keep_state(self, result: Result, value: Any) -> None:
-        """Takes over what `_invoke` gave for a result of kind `state`."""
+        """Stores a result of `_invoke` of kind `state`."""
         self.state[result.name] = value
 
     def _names(self, kind: str) -> list[str]:
-        """The names of all arguments of one kind, each once."""
+        """Returns the distinct names of all arguments of a kind."""
         signatures = self.signatures.values()
         return list(dict.fromkeys(a.name for s in signatures for a in s.of_kind(kind)))
 
@@ -184,7 +184,7 @@ class Executable(ABC):
         """Runs an entry function.
 
         Args:
-            arguments: those of kind `input` and `state` in the IR's order, contiguous.
+            arguments: the arguments of kind `input` and `state` in the IR's order, contiguous.
 
         Returns:
             The IR's results in order.
@@ -193,19 +193,19 @@ class Executable(ABC):
 
 @dataclass(frozen=True)
 class EntryPoint:
-    """One of an Executable's programs, called as the Executable of that program alone would be."""
+    """One of an Executable's programs. It is called like an Executable of a single program."""
 
     executable: Executable
     name: str
 
     @property
     def signature(self) -> Signature:
-        """How a call maps to the entry function."""
+        """The signature, which maps calls to the entry function."""
         return self.executable.signatures[self.name]
 
     @property
     def runner(self) -> str:
-        """Name of the runner."""
+        """The name of the runner."""
         return self.executable.runner
 
     @property
@@ -215,7 +215,7 @@ class EntryPoint:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was chosen for the program that the user did not ask for."""
+        """Choices for the program that the user did not ask for."""
         return self.executable.notes
 
     @property

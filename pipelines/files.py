@@ -1,4 +1,4 @@
-"""MLIR files as modules at a stage. Nothing here needs PyTorch."""
+"""Reads MLIR files as modules at a stage, without PyTorch."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from unmess.core.recognition import stage_of
 
 
 def read_module(path: str | Path, at: str | None = None) -> Module:
-    """The module in a file, lowered to the stage `at`; it has no signature.
+    """Returns the module in a file, lowered to the stage `at`. It has no signature.
 
     Args:
-        at: by default the stage that the file is at.
+        at: by default the stage of the file.
 
     Raises:
-        Error: stage `usage`, or the one that lowering failed at.
+        Error: stage `usage`, or the stage at which lowering failed.
     """
     enter_stage("source")
     ir_module = parse_file(path)

@@ -1,4 +1,4 @@
-"""Small operations on MLIR modules that several runners need."""
+"""Helper functions for MLIR modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 
 def copy_module(module: ir.Module) -> ir.Module:
-    """A module to change in place. Literals share their memory with the original."""
+    """Returns a copy of a module. Literals share their memory with the original."""
     with module.context, ir.Location.unknown():
         copy = ir.Module.create()
         with ir.InsertionPoint(copy.body):
@@ -18,10 +18,10 @@ def copy_module(module: ir.Module) -> ir.Module:
 
 
 def entry_function(module: ir.Module, name: str) -> ir.OpView:
-    """The `func.func` called `name`.
+    """Returns the `func.func` called `name`.
 
     Raises:
-        KeyError: there is none.
+        KeyError: if there is none.
     """
     for operation in module.body.operations:
         if (
@@ -35,7 +35,7 @@ def entry_function(module: ir.Module, name: str) -> ir.OpView:
 def find_operations(
     module: ir.Module, matches: Callable[[ir.Operation], bool]
 ) -> list[ir.Operation]:
-    """The operations of a module, nested ones too, in an order in which they may be erased."""
+    """Returns all matching operations in post-order: nested ones come first and may be erased."""
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -51,6 +51,6 @@ def find_operations(
 def made(
     name: str, kind: ir.Type | str, *operands: ir.Value, **attributes: ir.Attribute
 ) -> ir.Value:
-    """The result of an operation, which is put at the current insertion point."""
+    """Creates an operation at the current insertion point and returns its result."""
     kind = ir.Type.parse(kind) if isinstance(kind, str) else kind
     return ir.Operation.create(name, [kind], operands, attributes).result

@@ -1,4 +1,4 @@
-"""Operators that a backend wants to keep as they are, by the names that users give."""
+"""Resolves the names that users give for operators that a backend keeps."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from unmess.core.suggest import did_you_mean
 
 
 def legal_ops(names: Collection[str]) -> frozenset[str]:
-    """The names as the torch dialect has them: `aten.gelu` for `aten.gelu.default`.
+    """Returns the names in the torch dialect: `aten.gelu` for `aten.gelu.default`.
 
     Raises:
-        Error: stage `usage`, for a name that no operator has.
+        Error: stage `usage`, for an unknown operator.
     """
     if not names:
         return frozenset()
-    # Importing it takes 0.5 s.
+    # This import takes 0.5 s.
     from torch_mlir.dialects import _torch_ops_gen
 
     dialect = {
@@ -36,8 +36,8 @@ def legal_ops(names: Collection[str]) -> frozenset[str]:
 
 
 def _is_in_pytorch(name: str) -> bool:
-    """Whether an operator of a library that is loaded has this name."""
-    # Only operators that the torch dialect lacks need it.
+    """Returns whether an operator of a loaded library has this name."""
+    # Imported here, because only operators that the torch dialect lacks need PyTorch.
     import torch
 
     library, _, rest = name.partition(".")

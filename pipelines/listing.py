@@ -1,4 +1,4 @@
-"""The steps of a pipeline as a person reads them."""
+"""Lists the steps of a pipeline for display."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Entry:
     """A step.
 
     Attributes:
-        name: what `--print-after` and the like go by.
-        text: the pass with its options, as MLIR spells it; the name of a step in Python.
-        why: it is there.
+        name: the name for `--print-after` and similar options.
+        text: the pass with its options in MLIR's syntax; for a step in Python its name.
+        why: the reason for the step.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Entry:
 
 
 def steps_of(name: str) -> list[Entry]:
-    """Those of a pipeline, or of the whole way that the reference runner takes (`reference`)."""
+    """Returns the steps of a pipeline, or all steps of the reference runner (`reference`)."""
     entries = []
     for part in ORDER if name == "reference" else (PIPELINES[name],):
         for step in part.steps if isinstance(part, Pipeline) else (part,):

@@ -1,4 +1,4 @@
-"""Takes a module from its stage to a later one."""
+"""Lowers a module from its stage to a later one."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from unmess.core.names import check_stage, check_upstream_only
 
 @dataclass(frozen=True)
 class Changes:
-    """What a user changes in the pipelines.
+    """A user's changes to the pipelines.
 
     Attributes:
-        insert_passes: the user's own, see `pipelines.editing.inserted`.
-        stop_after: the stage or pass that is the last one.
-        backend_legal_ops: operators that stay whole on the way to `torch`, as `aten.softmax.int`.
+        insert_passes: the user's own passes, see `pipelines.editing.inserted`.
+        stop_after: the last stage or pass to run.
+        backend_legal_ops: operators that the pipeline to `torch` does not decompose, such as
+            `aten.softmax.int`.
     """
 
     insert_passes: Iterable[tuple[str, OwnPass]] = ()
@@ -42,14 +43,14 @@ def lower(
 ) -> Module:
     """Lowers `module` in place to the stage `to`, and returns it.
 
-    One at `tosa` or `stablehlo` is lowered to `linalg`, as it is to be run.
+    Modules at `tosa` or `stablehlo` can be lowered to `linalg`, to run them.
 
     Args:
-        upstream_only: at `linalg`, rewrite what upstream MLIR does not know.
+        upstream_only: at `linalg`, rewrite operations that upstream MLIR does not have.
 
     Raises:
-        Error: stage `usage` where `to` is unknown or not after the module's stage, or a name in
-            `changes` is unknown; else the stage that failed, with a reproducer.
+        Error: stage `usage`, if `to` is unknown or not after the module's stage, or a name in
+            `changes` is unknown; otherwise the stage that failed, with a reproducer.
     """
     check_upstream_only(to, upstream_only)
     start = time.perf_counter()
@@ -60,7 +61,7 @@ def lower(
         advance(module.ir, pipeline, module.name, whole)
         module.stage = reached
     if upstream_only and module.stage == to and lower_to_upstream(module.ir, module.name):
-        # It imports PyTorch.
+        # Imported here, because this import loads PyTorch.
         from unmess.core.note import Note
 
         text = "tensors of booleans that go in or come out are tensors of i8: 0 and 1"
@@ -70,7 +71,7 @@ def lower(
 
 
 def lower_ir(module: ir.Module, to: str, name: str) -> None:
-    """Lowers IR at stage `raw` to the stage `to`, in place. See `lower`."""
+    """Lowers IR at stage `raw` to the stage `to` in place. See `lower`."""
     for pipeline, _ in plan("raw", to, Changes(), _skipped(module, "raw")):
         advance(module, pipeline, name)
 
@@ -78,7 +79,7 @@ def lower_ir(module: ir.Module, to: str, name: str) -> None:
 def advance(
     module: ir.Module, pipeline: Pipeline, name: str, backend_legal_ops: Container[str] = ()
 ) -> None:
-    """Runs a pipeline of `plan` on a module, in place."""
+    """Runs a pipeline of `plan` on a module in place."""
 
     def stays(operator: str) -> bool:
         kept = operator.removeprefix("torch.") in backend_legal_ops
@@ -97,10 +98,10 @@ def advance(
 def plan(
     stage: str, to: str, changes: Changes, skipped: Container[str] = ()
 ) -> list[tuple[Pipeline, str]]:
-    """The pipelines that `lower` runs, each with the stage that a module is at after it.
+    """Returns the pipelines that `lower` runs, each with the stage of the module after it.
 
     Args:
-        skipped: names of steps that the module does not need.
+        skipped: the names of steps that the module does not need.
 
     Raises:
         Error: stage `usage`.
@@ -115,19 +116,19 @@ def plan(
 
 
 def _reached(part: Pipeline, whole: Pipeline, start: str) -> str:
-    """The stage of a module after a pipeline of which some steps may be left out."""
+    """Returns the stage of a module after `part`, which may lack steps of `whole`."""
     if part.steps != whole.steps:
         return f"after {part.steps[-1].name}"
     return start if part.name == own_name(start) else part.stage
 
 
 def _skipped(module: ir.Module, stage: str) -> tuple[str, ...]:
-    """The steps that are not for a module. Past `raw`, f64 may be the program's own."""
+    """Returns the names of the steps to skip. After `raw`, f64 may be the program's own."""
     return (NARROW_F64.name,) if stage != "raw" or has_f64(module) else ()
 
 
 def _path(stage: str, to: str, backend_legal_ops: Collection[str]) -> list[Pipeline]:
-    """The pipelines from `stage` to `to`."""
+    """Returns the pipelines from `stage` to `to`."""
     if to == "linalg" and stage in TO_LINALG:
         return [TO_LINALG[stage]]
     reached = ["raw", *PATHS[to]]

@@ -1,4 +1,4 @@
-"""Passes that users name: MLIR's by their text, and Python functions of their own."""
+"""Resolves passes that users name: MLIR's passes, and the users' own Python functions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ OwnPass = str | Callable[[ir.Module], object]
 
 
 def as_step(own: OwnPass, known: tuple[str, ...] = ()) -> Step | Rewrite:
-    """What a user calls a pass as a step.
+    """Converts a user's pass to a step.
 
     Args:
-        own: a pass as MLIR spells it (`cse`, `canonicalize{max-iterations=3}`), with or without
+        own: a pass in MLIR's syntax (`cse`, `canonicalize{max-iterations=3}`), with or without
             `func.func(…)` around it; a function that changes an `ir.Module` in place; or
-            `FILE.py:FUNCTION` for one.
-        known: names to suggest where there is no such pass.
+            `FILE.py:FUNCTION` for such a function.
+        known: names to suggest if there is no such pass.
 
     Raises:
-        Error: stage `usage`.
+        Error: stage `usage`, if there is no such pass, or the file fails.
     """
     if callable(own):
         return _rewrite(own)
@@ -56,7 +56,7 @@ def as_step(own: OwnPass, known: tuple[str, ...] = ()) -> Step | Rewrite:
 
 
 def problem_of(step: Step) -> str | None:
-    """Why MLIR does not take the text of a step, in one line; None where it does."""
+    """Returns, in one line, why MLIR rejects the text of a step; None if it accepts it."""
     with ir.Context() as context:
         context.emit_error_diagnostics = False
         try:

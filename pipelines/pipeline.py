@@ -1,4 +1,4 @@
-"""A pipeline is data: named steps that a person reads top to bottom."""
+"""Pipelines: lists of named steps, each with its reason."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from unmess.core.error import Error, first_line
 from unmess.core.reproducer import write_reproducer
 from unmess.core.user_source import location_line, user_line
 
-# torch-mlir's own pipeline to StableHLO has passes that go by no name before this.
+# torch-mlir's own pipeline to StableHLO has passes that this registers by name.
 _stablehlo.register_stablehlo_passes()
 
-# Reproducers carry no weights: literals above this size are elided.
+# Reproducers contain no weights: literals with more elements are elided.
 _LARGE = 64
-# Characters of a cause.
+# Maximum number of characters of a cause.
 _LONGEST = 240
 _ILLEGAL = re.compile(r"failed to legalize operation '([^']+)'")
 _PASS = re.compile(r"(?:func\.func\()?([\w-]+)")
@@ -33,12 +33,12 @@ _OPERATION = re.compile(r'see current operation: (?:.* = )?"([\w.]+)"')
 
 @dataclass(frozen=True)
 class Step:
-    """One pass with its options, as `unmess-opt --pass-pipeline` takes it, and its reason.
+    """A pass with its options, in the syntax of `unmess-opt --pass-pipeline`, and its reason.
 
     Attributes:
-        lenient: the pass in a form that leaves what it has no lowering for as it is. One that
-            fails as a whole takes back what it did, and tells only the first such operation.
-        tool: that has the pass, where it is not the pipeline's.
+        lenient: for a conversion that undoes its changes and reports only the first operation when
+            it fails: a form of the pass that keeps operations without a lowering.
+        tool: the tool that has the pass, if it is not the pipeline's.
     """
 
     text: str
@@ -48,15 +48,15 @@ class Step:
 
     @property
     def name(self) -> str:
-        """Of the pass alone."""
+        """The name of the pass, without its options."""
         return _PASS.match(self.text)[1]
 
     def command(self, tool: str) -> str:
-        """The command line that runs it on `THIS_FILE`, with a tool that has the pass."""
+        """Returns the command line that runs the step on `THIS_FILE`."""
         return f"{self.tool or tool} --pass-pipeline={shlex.quote(spelled((self,)))} THIS_FILE"
 
     def run(self, module: ir.Module | ir.OpView) -> None:
-        """Changes `module` in place, and verifies it; raises `ir.MLIRError`."""
+        """Changes `module` in place, and verifies it. Raises `ir.MLIRError` on failure."""
         PassManager.parse(spelled((self,))).run(module.operation)
 
 
@@ -65,7 +65,7 @@ class Rewrite:
     """A step in Python: a function that changes a module in place, and its reason.
 
     Attributes:
-        argument: what `unmess-opt --pipeline` knows it by.
+        argument: its name for `unmess-opt --pipeline`, if it differs from `name`.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Rewrite:
 
     @property
     def text(self) -> str:
-        """What stands for it where a pipeline is printed."""
+        """The text of the step in a printed pipeline."""
         return self.name
 
     def command(self, _tool: str) -> str:
@@ -83,7 +83,7 @@ class Rewrite:
         return f"unmess-opt --pipeline {shlex.quote(self.argument or self.name)} THIS_FILE"
 
     def run(self, module: ir.Module | ir.OpView) -> None:
-        """See `Step.run`; raises whatever the function raises, too."""
+        """See `Step.run`. Also raises the exceptions of the function."""
         self.function(module)
         module.operation.verify()
 
@@ -93,11 +93,12 @@ class Pipeline:
     """Steps from one stage to the next.
 
     Attributes:
-        stage: that a failure is reported under.
-        verify_each: whether to verify after each step. Otherwise the end is, where everything was
-            made by steps that are known to work; verifying takes a third of the time. Such
-            pipelines are of passes only.
-        tool: that reproducers name: whoever gets one may have torch-mlir, and not this project.
+        stage: the stage of reported failures.
+        verify_each: whether to verify after each step. If not, only the result is verified, because
+            the steps are known to work and verification takes a third of the time. Such pipelines
+            contain passes only.
+        tool: the tool that reproducers name. Their readers may have torch-mlir, but not this
+            project.
     """
 
     name: str
@@ -108,19 +109,19 @@ class Pipeline:
     tool: str = "unmess-opt"
 
     def __str__(self) -> str:
-        """The whole pipeline as `unmess-opt --pass-pipeline` takes it."""
+        """Returns the pipeline in the syntax of `unmess-opt --pass-pipeline`."""
         return spelled(self.steps)
 
     def apply(self, module: ir.Module, name: str = "module") -> None:
-        """Runs the steps on `module`, in place.
+        """Runs the steps on `module` in place.
 
         Args:
-            name: of the model, for the reproducer's file name.
+            name: the name of the model, for the reproducer's file name.
 
         Raises:
             Error: under `stage`, with the step, the operation's source line and a reproducer.
         """
-        # The clone shares the weights' memory; it is printed only when a step fails.
+        # The clone shares the weights' memory. It is printed only if a step fails.
         original = module.operation.clone()
         with module.context as context:
             context.emit_error_diagnostics = False
@@ -133,7 +134,7 @@ class Pipeline:
                 passes.run(module.operation)
                 module.operation.verify()
             except ir.MLIRError:
-                # Once more, to say which step it is.
+                # Run again step by step, to find the step that fails.
                 self._apply_each(original.clone(), original, name)
                 raise
 
@@ -154,7 +155,7 @@ class Pipeline:
     def _leave_reproducer(
         self, step: Step | Rewrite, module: ir.Module | ir.OpView, name: str
     ) -> None:
-        """For a trace: the IR that goes into a step, in place of the one before it."""
+        """Writes the input of a step for a trace, and removes that of the previous step."""
         before = trail.left("repro")
         repro = _reproducer(step.command(self.tool), module.operation, f"{name}-{self.name}")
         trail.leave(step=step.text, repro=repro)
@@ -174,7 +175,7 @@ class Pipeline:
             earlier.run(before)
         repro = _reproducer(step.command(self.tool), before, f"{name}-{self.name}")
         if isinstance(problem, Error):
-            # A step of the project's own, which says what is wrong better than can be said here.
+            # The project's own steps raise errors that are complete but for the reproducer.
             problem.repro = repro
             return problem
         if not isinstance(problem, ir.MLIRError):
@@ -184,8 +185,8 @@ class Pipeline:
         lines = [line for d in diagnostics if (line := location_line(d.location))]
         cause = _cause(diagnostics)
         if match := _ILLEGAL.search(cause):
-            # The operation that a conversion complains about is often only an operand (a constant)
-            # of the one that it had no pattern for.
+            # The operation that a conversion reports is often only an operand (a constant) of the
+            # operation that has no pattern.
             left = without_lowering(
                 step.text,
                 None if isinstance(step, Rewrite) else step.lenient,
@@ -206,7 +207,7 @@ class Pipeline:
 
 
 def _reproducer(command: str, before: ir.OpView, stem: str) -> str | None:
-    """Writes the IR that goes into a step, under the command that runs the step on it."""
+    """Writes the input IR of a step, after a comment with the command that runs the step on it."""
     text = before.get_asm(
         enable_debug_info=True,
         use_name_loc_as_prefix=True,
@@ -217,7 +218,7 @@ def _reproducer(command: str, before: ir.OpView, stem: str) -> str | None:
 
 
 def _cause(diagnostics: Sequence[ir.DiagnosticInfo]) -> str:
-    """What the first diagnostic says, with the operation that it is about."""
+    """Returns the cause in the first diagnostic, with the operation that it refers to."""
     if not diagnostics:
         return "a pass failed without a message"
     cause = brief(diagnostics[0].message)
@@ -229,7 +230,7 @@ def _cause(diagnostics: Sequence[ir.DiagnosticInfo]) -> str:
 
 
 def brief(message: str) -> str:
-    """An MLIR diagnostic without the printed operation that follows the cause."""
+    """Returns an MLIR diagnostic without the printed operation that follows the cause."""
     cause = message.splitlines()[0] if message else ""
     for mark in (": %", ': "', ": func.func"):
         cause = cause.split(mark)[0]
@@ -237,5 +238,5 @@ def brief(message: str) -> str:
 
 
 def spelled(steps: Iterable[Step | Rewrite]) -> str:
-    """Steps as `unmess-opt --pass-pipeline` takes them."""
+    """Returns the steps in the syntax of `unmess-opt --pass-pipeline`."""
     return f"builtin.module({','.join(step.text for step in steps)})"

@@ -1,4 +1,4 @@
-"""Every pipeline of the project by name, and every step in Python, for `unmess-opt`."""
+"""All pipelines and steps in Python of the project by name, for `unmess-opt`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ PIPELINES: dict[str, Pipeline] = {
 
 @step("iree-keep-inputs")
 def _keep_inputs(module: ir.Module) -> None:
-    """Of the functions that may be called from outside. Barriers are in generic form."""
+    """Applies `keep_inputs` to all public functions. Barriers are in generic form."""
     module.context.allow_unregistered_dialects = True
     with module.context, ir.Location.unknown():
         for name in public_functions(module):
@@ -76,7 +76,7 @@ def _keep_inputs(module: ir.Module) -> None:
 
 
 def _separate_packing(module: ir.Module) -> None:
-    """Barriers are in generic form."""
+    """Applies `separate_packing`. Barriers are in generic form."""
     module.context.allow_unregistered_dialects = True
     separate_packing(module)
 
@@ -100,7 +100,7 @@ _REWRITES = (
     *(step for step in UPSTREAM.steps if isinstance(step, Rewrite)),
 )
 
-# Name to what it does to a module, in place.
+# Functions that change a module in place, by name.
 FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     **{rewrite.name: step(rewrite.name)(rewrite.function) for rewrite in _REWRITES},
     "reference-unaliased": lowering.mark_unaliased,

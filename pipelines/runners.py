@@ -1,4 +1,4 @@
-"""The runners by name, and how a module gets onto one."""
+"""Loads modules on runners by name."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ UNCHECKED = Note("unchecked", "indices and other data are not checked when the p
 def load(
     module: Module, on: str, target: TargetOptions | None = None, *, unchecked: bool = False
 ) -> Executable:
-    """Lowers, compiles and loads `module`, which is left as it is.
+    """Lowers, compiles and loads `module`. Does not change it.
 
     Args:
-        target: which hardware to compile for; the reference runner compiles for this machine.
-        unchecked: leave out the checks of values that are data. An index that is out of range
-            then reads and writes memory of others.
+        target: the hardware to compile for. The reference runner compiles for this machine.
+        unchecked: omit run-time checks of data. An index that is out of range then reads or writes
+            memory of others.
 
     Raises:
-        Error: stage `usage` for an unknown runner or for IR whose weights were elided; else the
-            stage that failed.
+        Error: stage `usage` for an unknown runner or for IR whose weights were elided; otherwise
+            the stage that failed.
     """
     check_runner(on)
     if module.weight_mode == "elide":
         raise Error(
             "usage", "IR without its weights cannot be run", hint="lower with weights='external'"
         )
-    # A runner's libraries are imported when it is asked for.
+    # Import only the libraries of the requested runner.
     if on == "reference":
         from pipelines.reference.executable import ReferenceExecutable
 

@@ -1,4 +1,4 @@
-"""The pipelines between stages: raw -> torch -> linalg | tosa | stablehlo."""
+"""Defines the pipelines between stages: raw -> torch -> linalg | tosa | stablehlo."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ SEED = Rewrite(
     partial(draw_from_a_seed, stage="linalg"),
 )
 
-# Composite operators that say which dimensions of a reshape go together: as aten.view, dynamic ones
-# are lowered wrongly.
+# Composite reshapes that are not decomposed, because they say which dimensions go together.
+# Decomposed to aten.view, dynamic ones are lowered incorrectly.
 WHOLE = frozenset({"aten.flatten.using_ints", "aten.unflatten.int"})
 
 
@@ -114,7 +114,7 @@ TORCH = Pipeline(
 
 
 def torch_pipeline(backend_legal_ops: Collection[str] = ()) -> Pipeline:
-    """The pipeline to `torch` that leaves these operators whole, too."""
+    """Returns the pipeline to `torch` that also does not decompose these operators."""
     old, new = _decompose(WHOLE), _decompose(WHOLE.union(backend_legal_ops))
     return replace(TORCH, steps=tuple(new if step == old else step for step in TORCH.steps))
 
@@ -124,8 +124,8 @@ LINALG = Pipeline(
     stage="linalg",
     tool="torch-mlir-opt",
     hint=f"{_WRITE_SIMPLER}; `unmess ops MODEL` lists all such operators",
-    # torch-mlir's own list but for the rewrites, spelled out: a step that fails is known by its
-    # name, and what it left in the torch dialect can be told.
+    # torch-mlir's own steps and the rewrites, as a list. With separate steps, errors can name the
+    # step that failed and the operators that it left in the torch dialect.
     steps=(
         Step(
             "func.func(torch-restructure-non-constant-axes)",
@@ -204,7 +204,7 @@ OPERATORS = Rewrite(
     for_stablehlo,
 )
 
-# As torch-mlir has it but for the first five and the last two, step by step.
+# The steps of torch-mlir's own pipeline, except the first six and the last two.
 TOSA = Pipeline(
     name="tosa",
     stage="tosa",
@@ -250,8 +250,8 @@ TOSA = Pipeline(
 )
 
 
-# As torch-mlir has it but for the first four and the last, step by step. torch-mlir-opt knows two
-# of the passes only as part of that.
+# The steps of torch-mlir's own pipeline, except the first five and the last. torch-mlir-opt has two
+# of the passes only as parts of that pipeline.
 STABLEHLO = Pipeline(
     name="stablehlo",
     stage="stablehlo",
@@ -318,8 +318,8 @@ TOSA_TO_LINALG = Pipeline(
     name="tosa-to-linalg",
     stage="linalg",
     hint="the TOSA form is fine, it cannot be taken further here; try --to linalg",
-    # What MLIR's own list does, but for its checks of a TOSA profile and level: IR that runs is
-    # not to be refused for a rank or a type that some hardware lacks.
+    # The same as MLIR's own pipeline, without its checks of a TOSA profile and level. They would
+    # reject IR that runs, for a rank or a type that some hardware lacks.
     steps=(
         CALLS,
         UNUSED,
@@ -367,10 +367,10 @@ STABLEHLO_TO_LINALG = Pipeline(
     ),
 )
 
-# From an exit back to what the reference runner takes.
+# The pipelines from other exits to linalg, which the reference runner compiles.
 TO_LINALG = {"tosa": TOSA_TO_LINALG, "stablehlo": STABLEHLO_TO_LINALG}
 
-# For each stage, the pipelines that lead there from `raw`, by the stage that each one reaches.
+# For each stage, the pipelines from `raw` to it, by the stage that each one reaches.
 PATHS: dict[str, dict[str, Pipeline]] = {
     "raw": {},
     "torch": {"torch": TORCH},

@@ -1,7 +1,7 @@
-"""Which operators a conversion that failed has no lowering for.
+"""Finds the operators that a failed conversion has no lowering for.
 
-What it complains about is often only an operand, a constant say, of the one that it had no pattern
-for, and where it fails as a whole it takes back all that it did.
+The operation that it reports is often only an operand, such as a constant, of the operator that has
+no pattern. A conversion that fails as a whole also undoes all its changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch_mlir.passmanager import PassManager
 
 from unmess.core.module import STRICT_SIZES
 
-# What is left of the torch dialect when only operands and structure of operators are.
+# Operations of the torch dialect that are only operands or structure of operators.
 _CARRIERS = re.compile(
     r"torch\.(constant\..*|vtensor\.literal|prim\.List.*|prim\.Tuple.*|prim\.dtype|derefine"
     r"|tensor_static_info_cast|copy\..*)"
@@ -32,13 +32,13 @@ def without_lowering(
     *,
     only_unknown: bool,
 ) -> Named:
-    """The operators, as PyTorch spells them, in order, with their places.
+    """Returns the names in PyTorch of the operators without a lowering, in order, with locations.
 
     Args:
-        text: of the pass that failed.
-        lenient: of a form of it that leaves what it has no lowering for as it is, or None.
-        before, after: the IR that it was given, and what it left. `before` is changed.
-        only_unknown: only those that the torch dialect has no operation for.
+        text: the pass that failed.
+        lenient: a form of the pass that keeps operators without a lowering, or None.
+        before, after: the IR before and after the pass. `before` is changed.
+        only_unknown: only return operators that the torch dialect does not have.
     """
     if lenient is None:
         return _named(_operators(after, only_unknown=only_unknown))
@@ -76,7 +76,7 @@ def _name(operator: ir.Operation) -> str:
 
 
 def _that_fail_alone(text: str, operators: list[ir.Operation]) -> list[ir.Operation]:
-    """Those that a pass does not take by themselves."""
+    """Returns the operators on which a pass fails when each is alone in a program."""
     outcomes: dict[str, bool] = {}
     failing = []
     for operator in operators:
@@ -101,7 +101,7 @@ def _fails(text: str, program: ir.Module) -> bool:
 
 
 def _program_of(operator: ir.Operation) -> ir.Module:
-    """A function of an operator alone: what computes its operands are arguments or constants."""
+    """Returns a module with only this operator. Computed operands become arguments."""
     with ir.Location.unknown(operator.context):
         program = ir.Module.create()
         with ir.InsertionPoint(program.body):
@@ -117,7 +117,7 @@ def _program_of(operator: ir.Operation) -> ir.Module:
 
 
 def _computed_operands(operation: ir.Operation) -> Iterator[ir.Value]:
-    """Those of an operation, and of the lists among them, that are no constants."""
+    """Yields the operands of an operation, and of lists among them, that are not constants."""
     for value in operation.operands:
         if _is_carried(value):
             yield from _computed_operands(value.owner.operation)
@@ -126,7 +126,7 @@ def _computed_operands(operation: ir.Operation) -> Iterator[ir.Value]:
 
 
 def _copied(operation: ir.Operation, given: Iterator[ir.Value]) -> ir.Operation:
-    """At the insertion point, with copies of the constants, and `given` for what is computed."""
+    """Copies an operation and its constants. Takes the computed operands from `given`."""
     operands = [
         _copied(value.owner.operation, given).results[ir.OpResult(value).result_number]
         if _is_carried(value)
@@ -140,6 +140,6 @@ def _copied(operation: ir.Operation, given: Iterator[ir.Value]) -> ir.Operation:
 
 
 def _is_carried(value: ir.Value) -> bool:
-    # A block owns its arguments.
+    # The owner of a block argument is the block.
     owner = value.owner
     return not isinstance(owner, ir.Block) and bool(_CARRIERS.fullmatch(owner.operation.name))

@@ -1,4 +1,4 @@
-"""Installs packages of the system with apt."""
+"""Installs system packages with apt."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def install(packages: Sequence[str], sudo: bool = False) -> str | None:
     """Installs packages as root.
 
     Args:
-        sudo: become root with sudo, if it asks for no password.
+        sudo: whether to use sudo, which works only without a password prompt.
 
     Returns:
-        Why the packages are not installed; None if they are.
+        None on success, else the reason for the failure.
     """
     wanted = " ".join(packages)
     if not shutil.which("apt-get"):

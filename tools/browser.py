@@ -1,4 +1,4 @@
-"""Installs a headless Chromium, if there is no browser: tests open HTML pages in it.
+"""Installs a headless Chromium for the tests of HTML pages, if there is no browser.
 
     ./pixiw run browser
 
@@ -14,17 +14,17 @@ import sys
 from apt_packages import install
 from required import is_required, report_missing
 
-# The names that the tests look for; the first one is the smallest to install.
+# The commands that the tests look for. The first one is the smallest package.
 NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
 
 
 def main() -> int:
-    """Installs what is missing; returns the exit status."""
+    """Installs a browser if none is found; returns the exit status."""
     if any(map(shutil.which, NAMES)):
         return 0
     sudo = is_required("browser")
     reason = install(NAMES[:1], sudo)
-    # Older distributions have the browser as a whole only.
+    # Older distributions only have the full browser.
     if reason is not None:
         reason = install(NAMES[1:2], sudo)
     return 0 if reason is None else report_missing("browser", reason)

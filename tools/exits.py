@@ -1,13 +1,12 @@
-"""How far 40 models get at each exit: lowered, and run by both runners beside eager PyTorch.
+"""Lowers 40 models to each exit, runs them on both runners and compares with eager PyTorch.
 
     ./pixiw run exits
     ./pixiw run exits hf:bert torchvision:resnet18 --again failed
 
-Beside it stands what torch-mlir's own pipelines take of the same models, by
-`torch_mlir.fx.export_and_import` alone, and whether upstream MLIR reads the IR. Each model and
-exit is worked on in a process of its own.
-Every row is appended to a results file when it is finished; run it again and it goes on with what
-is missing there. The page `docs/exits/table.md` is written from what is there.
+It also checks whether torch-mlir's own pipelines (`torch_mlir.fx.export_and_import`) lower the same
+models, and whether upstream MLIR reads the IR. Each model and exit runs in a separate process.
+Every finished row is appended to a results file. Another run only does what is missing there.
+Writes the page `docs/exits/table.md` from all results.
 """
 
 from __future__ import annotations
@@ -43,17 +42,17 @@ MODELS = (
     *(f"hf:{name}" for name in HF.split()),
     *(f"torchvision:{name}" for name in TORCHVISION.split()),
 )
-# Stand in a row for a runner.
+# Used in place of a runner in a row.
 PLAIN = "torch-mlir"
 UPSTREAM = "upstream MLIR"
-# Those with dialects that upstream has.
+# The exits whose dialects upstream MLIR has.
 UPSTREAM_EXITS = ("linalg", "tosa")
-# Functions of this file. Workers import it as a module; as a program it is `__main__`.
+# Functions of this file by import path: workers cannot import `__main__`.
 _PLAIN = "tools.exits:_plain"
 _UPSTREAM = "tools.exits:_upstream"
 _VERSIONS = ("torch", "torchvision", "transformers", "torch-mlir", "iree-base-compiler")
 
-# By model, exit and runner.
+# Keyed by model, exit and runner.
 Results = dict[tuple[str, str, str], Row]
 
 
@@ -94,7 +93,7 @@ def _options() -> argparse.Namespace:
 
 
 def read(file: Path) -> Results:
-    """The latest row of everything."""
+    """Returns the latest row for each model, exit and runner."""
     return {(row.model, row.via, row.runner): row for row in read_rows(file)}
 
 
@@ -138,7 +137,7 @@ def _work(
 
 
 def _plain(job: tuple[str, str]) -> str | None:
-    """Returns why torch-mlir alone does not get a model to an exit; None if it does."""
+    """Returns why torch-mlir alone cannot lower a model to an exit; None if it can."""
     from importers.sources import find_source
     from unmess.core.quiet import quiet_libraries
 
@@ -148,14 +147,14 @@ def _plain(job: tuple[str, str]) -> str | None:
         source = find_source(model)
     except Error as error:
         return error.cause
-    # Its importer finds no others.
+    # torch-mlir's importer only finds persistent buffers.
     for part in source.model.modules():
         part._non_persistent_buffers_set.clear()
     return why_not(exit_, source.model, *source.args, **source.kwargs)
 
 
 def _upstream(job: tuple[str, str]) -> tuple[str | None, list[str]]:
-    """Returns why upstream MLIR cannot read a model's IR, or None; and what was rewritten."""
+    """Returns why upstream MLIR cannot read a model's IR, or None; and notes on rewrites."""
     import unmess
     from pipelines.upstream.portability import examine
     from unmess.core.quiet import quiet_libraries
@@ -175,7 +174,7 @@ def _upstream(job: tuple[str, str]) -> tuple[str | None, list[str]]:
 
 
 def lowers(results: Results, model: str, exit_: str) -> bool | None:
-    """Whether a model gets to an exit, however it runs then; None where it was not tried."""
+    """Returns whether a model lowers to an exit, however it runs; None if it was not tried."""
     rows = [results.get((model, exit_, runner)) for runner in DEFAULT_RUNNERS]
     known = [row for row in rows if row is not None]
     before = {"source", "capture", "import", "torch", exit_}
@@ -183,7 +182,7 @@ def lowers(results: Results, model: str, exit_: str) -> bool | None:
 
 
 def summary(results: Results) -> list[str]:
-    """How many models get how far, as a table for each exit."""
+    """Returns a Markdown table of the number of models that pass each step, by exit."""
     lines = [
         "| exit | models tried | lower | "
         + " | ".join(f"right on {name}" for name in DEFAULT_RUNNERS)
@@ -208,7 +207,7 @@ def _is_ok(results: Results, model: str, exit_: str, runner: str) -> bool:
 
 
 def page(results: Results) -> str:
-    """The page as Markdown: counts, a row for each model, and the cause of each hole."""
+    """Returns the page as Markdown: counts, a row for each model, and the cause of each failure."""
     missing = sum(
         (model, exit_, runner) not in results
         for model in MODELS

@@ -1,9 +1,9 @@
-"""Writes programs of JAX, with inputs and results, to tests/e2e/jax_files.
+"""Writes JAX programs, with inputs and results, to tests/e2e/jax_files.
 
     python -m venv /tmp/jax && /tmp/jax/bin/pip install jax flatbuffers
     /tmp/jax/bin/python tools/jax_files.py [NAME...] [--to FOLDER]
 
-JAX is not part of the locked environment, so this needs an environment of its own. NAME.mlir is
+JAX is not part of the locked environment, so this needs a separate environment. NAME.mlir is
 `jax.jit(f).lower(...).as_text()`, NAME.mlirbc is the portable artifact of `jax.export`, and
 NAME.jax_export is `Exported.serialize()`. NAME.npz has the inputs and JAX's results.
 """
@@ -31,7 +31,7 @@ SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, 20, -30]
 
 @dataclass
 class Program:
-    """A function, its arguments, and their sizes as `jax.export.symbolic_shape` takes them."""
+    """A function, its arguments, and their sizes in the syntax of `jax.export.symbolic_shape`."""
 
     function: Callable
     args: tuple
@@ -60,7 +60,7 @@ def bf16(array):
 
 
 def program(*args, sizes=None, suffix=None):
-    """Adds a function to the programs. Those of dynamic sizes are artifacts."""
+    """Registers a function as a program. With dynamic sizes, the default suffix is `mlirbc`."""
     suffix = suffix or ("mlir" if sizes is None else "mlirbc")
 
     def add(function):
@@ -164,7 +164,7 @@ def control_flow(x, count, which):
     floats(6, 4), np.array([0, 5, -1, 9, 2], np.int32), floats(5, 4), integers_between(0, 4, 6, 2)
 )
 def indexing(x, at, y, places):
-    """Indices of `at` are out of range: by mode, JAX drops, clips or fills."""
+    """Some indices in `at` are out of range. JAX drops, clips or fills them, depending on mode."""
     return (
         x[at],
         x.at[at].add(y),
@@ -214,7 +214,7 @@ def cumulative(x, numbers):
     np.array([0, 1, 255, 200, 3, 8, 9], np.uint8),
 )
 def integers(a, b, x, small):
-    """Division by 0, shifts by more than the width, and floats that no integer is."""
+    """Division by 0, shifts by more than the width, and floats out of the range of integers."""
     return (
         jnp.stack([a // b, a % b, lax.div(a, b), lax.rem(a, b), a << b, a >> b, a & b, a | b]),
         jnp.stack([a ^ b, ~a, lax.shift_right_logical(a, b), lax.population_count(a), lax.clz(a)]),
@@ -258,7 +258,7 @@ def transformer(tokens, words, scale, up, down):
 
 @program(floats(2, 6, 6, 2), floats(3, 3, 2, 3), floats(12, 4), integers_between(0, 4, 2))
 def gradient(x, kernel, weight, target):
-    """One step of training, with max pooling."""
+    """One training step, with max pooling."""
 
     def loss(parameters):
         kernel, weight = parameters
@@ -338,19 +338,19 @@ def write(name: str, each: Program, folder: Path) -> None:
 
 
 def _plain(name: str, array) -> tuple[str, np.ndarray]:
-    """NumPy keeps no bfloat16: its bits, under a name that says so."""
+    """Returns bfloat16 arrays as uint16 bits named `NAME.bf16`: `.npz` files have no bfloat16."""
     array = np.asarray(array)
     is_bf16 = array.dtype == ml_dtypes.bfloat16
     return (f"{name}.bf16", array.view(np.uint16)) if is_bf16 else (name, array)
 
 
 def main() -> None:
-    """Writes the programs that the command line names, or all."""
+    """Writes the programs named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[[], *PROGRAMS])
     parser.add_argument("--to", type=Path, default=FOLDER)
     options = parser.parse_args()
-    # Locations in the files name no folder of the machine that wrote them.
+    # Strip local folders from the source locations in the files.
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
     options.to.mkdir(parents=True, exist_ok=True)
     for name in options.names or PROGRAMS:

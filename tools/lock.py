@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Make `pixi.lock` and `requirements.lock` from `pixi.toml`.
+"""Creates `pixi.lock` and `requirements.lock` from `pixi.toml`.
 
     python tools/lock.py                 resolve, and write both lock files
     python tools/lock.py --conda FILE    take the conda records from this lock file
     python tools/lock.py --check         only compare the files and the installed packages
 
-pip resolves the wheels, for the Python that runs this file; py-rattler, the
-library under pixi, reads and writes the lock. The conda records (Python itself)
-stay those of the present `pixi.lock` unless `--conda` names another lock file.
+pip resolves the wheels, for the Python that runs this file. py-rattler, the
+library behind pixi, reads and writes the lock. The conda records (Python itself)
+are kept from the existing `pixi.lock` unless `--conda` names another lock file.
 """
 
 import argparse
@@ -32,7 +32,7 @@ PLATFORM = "linux-64"
 
 
 def main() -> int:
-    """Run the command line; returns the exit status."""
+    """Runs the command line; returns the exit status."""
     parser = argparse.ArgumentParser(description="Make pixi.lock and requirements.lock.")
     parser.add_argument("--check", action="store_true", help="compare, and change nothing")
     parser.add_argument("--conda", type=Path, metavar="FILE", help="lock file with conda records")
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def check(root: Path) -> int:
-    """Print where the manifest, the locks and this environment disagree; 1 if they do."""
+    """Prints where the manifest, the locks and this environment disagree; returns 1 if they do."""
     texts = [(root / name).read_text() for name in ("pixi.toml", "pixi.lock", "requirements.lock")]
     found = locked.disagreements(*texts)
     if not found:
@@ -58,7 +58,7 @@ def check(root: Path) -> int:
 
 
 def lock(root: Path, conda: Path | None) -> int:
-    """Resolve `pixi.toml` and write both lock files."""
+    """Resolves `pixi.toml` and writes both lock files."""
     if sys.version_info[:2] != (3, 11):
         raise locked.LockError("run this with Python 3.11, which the lock is for")
     manifest = locked.read_manifest((root / "pixi.toml").read_text())
@@ -77,13 +77,13 @@ def lock(root: Path, conda: Path | None) -> int:
 
 
 def conda_records(text: str) -> list[dict]:
-    """The conda records of a lock file, as they stand there."""
+    """Returns the conda records of a lock file, unchanged."""
     records = yaml.load(text, Loader=yaml.CSafeLoader)["packages"]
     return [record for record in records if "conda" in record]
 
 
 def resolve(manifest: locked.Manifest) -> list[locked.Wheel]:
-    """Let pip choose the wheels for the manifest's pins, sorted by name."""
+    """Resolves the manifest's pins with pip; returns the wheels, sorted by name."""
     pins = [f"{name}=={version}" for name, version in manifest.pins.items()]
     with tempfile.TemporaryDirectory() as folder:
         python = sys.executable
@@ -93,8 +93,8 @@ def resolve(manifest: locked.Manifest) -> list[locked.Wheel]:
         report = Path(folder, "report.json")
         command = [python, "-m", "pip", "--quiet", "install", "--dry-run", "--ignore-installed"]
         command += ["--only-binary", ":all:", "--report", str(report), *pins]
-        # Local versions ("+cpu") come from pip's own configuration where it
-        # has them, else from the manifest's index.
+        # Local versions ("+cpu") may be available through pip's own configuration.
+        # If not, add the manifest's index.
         if subprocess.run(command, stderr=subprocess.PIPE).returncode != 0:
             command += ["--extra-index-url", manifest.index_url]
             if subprocess.run(command).returncode != 0:
@@ -104,7 +104,7 @@ def resolve(manifest: locked.Manifest) -> list[locked.Wheel]:
 
 
 def wheel_of(item: dict) -> locked.Wheel:
-    """Turn one entry of pip's report into a Wheel."""
+    """Converts an entry of pip's report to a Wheel."""
     url = item["download_info"]["url"]
     hashes = item["download_info"].get("archive_info", {}).get("hashes", {})
     about = item["metadata"]
@@ -119,7 +119,7 @@ def wheel_of(item: dict) -> locked.Wheel:
 
 
 def sha256_of(url: str) -> str:
-    """Digest of the file behind a URL, for indexes that publish none."""
+    """Downloads a file and returns its digest, for indexes that publish none."""
     with urllib.request.urlopen(url) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -127,7 +127,7 @@ def sha256_of(url: str) -> str:
 def render_pixi_lock(
     manifest: locked.Manifest, wheels: list[locked.Wheel], records: list[dict]
 ) -> str:
-    """The text of `pixi.lock`, in the form py-rattler gives it."""
+    """Returns the text of `pixi.lock`, formatted by py-rattler."""
     wheelhouse = manifest.find_links[0]
     packages = list(records)
     for wheel in wheels:
@@ -165,8 +165,8 @@ def render_pixi_lock(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pixi.lock")
         path.write_text(yaml.safe_dump(data, sort_keys=False, width=10_000))
-        # py-rattler writes no hash into a lock file that it builds, but keeps
-        # one that it reads; so it is given the whole text to put in order.
+        # py-rattler writes no hashes into a lock file that it builds, but keeps
+        # those that it reads. So it reads the whole text and rewrites it.
         rattler.LockFile.from_path(path).to_path(path)
         return path.read_text()
 
@@ -174,7 +174,7 @@ def render_pixi_lock(
 def render_requirements(
     manifest: locked.Manifest, wheels: list[locked.Wheel], pixi_lock: str
 ) -> str:
-    """The text of `requirements.lock`, for pip's `--require-hashes --no-deps`."""
+    """Returns the text of `requirements.lock`, for pip's `--require-hashes --no-deps`."""
     lines = [
         "# Made by tools/lock.py from pixi.toml, with pixi.lock: change pixi.toml and",
         "# run the task lock instead of editing this file.",

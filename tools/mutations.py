@@ -1,9 +1,9 @@
-"""Whether the lit suite notices: removes or moves one step of a pipeline, and runs the tests.
+"""Mutation tests of the pipelines: removes or moves one step, and runs the lit tests.
 
-`python tools/mutations.py` runs, for each mutation, the tests of the pipeline's stage, and prints
-which of them fail; the exit status is 1 where none does. No file is edited: lit's parameter
-`mutation` makes the tools in the tests start through this script, which changes the pipeline in
-their own process.
+For each mutation, `python tools/mutations.py` runs the tests of the pipeline's stage and prints the
+ones that fail. The exit status is 1 if no test fails for a mutation. No file is edited: lit's
+parameter `mutation` makes the tools in the tests start through this script, which changes the
+pipeline in their process.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pathlib import Path
 import click
 
 ROOT = Path(__file__).resolve().parents[1]
-# A list of steps, changed in place.
+# Changes a list of steps in place.
 Change = Callable[[list], None]
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One step less, or at another place.
+    """A change of a pipeline: one step removed or moved.
 
     Attributes:
-        pipeline: its name; the tests in the folder of that name are to notice.
-        what: is done, in words.
+        pipeline: the name of the pipeline and of the folder of its tests.
+        what: a description of the change.
         change: changes the list of the pipeline's steps in place.
-        test: one that notices, below `tests/filecheck/`.
+        test: a test that fails under the mutation, below `tests/filecheck/`.
     """
 
     pipeline: str
@@ -40,7 +40,7 @@ class Mutation:
 
 
 def _place(steps: Sequence, name: str) -> int:
-    """Of the first step of a name; ValueError where there is none."""
+    """Returns the index of the first step of a name; raises ValueError if there is none."""
     return [step.name for step in steps].index(name)
 
 
@@ -49,7 +49,7 @@ def _without(name: str) -> tuple[str, Change]:
 
 
 def _before(name: str, other: str) -> tuple[str, Change]:
-    """Moves a step from after another one to before it."""
+    """Moves a step that is after another one to before it."""
 
     def change(steps: list) -> None:
         there, here = _place(steps, other), _place(steps, name)
@@ -90,7 +90,7 @@ MUTATIONS = {
 
 
 def failing(name: str, tests: str) -> list[str]:
-    """The lit tests below `tests/filecheck/TESTS` that fail under a mutation."""
+    """Returns the lit tests below `tests/filecheck/TESTS` that fail under a mutation."""
     lit = [Path(sys.executable).with_name("lit"), "-j1", "--no-progress-bar"]
     done = subprocess.run(
         [*lit, f"--param=mutation={name}", ROOT / "tests" / "filecheck" / tests],
@@ -130,7 +130,7 @@ def run(name: str, arguments: tuple[str, ...]) -> None:
     pipeline = PIPELINES[mutation.pipeline]
     steps = list(pipeline.steps)
     mutation.change(steps)
-    # The one object that everything refers to; it is frozen for everybody else.
+    # Change the shared object in place, although it is frozen: others already refer to it.
     object.__setattr__(pipeline, "steps", tuple(steps))
     _, module, *sys.argv[1:] = arguments
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -1,11 +1,11 @@
-"""The onnx package's own cases of nodes, run on both CPU runners, as a table.
+"""Runs the node test cases of the onnx package on both CPU runners, and writes a table.
 
     ./pixiw run onnx-nodes                all cases
     ./pixiw run onnx-nodes lstm resize    cases with one of these texts in their names
 
-Each case is captured, lowered and run, and compared with the outputs that are recorded in it. A
-result is kept when its group is finished; run the command again and it goes on with what is
-missing, or with what `--again` says. The page `docs/operators/onnx.md` is written from the results.
+Each case is captured, lowered and run, and compared with its recorded outputs. Results are saved
+after each group of cases. Another run only does what is missing, or what `--again` selects.
+Without TEXT, writes the page `docs/operators/onnx.md` from all results.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from unmess.core.writing import write_text  # noqa: E402
 from unmess.isolated import libraries_of  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators" / "onnx.md"
-# Cases that are compiled together.
+# The number of cases that are compiled together.
 _TOGETHER = 24
-# The packages whose versions decide what the page says.
+# The packages whose versions the results depend on.
 _VERSIONS = ("onnx", "torch", "torch-mlir", "iree-base-compiler")
 _HEADER = """\
 # ONNX operators
@@ -93,7 +93,7 @@ def _options() -> argparse.Namespace:
 def _run(
     cases: Sequence[OnnxCase], results: Results, file: Path, options: argparse.Namespace
 ) -> None:
-    """Runs what is missing in `results`, and adds it there and to the file."""
+    """Runs cases that `results` lacks, and adds their rows to `results` and to the file."""
     runners = options.runner or RUNNERS
     missing = [case for case in cases if _is_missing(case, runners, results, options.again)]
     groups = [missing[i : i + _TOGETHER] for i in range(0, len(missing), _TOGETHER)]
@@ -136,7 +136,7 @@ def _rows(case: OnnxCase, outcome: Outcome) -> Iterator[Row]:
 
 
 def page(cases: Sequence[OnnxCase], results: Mapping[tuple[str, str], Row]) -> str:
-    """The page as Markdown."""
+    """Returns the page as Markdown."""
     others = left_out()
     header = _HEADER.format(
         versions=", ".join(f"{name} {version(name)}" for name in _VERSIONS),
@@ -179,7 +179,7 @@ def _summary(cases: Sequence[OnnxCase], results: Mapping[tuple[str, str], Row]) 
 
 
 def stops(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
-    """A line for each cause: the cases, and the runners."""
+    """Yields a line for each cause of failure, with its cases and runners."""
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for row in results.values():
         if not row.ok:

@@ -1,13 +1,12 @@
-"""Which cases of the table of operators TOSA and StableHLO have a form of, and a right one.
+"""Lowers the cases of the operator table to TOSA and StableHLO, and checks the results.
 
     ./pixiw run operator-exits
     ./pixiw run operator-exits tosa --again failed
 
-The IR of each case at each exit is run by the reference runner and compared with eager PyTorch, as
-`./pixiw run operators` does for the runners' own way. Beside it stands what torch-mlir's own
-pipelines lower. What is found is kept in a file; run it again and it goes on with what is missing
-there, or with what `--again` says: `all` where versions have changed. The page
-`docs/operators/exits.md` is written from it.
+The reference runner runs the IR of each case at each exit. The results are compared with eager
+PyTorch, as in `./pixiw run operators`. It also checks whether torch-mlir's own pipelines lower the
+case. All results are kept in a file. Another run only does what is missing there, or what `--again`
+selects; use `all` after versions have changed. Writes the page `docs/operators/exits.md`.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from unmess.isolated import shared_parent  # noqa: E402
 
 EXITS = ("tosa", "stablehlo")
 PAGE = ROOT / "docs" / "operators" / "exits.md"
-# Seconds for a group of cases, and bytes of address space for each of its processes: some lowerings
-# take all there is.
+# Seconds for a group of cases, and bytes of address space for each of its processes. The limit is
+# needed because some lowerings use all memory.
 _TIMEOUT = 60.0
 _MEMORY = 8 * 2**30
-# A function of this file. Workers import it as a module; as a program it is `__main__`.
+# A function of this file by import path: workers cannot import `__main__`.
 _WHY_NOT_ALONE = "tools.operator_exits:_why_not_alone"
-# The packages whose versions decide what the page says.
+# The packages whose versions the results depend on.
 _VERSIONS = ("torch", "torch-mlir")
 _HEADER = """\
 # The table of operators at TOSA and StableHLO
@@ -76,13 +75,13 @@ _STATES = (
     "no program",
     "not run",
 )
-# By the stage at which a case stops, where that is after the exit.
+# The state of cases that stop after the exit, by stage.
 _STOPPED = {
     **dict.fromkeys(("linalg", "compile", "load"), "lowers"),
     **{"compare": "differs", "run": "fails", "crash": "crashes"},
 }
 
-# By exit and case.
+# Keyed by exit (or `alone` of one) and case.
 Found = Mapping[tuple[str, str], Failure | None]
 
 
@@ -118,10 +117,10 @@ def main() -> None:
 
 
 def wanted(cases: Sequence[Case], place: str, found: Found, again: str | None) -> list[Case]:
-    """Those of `cases` that are to be worked on.
+    """Returns the cases to run.
 
     Args:
-        place: an exit, or `alone` of one, which `again="failed"` leaves as it is.
+        place: an exit, or `alone` of one, whose failures `again="failed"` does not repeat.
     """
     return [
         case
@@ -133,7 +132,7 @@ def wanted(cases: Sequence[Case], place: str, found: Found, again: str | None) -
 
 
 def alone(exit_: str) -> str:
-    """What stands in the file for torch-mlir's own way to an exit."""
+    """Returns the key in the file for torch-mlir's own pipeline to an exit."""
     return f"{exit_} by torch-mlir alone"
 
 
@@ -142,7 +141,7 @@ def _run(cases: Sequence[Case], exit_: str) -> list[Failure | None]:
 
 
 def _lowered_alone(cases: Sequence[Case], exit_: str) -> Iterator[Failure | None]:
-    """Where torch-mlir's own pipelines stop."""
+    """Yields where torch-mlir's own pipelines fail, or None."""
     jobs = [(case, exit_) for case in cases]
     for cause in each_in_workers(shared_parent(), jobs, _WHY_NOT_ALONE, _TIMEOUT):
         told = cause.cause if isinstance(cause, Died) else cause
@@ -165,7 +164,7 @@ def _why_not_alone(job: tuple[Case, str]) -> str | None:
 
 
 def read(file: Path) -> dict[tuple[str, str], Failure | None]:
-    """What was found before. A line cut off by an interruption is dropped."""
+    """Reads the results of earlier runs. Drops lines that an interruption truncated."""
     found = {}
     for line in file.read_text().splitlines() if file.exists() else ():
         try:
@@ -177,7 +176,7 @@ def read(file: Path) -> dict[tuple[str, str], Failure | None]:
 
 
 def page(cases: Sequence[Case], found: Found) -> str:
-    """The page as Markdown: counts by category, and what does not run as eager does."""
+    """Returns the page as Markdown: counts by category, and cases that do not match eager."""
     versions = ", ".join(f"{name} {version(name)}" for name in _VERSIONS)
     lines = [_HEADER.format(versions=versions)]
     columns = (*_STATES, "torch-mlir lowers")
@@ -197,7 +196,7 @@ def page(cases: Sequence[Case], found: Found) -> str:
 
 
 def state(failure: Failure | None, exit_: str) -> str:
-    """One of `_STATES`."""
+    """Returns one of `_STATES`."""
     if failure is None:
         return "right"
     if failure.stage == exit_:
@@ -231,7 +230,7 @@ def _only_alone(cases: Sequence[Case], exit_: str, found: Found) -> Iterator[str
 
 
 def _without_form(cases: Sequence[Case], exit_: str, found: Found) -> Iterator[str]:
-    """Operators of which no case has a form, and those of which some have not."""
+    """Yields a line of operators whose cases all lack a form, and one of those where some do."""
     states: dict[str, list[bool]] = {}
     for case in cases:
         missing = _state_of(case, exit_, found) == "no form"

@@ -1,13 +1,12 @@
-"""PyTorch's own samples of its operators, run beside eager, as a table.
+"""Runs PyTorch's own operator samples, compares with eager, and writes a table.
 
     ./pixiw run operator-samples                  all samples
     ./pixiw run operator-samples linalg --count 1 operators with this text in their names
 
 Each sample is captured, lowered and run on both CPU runners, and compared with eager: every
-float32 sample, and up to five of other dtypes. A result is kept when its group is finished; run the
-command again and it goes on with what is missing, or with what `--again` says. Without TEXT, the
-page `docs/operators/samples.md` is written from the results, and the limits of the samples that the
-tests run.
+float32 sample, and up to five of other dtypes. Results are saved after each group of samples.
+Another run only does what is missing, or what `--again` selects. Without TEXT, writes the page
+`docs/operators/samples.md` from all results, and the known limits of the samples in the tests.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ from unmess.core.writing import write_text  # noqa: E402
 from unmess.isolated import libraries_of  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators" / "samples.md"
-# Samples that are compiled together.
+# The number of samples that are compiled together.
 _TOGETHER = 24
-# The packages whose versions decide what the page says.
+# The packages whose versions the results depend on.
 _VERSIONS = ("torch", "torch-mlir", "iree-base-compiler")
 _HEADER = """\
 # PyTorch's own samples of its operators
@@ -118,7 +117,7 @@ def _wanted(operators: Sequence[str], options: argparse.Namespace) -> Iterator[O
 def _run(
     samples: Sequence[OperatorSample], results: Results, file: Path, options: argparse.Namespace
 ) -> None:
-    """Runs what is missing in `results`, and adds it there and to the file."""
+    """Runs samples that `results` lacks, and adds their rows to `results` and to the file."""
     missing = [sample for sample in samples if _is_missing(sample, results, options.again)]
     groups = [missing[i : i + _TOGETHER] for i in range(0, len(missing), _TOGETHER)]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +157,7 @@ def _rows(sample: OperatorSample, outcome: Outcome) -> Iterator[Row]:
 
 
 def limits_of(name: str, results: Results) -> list[Limit]:
-    """Where a sample stops; one limit if it is the same on all runners."""
+    """Returns the limits of a sample; a single one if all runners fail in the same way."""
     rows = [results[name, runner] for runner in RUNNERS if (name, runner) in results]
     found = [(row, Limit(row.stage, row.error)) for row in rows if not row.ok]
     if len(found) == len(RUNNERS) and len({limit for _, limit in found}) == 1:
@@ -167,7 +166,7 @@ def limits_of(name: str, results: Results) -> list[Limit]:
 
 
 def page(results: Mapping[tuple[str, str], Row]) -> str:
-    """The page as Markdown."""
+    """Returns the page as Markdown."""
     versions = ", ".join(f"{name} {version(name)}" for name in _VERSIONS)
     kept = {key: row for key, row in results.items() if row.stage != "eager"}
     lines = [_HEADER.format(versions=versions), *_summary(kept), "", "## Operators", ""]
@@ -218,7 +217,7 @@ def _summary(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
 
 
 def stops(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
-    """A line for each operator and cause: the dtypes, how many samples, and the runners."""
+    """Yields a line per operator and cause, with dtypes, the number of samples, and runners."""
     found: dict[tuple[str, str], dict[str, list[OperatorSample]]] = {}
     for row in results.values():
         if not row.ok:

@@ -1,11 +1,11 @@
-"""The table of operators as a page, `docs/operators/table.md`, and its known limits.
+"""Writes the table of operators, `docs/operators/table.md`, and records its known limits.
 
     ./pixiw run operator-table
     ./pixiw run operator-table --record [TEXT]
 
-The first writes the page from the cases under `tests/e2e/ops`, which the tests run, and runs
-nothing. `--record` runs the cases, those of the categories and operators with TEXT in their names
-where it is given, writes what stops into `limits.yaml` beside the cases, and then the page.
+The first command writes the page from the cases under `tests/e2e/ops` and runs nothing. `--record`
+runs the cases, or only those with TEXT in the name of the category or operator. It writes their
+failures to `limits.yaml` beside the cases, and then the page.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def limits_of(outcome: Outcome) -> list[Limit]:
-    """One for all runners where it is the same on each."""
+    """Returns the limits of a case; a single one if all runners fail in the same way."""
     failures = [failure for failure in outcome.values() if failure]
     if len(failures) == len(RUNNERS) and len(set(map(str, failures))) == 1:
         return [_limit(failures[0])]
@@ -70,12 +70,12 @@ def limits_of(outcome: Outcome) -> list[Limit]:
 
 
 def _limit(failure: Failure, runner: str | None = None) -> Limit:
-    # Which pass it is, the pipelines decide, and may change.
+    # Drop the name of the pass, which changes with the pipelines.
     return Limit(failure.stage, failure.cause.partition(" (pass ")[0], runner)
 
 
 def page(cases: Sequence[Case], limits: Mapping[str, Sequence[Limit]]) -> str:
-    """The page's text."""
+    """Returns the page as Markdown."""
     lines = [_HEADER, *_summary(cases, limits)]
     for category, members in itertools.groupby(cases, lambda case: case.category):
         members = list(members)

@@ -1,7 +1,7 @@
-"""Which optional devices a test run must have: the environment variable `UNMESS_REQUIRE`.
+"""Reads `UNMESS_REQUIRE`, the environment variable with the devices that a test run must have.
 
-It is a list of names, `vulkan browser` in CI. Without a required device, `./pixiw run test` and the
-tests on it fail. Without any other one, its tests are skipped.
+It is a list of names, `vulkan browser` in CI. If a required device is missing, `./pixiw run test`
+and the tests on that device fail. If another device is missing, its tests are skipped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NAMES = ("vulkan", "browser")
 
 
 def is_required(name: str) -> bool:
-    """Whether tests on this device must run.
+    """Returns True if tests on this device must run.
 
     Raises:
         ValueError: the variable holds an unknown name, or `name` is one.

@@ -1,4 +1,4 @@
-"""A file of rows that grows while a sweep runs, and that an interrupted one goes on with."""
+"""A file of rows that a sweep appends to, so that it can resume after an interruption."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unmess.core.row import Row
 
 
 def read_rows(file: Path) -> Iterator[Row]:
-    """The rows of a file, in order; none where there is no file. A line cut off is dropped."""
+    """Yields the rows of a file in order, none without a file. Drops truncated lines."""
     if not file.exists():
         return
     for text in file.read_text().splitlines():
@@ -25,7 +25,7 @@ def read_rows(file: Path) -> Iterator[Row]:
 
 @contextlib.contextmanager
 def appending(file: Path) -> Iterator[TextIO]:
-    """Opens a file of rows to append to it. A line that a full disk has cut off stays by itself."""
+    """Opens a file of rows to append to it. Ends a truncated last line with a newline first."""
     with file.open("a+b") as log:
         if log.tell():
             log.seek(-1, 2)
@@ -36,6 +36,6 @@ def appending(file: Path) -> Iterator[TextIO]:
 
 
 def write_row(log: TextIO, row: Row) -> None:
-    """Appends a row, so that it is in the file whatever happens next."""
+    """Appends a row and flushes it, so that a later crash does not lose it."""
     log.write(json.dumps(asdict(row)) + "\n")
     log.flush()

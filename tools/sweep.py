@@ -1,14 +1,14 @@
-"""Checks all recipes of a source, each model in a process of its own, and writes the table.
+"""Checks all recipes of a source, each model in a separate process, and writes the table.
 
     ./pixiw run sweep torchvision --on iree-cpu
     ./pixiw run sweep hf --on reference --again failed
 
-Every row is appended to a results file when it is finished; run it again and it goes on with what
-is missing there. When nothing is missing, the table under `docs/models/` is written, and the
-result is held against the known limits of the recipes (`importers/recipes/limits.yaml`): a model
-that stops elsewhere, or no longer stops, makes exit status 1. `--record` writes them
-instead, and the names of the models that the installed library has.
-`--report` checks nothing, and takes the results as they are: what is missing is "not run".
+Every finished row is appended to a results file. Another run only does what is missing there. When
+nothing is missing, the rows are compared with the known limits of the recipes
+(`importers/recipes/limits.yaml`). If a model stops at another stage, or no longer stops, the exit
+status is 1. Otherwise the table under `docs/models/` is written. `--record` writes the limits
+instead of comparing them, and the names of the models that the installed library has.
+`--report` checks nothing and uses the existing results; missing ones are "not run".
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from unmess.isolated import Options, check_together, libraries_of
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "models"
 _TITLES = {"torchvision": "torchvision", "hf": "Hugging Face"}
-# The packages whose versions decide what a table says.
+# The packages whose versions the results depend on.
 _VERSIONS = {
     "torchvision": ("torch", "torchvision", "torch-mlir", "iree-base-compiler"),
     "hf": ("torch", "transformers", "torch-mlir", "iree-base-compiler"),
 }
 
-# The stages in which runners differ.
+# The stages that depend on the runner.
 _RUNNERS_OWN = ("compile", "load", "run", "compare")
 
 _NOT_RUN, _EQUAL = "not run", "equal"
@@ -132,7 +132,7 @@ def _options() -> argparse.Namespace:
 
 
 def read(file: Path) -> Results:
-    """The latest row of every model and runner."""
+    """Returns the latest row for each model and runner."""
     return {(row.model, row.runner): row for row in read_rows(file)}
 
 
@@ -143,7 +143,7 @@ def sweep(
     file: Path,
     options: argparse.Namespace,
 ) -> None:
-    """Checks what is missing in `results`, and adds it there and to the file."""
+    """Runs checks that `results` lacks, and adds their rows to `results` and to the file."""
     file.parent.mkdir(parents=True, exist_ok=True)
     work = {model: _missing(model, runners, results, options.again) for model in models}
     work = {model: missing for model, missing in work.items() if missing}
@@ -181,7 +181,7 @@ def _missing(model: str, runners: Sequence[str], results: Results, again: str | 
 
 
 def limits_of(recipe: Recipe, results: Results, runners: Sequence[str]) -> list[Limit]:
-    """Where a model stops, as limits of its recipe."""
+    """Returns where a model stops, as limits for its recipe."""
     run = [runner for runner in runners if (recipe.model, runner) in results]
     if not run:
         return list(recipe.limits)
@@ -190,7 +190,7 @@ def limits_of(recipe: Recipe, results: Results, runners: Sequence[str]) -> list[
         row = results[recipe.model, runner]
         if not row.ok:
             found.append(Limit(row.stage, row.error, runner if row.stage in _RUNNERS_OWN else None))
-    # What other runners are known to do is not in question here.
+    # Keep the limits of runners that were not run.
     elsewhere = [limit for limit in recipe.limits if limit.runner and limit.runner not in run]
     return list(dict.fromkeys([*found, *elsewhere]))
 
@@ -198,7 +198,7 @@ def limits_of(recipe: Recipe, results: Results, runners: Sequence[str]) -> list[
 def unexpected(
     recipes: Iterable[Recipe], results: Results, runners: Sequence[str]
 ) -> Iterable[str]:
-    """A line for each model that does not do what its recipe says."""
+    """Yields a line for each model and runner that contradicts the recipe's limits."""
     for recipe in recipes:
         for runner in runners:
             if (recipe.model, runner) not in results:
@@ -212,11 +212,11 @@ def unexpected(
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """How many models match, by runner, and where the others stop."""
+    """Returns the number of models that match by runner, and the stages where others stop."""
     lines = []
     for runner in dict.fromkeys(row.runner for row in rows):
         own = [row for row in rows if row.runner == runner]
-        # What does not build, or does not run in eager, says nothing about the stages after.
+        # Exclude models that do not build or run in eager: they never reach the later stages.
         runs = [row for row in own if row.stage != "source"]
         matches = sum(row.ok for row in own)
         share = f"{matches / len(runs):.1%}" if runs else "none"
@@ -230,7 +230,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def page(source: str, recipes: Sequence[Recipe], results: Results, runners: Sequence[str]) -> str:
-    """The table as Markdown: a row for each model, and why it stops where it does."""
+    """Returns the table as Markdown: a row for each model, with the cause if it stops."""
     results = results | _same_on_all(results, runners)
     every = [results.get((recipe.model, runner)) for recipe in recipes for runner in runners]
     rows = [row for row in every if row is not None]
@@ -257,7 +257,7 @@ def page(source: str, recipes: Sequence[Recipe], results: Results, runners: Sequ
 
 
 def read_page(text: str) -> Results:
-    """The rows of a table that `page` has written, as far as the table has them."""
+    """Reads the rows back from a table that `page` wrote."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     (_, _, *runners), _, *models = [
         [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
@@ -271,7 +271,7 @@ def read_page(text: str) -> Results:
 
 
 def _same_on_all(results: Results, runners: Sequence[str]) -> Results:
-    """Rows of models that stop before any runner has a part in it, for the other runners."""
+    """Copies rows of models that stop before any runner-specific stage to the other runners."""
     return {
         (model, runner): replace(row, runner=runner)
         for (model, _), row in results.items()
@@ -282,7 +282,7 @@ def _same_on_all(results: Results, runners: Sequence[str]) -> Results:
 
 
 def _row_of(model: str, runner: str, state: str) -> Row:
-    """The row that `_state` gives `state` for."""
+    """Returns the row for a state: the inverse of `_state`."""
     stage, separator, error = state.partition(": ")
     if separator:
         return Row(model, runner, ok=False, stage=stage, error=error)
@@ -295,14 +295,14 @@ def _row(*cells: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text in a cell of a Markdown table."""
+    """Escapes text for a cell of a Markdown table."""
     for character, escaped in _ESCAPES.items():
         text = text.replace(character, escaped)
     return text
 
 
 def _text(cell: str) -> str:
-    """The text that `_cell` gives `cell` for."""
+    """Unescapes a cell: the inverse of `_cell`."""
     for character, escaped in _ESCAPES.items():
         cell = cell.replace(escaped, character)
     return cell
@@ -311,7 +311,7 @@ def _text(cell: str) -> str:
 def _state(row: Row) -> str:
     if not row.ok:
         return f"{row.stage}: {row.error}"
-    # A result of integers, or of nothing at all, has no relative error.
+    # Results without floating-point elements have no relative error.
     return _EQUAL if not row.max_rel_error else f"{row.max_rel_error:.0e}"
 
 

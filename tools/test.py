@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 ROOT = Path(__file__).resolve().parents[1]
-# Tasks of pixi.toml, in this order.
+# Tasks of pixi.toml, in the order in which they run.
 ALL = ("lint", "vulkan", "browser", "lit", "unit", "e2e", "operators", "property")
 FAST = ("lint", "lit", "unit")
 # One test for each kind of source, runner and verb.

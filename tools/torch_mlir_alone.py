@@ -1,4 +1,4 @@
-"""What torch-mlir's own pipelines take: `torch_mlir.fx.export_and_import`, and nothing else."""
+"""Lowers models with torch-mlir's own pipelines, by `torch_mlir.fx.export_and_import`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OUTPUT_TYPES = {"linalg": "linalg-on-tensors", "tosa": "tosa", "stablehlo": "st
 
 
 def why_not(exit_: str, model: Any, *args: Any, **kwargs: Any) -> str | None:
-    """Why torch-mlir does not get a model to an exit, one line; None where it does.
+    """Returns why torch-mlir cannot lower a model to an exit, in one line; None if it can.
 
     Args:
         model: a torch.nn.Module with the arguments of a call, or an ExportedProgram.

@@ -19,7 +19,7 @@ PACKAGES = ("mesa-vulkan-drivers", "libvulkan1")
 
 
 def main() -> int:
-    """Installs what is missing; returns the exit status."""
+    """Installs a device if none is found; returns the exit status."""
     if devices("vulkan").default is None:
         devices.cache_clear()
         reason = install(PACKAGES, sudo=is_required("vulkan"))

@@ -1,6 +1,6 @@
-"""PyTorch models into MLIR, run, and compared with PyTorch.
+"""Lowers PyTorch models to MLIR, runs them, and compares them with PyTorch.
 
-The public names are loaded when they are first used, so that `import unmess` costs nothing and a
+The public names are loaded when they are first used. So `import unmess` costs nothing, and a
 process that only starts Python in this environment does not import PyTorch.
 """
 

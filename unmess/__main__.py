@@ -1,4 +1,4 @@
-"""`python -m unmess`, and what the `unmess` script calls."""
+"""The entry point of `python -m unmess` and of the `unmess` script."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from unmess.cli.streams import BROKEN_PIPE, Unwritable, drop, open_closed_streams
 
-# As shells report a process that SIGINT ended.
+# The exit status that shells report for a process ended by SIGINT.
 _INTERRUPTED = 130
 
 
@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status.
 
     Args:
-        arguments: None for this process's own, which then runs in a fork of it.
+        arguments: the command line; None for this process's own, which then runs in a fork.
     """
     if arguments is None:
         open_closed_streams()
@@ -30,10 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return cli.main(arguments, prog_name="unmess", standalone_mode=False) or 0
         finally:
-            # Of the commands' own: the help, and the version.
+            # Write the help or the version now, so that errors are raised here.
             sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
-        # Click ends the process itself in one case: the reader of the help has gone.
+        # Click raises SystemExit in one case: the reader of the help has closed the pipe.
         drop(sys.stdout)
         return BROKEN_PIPE
     except OSError as problem:

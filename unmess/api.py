@@ -1,7 +1,7 @@
-"""The verbs: capture, capture_generation, combine, lower, load, check, analyze.
+"""The public functions: capture, capture_generation, combine, lower, load, check, analyze.
 
-Each imports what it works with when it is called: capturing needs no runner, loading a program that
-was captured before needs no `torch.export`.
+Each imports its dependencies when it is called: capturing needs no runner, and loading a program
+that was captured before needs no `torch.export`.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def capture(
             `["input_ids.1=seq:2..128"]`. An example of size 1 along such a dimension is enlarged.
         strategy: `non-strict`, `strict`, `draft`, `make_fx`, or `auto` for the first of them that
             succeeds; `lazy`.
-        backend_legal_ops: operators that are not taken apart, such as `aten.softmax.int`.
-        trust: files that the model string names may run code: pickled objects, Python code of a
-            Hugging Face folder, any operation in IR. docs/security.md lists what that means.
+        backend_legal_ops: operators that are not decomposed, such as `aten.softmax.int`.
+        trust: whether files that the model string names may run code: pickled objects, Python code
+            of a Hugging Face folder, any operation in IR. docs/security.md lists what that means.
 
     Returns:
         The Program, which borrows the model's tensors; Programs for a model string that stands for
@@ -124,11 +124,11 @@ def capture_generation(
 
     Both are called with `(input_ids, cache)` and return `(logits, cache)`: the logits of the last
     token, (batch, vocabulary), and the cache, a dict of tensors whose sizes never change. `prefill`
-    takes 2 to `max_length` tokens, `decode` one. The cache to begin with is `prefill`'s example:
-    `programs["prefill"].args[1]`. How much of each text's start is padding is said in it, by
-    `cache["padding"]`, int64 of (batch).
+    takes 2 to `max_length` tokens, `decode` one. The initial cache is `prefill`'s example:
+    `programs["prefill"].args[1]`. Its `cache["padding"]`, int64 of (batch), is the length of the
+    padding at the start of each text.
 
-    With `cache="state"` the cache is the Executable's: both are called with `input_ids` alone and
+    With `cache="state"` the Executable holds the cache: both are called with `input_ids` alone and
     return the logits, and `run.state` has the tensors, `cache_length`, `cache_padding`,
     `cache_keys_0` and so on.
 
@@ -138,7 +138,7 @@ def capture_generation(
         max_length: positions in the cache, prompt and generated tokens together; by default 256,
             or the model's own limit where that is lower.
         strategy: as for `capture`.
-        cache: `argument`, which goes in and comes out, or `state`.
+        cache: `argument`, which is passed in and returned, or `state`.
         trust: as for `capture`.
 
     Raises:
@@ -147,14 +147,14 @@ def capture_generation(
     check_name("cache", cache, ("argument", "state"))
     enter_stage("source")
     source = as_source(model, trust)
-    # It imports transformers.
+    # Imported here, because it imports transformers.
     from importers.sources.huggingface.generation import with_cache
 
     return _capture_entries(with_cache(source, batch, max_length, cache == "state"), strategy)
 
 
 def as_source(model: str | torch.nn.Module | Source, trust: bool = False) -> Source:
-    """What a model string stands for, or a module without an example call."""
+    """Returns the Source of a model string, or of a module, then without an example call."""
     from importers.sources import find_source
     from importers.sources.source import Source
 
@@ -190,10 +190,10 @@ def _capture_entries(
 
 @only_errors()
 def combine(programs: Mapping[str, Program], name: str | None = None) -> Programs:
-    """Makes captured programs of one model the entry points of one module.
+    """Combines captured programs of one model as the entry points of one module.
 
     A weight that several of them use is stored once, and a buffer that one of them writes is state
-    that the others read. Which tensors are the same is told by their memory, not by their names.
+    that the others read. Tensors are the same if they share memory, whatever their names.
 
     Args:
         programs: by the name of their entry point, a Python identifier; it becomes the name of the
@@ -230,10 +230,10 @@ def lower(
             a pass as `unmess pipeline` prints it, `canonicalize:2` for the second of that name;
             the pass is MLIR's text for one, or a function that changes an `ir.Module` in place.
         stop_after: the stage or pass after which the IR is returned as it is.
-        backend_legal_ops: operators that stay whole on the way to `torch`, such as
-            `aten.softmax.int`. `capture` takes operators apart too: give them there as well.
-        upstream_only: rewrite what only torch-mlir knows, so that upstream MLIR's own tools take
-            the IR all the way; for `linalg`.
+        backend_legal_ops: operators that are not decomposed on the way to `torch`, such as
+            `aten.softmax.int`. `capture` decomposes operators too: give them there as well.
+        upstream_only: rewrite the operations that only torch-mlir has, so that upstream MLIR's
+            tools accept the IR; for `linalg` only.
 
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
@@ -258,14 +258,14 @@ def load(
 ) -> Executable:
     """Makes a program callable on a runner.
 
-    A Module may be at any stage; it is left as it is. The reference runner lowers one at `tosa` or
+    A Module may be at any stage; it is not changed. The reference runner lowers one at `tosa` or
     `stablehlo` to `linalg`, IREE takes it as it is.
 
     Args:
-        program: or the path of an MLIR file, or another model string.
+        program: a Program, Programs, a Module, the path of an MLIR file, or another model string.
         on: `reference`, `iree-cpu`, `iree-vulkan`, `iree-cuda` or `iree-hip`. `unmess targets`
             shows which of them run here.
-        target: which hardware IREE compiles for; by default what is here.
+        target: which hardware IREE compiles for; by default this machine.
         trust: as for `capture`, for a model string.
         unchecked: leave out the checks of indices and other data when the program runs. An index
             that is out of range then reads or writes memory outside of its tensor.
@@ -282,7 +282,7 @@ def load(
         from importers.sources import find_source
 
         source = find_source(program, trust)
-        # IR is called without an example of a call.
+        # IR can be loaded without an example call, which `capture` would need.
         is_ir = isinstance(source.model, IrEntry)
         program = module_of(source.model.file) if is_ir else capture(program, trust=trust)
     if isinstance(program, (Program, Programs)):
@@ -314,10 +314,10 @@ def check(
     with `plain`: `Report.with_plain` says whether the preset is at fault.
 
     Args:
-        program: or a model string. Of an MLIR file, eager's result of the example call is in the
-            files beside it.
+        program: a Program, Programs or a model string. For an MLIR file, eager's result of the
+            example call is in the files beside it.
         calls: timed calls of each side, after one that is compared; their median is reported.
-        target: which hardware IREE compiles for; by default what is here.
+        target: which hardware IREE compiles for; by default this machine.
         via: the exit whose IR runs: `linalg`, by default, `tosa` or `stablehlo`.
         trust: as for `capture`, for a model string.
         unchecked: see `load`.
@@ -364,15 +364,15 @@ def analyze(
     at: str | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> Analysis:
-    """Counts what a program is made of and what one call of it costs, without running it.
+    """Counts the operations of a program and the cost of one call, without running it.
 
     Args:
-        program: a Program, a Module (left as it is, where it is at the stage `at` already), or the
+        program: a Program, a Module (used as it is if it is at the stage `at` already), or the
             path of an MLIR file.
-        at: the stage to look at; by default `linalg` for programs, else the stage that it is at.
-            Arithmetic, bytes, bodies and memory are counted at `linalg` alone.
-        sizes: of dynamic dimensions, by symbol; those of a Program's example call where not given.
-            What depends on others is an expression.
+        at: the stage to analyze; by default `linalg` for programs, else the stage that it is at.
+            Arithmetic, bytes, bodies and memory are counted at `linalg` only.
+        sizes: of dynamic dimensions, by symbol; by default those of a Program's example call.
+            Results that depend on other sizes are expressions.
 
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
@@ -398,7 +398,7 @@ def analyze(
 
 
 def _declared_shapes(signature: Signature) -> list[tuple[int | str, ...]]:
-    """Of the arguments of the entry function, dynamic sizes as expressions."""
+    """Returns the shapes of the entry function's arguments, dynamic sizes as expressions."""
     return [
         tuple(size.expression if isinstance(size, Dim) else size for size in argument.spec.shape)
         if isinstance(argument.spec, TensorSpec)

@@ -1,4 +1,4 @@
-"""A capture from what a command line says of it."""
+"""Captures a model with the options of a command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def captured(
 
     Args:
         inputs: example arguments in place of the model's own, as `--input` takes them.
-        dynamic: what is dynamic, as `--dynamic` takes it.
+        dynamic: the dynamic dimensions, as `--dynamic` takes them.
         strategy, backend_legal_ops, trust: as for `unmess.capture`.
 
     Raises:

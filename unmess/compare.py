@@ -1,4 +1,4 @@
-"""A program's results beside eager PyTorch's, on the same inputs."""
+"""Compares a program's results with eager PyTorch's, on the same inputs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from unmess.further_sizes import Call, further_calls
 from unmess.plain_check import PlainCheck
 
 # Largest difference allowed, relative to the largest magnitude in the eager result. Summation
-# order alone stays below these; a wrong operator does not. What exceeds them is measured against
-# float64, below.
+# order alone stays below these; a wrong operator does not. Larger differences are compared with
+# the float64 result, see `_AGAINST_EAGER`.
 _TOLERANCE = {
     torch.float64: 1e-12,
     torch.complex128: 1e-12,
@@ -38,14 +38,14 @@ _TOLERANCE = {
     torch.complex32: 2e-3,
     torch.bfloat16: 1.6e-2,
 }
-# A runner may be this many times further from the float64 result than eager itself is. Eager sums
-# in blocks, a runner one after the other: over torchvision that costs up to 4.5 (EfficientNet-B5).
+# The largest allowed ratio of a runner's error to eager's, both against the float64 result. Eager
+# sums in blocks, a runner one by one: over torchvision, the ratio is up to 4.5 (EfficientNet-B5).
 _AGAINST_EAGER = 8.0
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One result compared. `name` is its path in the model's result (or of the state)."""
+    """The comparison of one result; `name` is its path in the model's result or state."""
 
     name: str
     ok: bool
@@ -60,8 +60,8 @@ class SizeCheck:
 
     Attributes:
         sizes: by the names of the size symbols.
-        ok: None where eager does not take these sizes, and nothing was compared.
-        error: what differs, or what eager said, one line.
+        ok: whether the results match; None if eager refuses these sizes, so nothing was compared.
+        error: what differs, or eager's error, one line.
     """
 
     sizes: dict[str, int]
@@ -77,38 +77,38 @@ class SizeCheck:
 
 @dataclass(frozen=True)
 class _Truth:
-    """A leaf of the results in float64; nothing where there are none to be asked for."""
+    """A leaf of the results in float64, if such results can be computed."""
 
     results: Exact | None = None
     index: int = 0
 
     def leaf(self) -> torch.Tensor | None:
-        """The leaf, None where there is none."""
+        """Returns the leaf; None if there is none."""
         return None if self.results is None else self.results.result(self.index)
 
     @property
     def problem(self) -> str | None:
-        """Why there is none, where computing it has failed."""
+        """The reason if computing the results has failed, else None."""
         return None if self.results is None else self.results.problem
 
 
 @dataclass
 class Report:
-    """What `check` found.
+    """The result of `check`.
 
     Attributes:
         model, runner: names.
-        ok: every result matches eager.
-        differences: one per result tensor, and per state tensor after the call; those that are
-            too large at further sizes or after several calls, too.
+        ok: whether every result matches eager.
+        differences: one per result tensor, and per state tensor after the call; also those that
+            are too large at further sizes or after several calls.
         max_abs_error: the largest absolute difference.
         max_rel_error: the largest difference relative to the largest magnitude of its tensor.
         seconds: `capture`, `import`, `lower`, `compile`, `load`, and the medians of `run` and
             `eager`.
-        notes: everything that differs from what was handed in.
-        sizes: the comparisons at further sizes, where dimensions are dynamic.
-        entries: the Report of each entry point by name, where there are several.
-        via: the exit whose IR ran, where one was asked for.
+        notes: how the program differs from the given model, and how it was compared.
+        sizes: the comparisons at further sizes, if dimensions are dynamic.
+        entries: the Report of each entry point by name, if there are several.
+        via: the exit whose IR ran, if one was given.
         with_plain: the comparison repeated with the preset `plain`, if a result is wrong and was
             computed with another preset.
     """
@@ -141,14 +141,14 @@ class Report:
 def compare(program: Program, executable: Executable | EntryPoint, calls: int = 5) -> Report:
     """Calls both sides on the program's example arguments and compares results and state.
 
-    Where dimensions are dynamic, both are also called, and compared, at two further sizes.
+    If dimensions are dynamic, both are also called, and compared, at up to two further sizes.
 
     Args:
         calls: timed calls of each side, after the one that is compared. The results of the last of
-            them are compared as well: a model may remember its calls.
+            them are compared as well, because a model may change between calls.
 
     Raises:
-        Error: stage `run`, where either side does not run.
+        Error: stage `run`, if either side does not run.
     """
     enter_stage("run")
     eager = eager_of(program)
@@ -157,7 +157,7 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
     first, differences = _compare_call(program, example, eager, executable)
     seconds = dict(executable.seconds)
     seconds["run"], actual = _median(executable, example, calls)
-    # What was recorded is one call, the first.
+    # Recorded results are those of one call, the first.
     is_recorded = isinstance(program.eager, Recorded)
     if not is_recorded:
         seconds["eager"], expected = _median(eager, example, calls)
@@ -167,7 +167,7 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
             exact = Exact(program.eager, example.args, example.kwargs, repeat)
             later = _compare_trees(expected, actual, exact)
         else:
-            # Without state, the program gives what it gave.
+            # Without state, the program repeats its result: compare eager's last with its first.
             later = _compare_trees(expected, first)
         differences += [_drifted(difference, repeat) for difference in later if not difference.ok]
     executable.state.update(copied(initial))
@@ -180,7 +180,7 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
     notes = [Note("sizes", str(check)) for check in sizes]
     if program.signature.dynamic_inputs() and not sizes:
         notes = [Note("sizes", "compared at those of the example only: the ranges allow no other")]
-    # What computes an ONNX model for comparison is known only now.
+    # It is known only now how the reference of an ONNX model was computed.
     notes += [Note("comparison", text) for text in getattr(program.eager, "comparison_notes", ())]
     return Report(
         model=program.name,
@@ -196,10 +196,10 @@ def compare(program: Program, executable: Executable | EntryPoint, calls: int = 
 def compare_results(
     model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], actual: Any
 ) -> list[Difference]:
-    """How the results of a call differ from what `model` gives in eager on the same call.
+    """Compares the results of a call with those of `model` in eager on the same call.
 
     Raises:
-        Error: stage `run`, where eager does not take the call.
+        Error: stage `run`, if eager refuses the call.
     """
     expected = guarded(model)(*copied(args), **copied(kwargs))
     return _compare_trees(expected, actual, Exact(model, args, kwargs))
@@ -208,7 +208,7 @@ def compare_results(
 def _compare_call(
     program: Program, call: Call, eager: Callable[..., Any], executable: Executable | EntryPoint
 ) -> tuple[Any, list[Difference]]:
-    """Eager's result, and how the other one differs."""
+    """Returns eager's result, and how the executable's differs from it."""
     expected = eager(*copied(call.args), **copied(call.kwargs))
     actual = executable(*copied(call.args), **copied(call.kwargs))
     enter_stage("compare")
@@ -221,13 +221,13 @@ def _compare_call(
 def _compare_sizes(
     program: Program, call: Call, executable: Executable | EntryPoint
 ) -> tuple[SizeCheck, list[Difference]]:
-    """The comparison at other sizes, and what is wrong there."""
+    """Compares at other sizes; returns the outcome and the results that are wrong."""
     eager = eager_of(program)
     try:
         eager(*copied(call.args), **copied(call.kwargs))
     except Error as error:
         if isinstance(program.eager, Recorded):
-            # It refuses every call but the recorded one, so the refusal says nothing of the model.
+            # It refuses every call but the recorded one, whether or not the model would.
             return SizeCheck(call.sizes, None, error.cause), []
         return _compare_refusal(call, error, executable)
     try:
@@ -247,7 +247,7 @@ def _compare_sizes(
 def _compare_refusal(
     call: Call, refusal: Error, executable: Executable | EntryPoint
 ) -> tuple[SizeCheck, list[Difference]]:
-    """A call that eager refuses: the executable has to refuse it, too."""
+    """Checks that the executable refuses a call that eager refuses."""
     try:
         executable(*copied(call.args), **copied(call.kwargs))
     except Error:
@@ -267,7 +267,7 @@ def _drifted(difference: Difference, call: int) -> Difference:
 
 
 def _median(function: Callable[..., Any], call: Call, calls: int) -> tuple[float, Any]:
-    """The median duration of calls, in seconds, and the result of the last one."""
+    """Returns the median duration of calls, in seconds, and the result of the last one."""
     times = []
     for _ in range(max(calls, 1)):
         args, kwargs = copied(call.args), copied(call.kwargs)
@@ -278,9 +278,9 @@ def _median(function: Callable[..., Any], call: Call, calls: int) -> tuple[float
 
 
 def _same_structure(a: pytree.TreeSpec, b: pytree.TreeSpec) -> bool:
-    """Equal pytrees; of named tuples the name and the fields count, not the class.
+    """Returns whether two pytree structures are equal; of named tuples, compares name and fields.
 
-    TorchScript returns named tuples of a class that it makes anew in each call.
+    Their classes may differ: TorchScript makes a new class in each call.
     """
     if a == b:
         return True
@@ -352,7 +352,7 @@ def _compare_leaf(name: str, expected: Any, actual: Any, truth: _Truth) -> Diffe
 
 
 def _compare_numbers(name: str, expected: float, actual: float) -> Difference:
-    """Python floats, at single precision where eager's is a single-precision number."""
+    """Compares Python floats, in single precision if eager's is a single-precision number."""
     theirs, ours = (torch.tensor(value, dtype=torch.float64) for value in (expected, actual))
     if torch.equal(theirs.float().double(), theirs) or math.isnan(expected):
         theirs = theirs.float()

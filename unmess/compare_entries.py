@@ -1,4 +1,4 @@
-"""Several entry points beside eager PyTorch, one after the other, since they share state."""
+"""Compares entry points with eager PyTorch, one after the other, because they share state."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from unmess.core.programs import Programs
 def compare_entries(programs: Programs, executable: Executable, calls: int = 5) -> Report:
     """Compares each entry point with eager on its example arguments, in the programs' order.
 
-    Both sides start from the model's own state, and each entry point from what those before it
-    left there.
+    Both sides start from the model's own state. Each entry point starts from the state that those
+    before it left.
 
     Args:
         calls: timed calls of each side and entry point, after the one that is compared.
@@ -26,11 +26,11 @@ def compare_entries(programs: Programs, executable: Executable, calls: int = 5) 
         sums of the entry points' medians, and whose `entries` are the single Reports.
 
     Raises:
-        Error: stage `run`, where either side does not run.
+        Error: stage `run`, if either side does not run.
     """
     eager = {entry: program.eager for entry, program in programs.entries.items()}
     if executable.state:
-        # Together, so that the copies share what the models share.
+        # Copy them together, so that the copies share the tensors that the models share.
         eager = copy.deepcopy(eager)
     initial = {name: tensor.clone() for name, tensor in executable.state.items()}
     reports: dict[str, Report] = {}
@@ -38,7 +38,7 @@ def compare_entries(programs: Programs, executable: Executable, calls: int = 5) 
         program = replace(program, eager=eager[entry])
         reports[entry] = compare(program, executable[entry], calls)
         if executable.state:
-            # The comparison has left both sides as they were.
+            # The comparison restores the state of both sides, so call each once to advance it.
             for side in (program.eager, executable[entry]):
                 args, kwargs = copy.deepcopy((program.args, program.kwargs))
                 with torch.no_grad():

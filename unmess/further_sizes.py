@@ -1,4 +1,4 @@
-"""A program's example call at other sizes of its dynamic dimensions."""
+"""Makes a program's example call at other sizes of its dynamic dimensions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 from unmess.core.program import Program
 from unmess.core.resize import resized
 
-# How many combinations of sizes are looked at, where guards allow few.
+# How many combinations of sizes are tried: guards may allow few.
 _TRIES = 20_000
 
 
@@ -30,11 +30,11 @@ class Call:
 
 
 def further_calls(program: Program) -> list[Call]:
-    """Two calls with the example's values at sizes that the program takes; fewer where it cannot.
+    """Returns up to two calls with the example's values, at other sizes that the program accepts.
 
-    No symbol has its size of the example or of the other call, and no two symbols of a call are
-    equal, as far as ranges and guards leave a choice. The first call is larger than the example,
-    the second one smaller, down to size 1.
+    No symbol has the size that it has in the example or in the other call. As far as ranges and
+    guards leave a choice, no two symbols of a call are equal, the first call is larger than the
+    example, and the second one is smaller, down to size 1.
     """
     signature = program.signature
     values = signature.flatten_call(program.args, program.kwargs)
@@ -66,20 +66,20 @@ def further_calls(program: Program) -> list[Call]:
 
 
 def _combinations(options: dict[str, list[int]]) -> Iterator[dict[str, int]]:
-    """Values of all symbols in order of preference, those without two equal ones first."""
+    """Returns values of all symbols in order of preference, those without equal sizes first."""
     tried = itertools.islice(itertools.product(*options.values()), _TRIES)
     found = [dict(zip(options, sizes, strict=True)) for sizes in tried]
     return iter(sorted(found, key=lambda sizes: len(set(sizes.values())) < len(sizes)))
 
 
 def _larger(size: int, chosen: list[dict[str, int]], name: str) -> Iterator[int]:
-    """Sizes to try in order: just above first, then steps that strides and windows go with."""
+    """Yields sizes to try: just above, then steps that suit strides and windows, then below."""
     steps = [size + step for step in (1, 2, 3, 4, 8, 16, 32, 64)] + [2 * size, 3 * size]
     yield from _unused([*steps, *range(size - 1, 0, -1)], chosen, name)
 
 
 def _smaller(size: int, chosen: list[dict[str, int]], name: str) -> Iterator[int]:
-    """Sizes to try in order: 1, which broadcasts, then half and below, then anything above."""
+    """Yields sizes to try: 1, which broadcasts, then half, then others below, then above."""
     below = [1, size // 2, *range(size - 1, 1, -1)]
     above = [size + step for step in (1, 2, 3, 4, 8, 16, 32, 64)] + [2 * size, 3 * size]
     yield from _unused([*below, *above], chosen, name)

@@ -1,4 +1,4 @@
-"""Text from a decoder on a runner: prefill, decode, and the choice of each token."""
+"""Generates text with a decoder on a runner: prefill, decode, and the choice of each token."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from unmess.text import KeptTokenizer, Statistics, check_length, pieces, without
 
 @dataclass
 class Generator:
-    """A decoder of transformers on a runner, its key-value cache in the Executable.
+    """A decoder of transformers on a runner, with its key-value cache in the Executable.
 
-    It makes one text at a time: a new text begins with an empty cache.
+    It generates one text at a time: a new text begins with an empty cache.
 
     Attributes:
         run: the Executable, with the entry points `prefill` and `decode`.
-        tokenizer: of transformers, or None; then only `tokens` can be asked for.
+        tokenizer: the model's tokenizer; if it is None, only `tokens` can be called.
         end: ids of tokens that end a text.
         max_length: positions in the cache, prompt and new tokens together.
-        penalty: what the model's generation_config.json says of repetitions; 1 for none.
-        notes: what differs from the model that was handed in.
-        statistics: of the last text.
+        penalty: the repetition penalty in the model's generation_config.json; 1 for none.
+        notes: how the program differs from the given model.
+        statistics: the statistics of the last text.
     """
 
     run: Any
@@ -53,15 +53,15 @@ class Generator:
         sampling: Sampling | None = None,
         chat: bool = False,
     ) -> Iterator[str]:
-        """The text that follows the prompt, in pieces, each as soon as it is certain.
+        """Yields the text that follows the prompt, each piece as soon as it is complete.
 
         Args:
-            max_new_tokens: the text is shorter where the model ends it.
+            max_new_tokens: tokens at most; the model may end the text earlier.
             sampling: how tokens are chosen; by default the most likely one.
             chat: the prompt is a user's turn of a conversation, and the text the answer.
 
         Raises:
-            Error: stage `usage`, where there is no tokenizer, no chat template, or the prompt does
+            Error: stage `usage`, if there is no tokenizer, no chat template, or the prompt does
                 not fit; stage `run`.
         """
         ids = encode(self.tokenizer, prompt, chat)
@@ -70,18 +70,18 @@ class Generator:
     def tokens(
         self, input_ids: torch.Tensor, max_new_tokens: int = 64, sampling: Sampling | None = None
     ) -> Iterator[int]:
-        """The tokens that follow the prompt's, up to one that ends the text, which is the last.
+        """Yields the tokens that follow the prompt, up to and including one that ends the text.
 
         Args:
             input_ids: int64 of (1, tokens), at least one token.
 
         Raises:
-            Error: stage `usage`, where prompt and new tokens are more than the cache holds; stage
+            Error: stage `usage`, if prompt and new tokens are more than the cache holds; stage
                 `run`.
         """
         choose = (sampling or Sampling()).chooser(self.penalty)
         check_length(input_ids.shape[1], max_new_tokens, self.max_length)
-        # What is behind the length is never read.
+        # This empties the cache: positions behind its length are never read.
         self.run.state["cache_length"] = torch.zeros((), dtype=torch.int64)
         self.statistics = Statistics(prompt_tokens=input_ids.shape[1])
         step = input_ids
@@ -98,13 +98,13 @@ class Generator:
 
 
 def encode(tokenizer: Any, prompt: str, chat: bool = False) -> torch.Tensor:
-    """The prompt as token ids, int64 of (1, tokens).
+    """Converts the prompt to token ids, int64 of (1, tokens).
 
     Args:
         chat: the prompt is a user's turn of a conversation.
 
     Raises:
-        Error: stage `usage`, where there is no tokenizer or no chat template.
+        Error: stage `usage`, if there is no tokenizer or no chat template.
     """
     if tokenizer is None:
         raise without_tokenizer()
@@ -138,11 +138,11 @@ def load_generator(
     """Captures a decoder with its cache, loads it, and finds its tokenizer.
 
     Args:
-        model: a decoder of transformers, a model string such as `hf:FOLDER`, or what
-            `importers.sources.find_source` has found for one.
+        model: a decoder of transformers, a model string such as `hf:FOLDER`, or its Source from
+            `importers.sources.find_source`.
         on: the runner.
         max_length: positions in the cache, prompt and new tokens together.
-        dtype: of the weights; by default as they are. The model itself is converted.
+        dtype: of the weights; by default unchanged. The model itself is converted.
         trust: as for `capture`.
         target, unchecked: as for `load`.
 
@@ -166,7 +166,7 @@ def load_generator(
 def capture_decoder(
     source: Source, max_length: int | None, dtype: torch.dtype | None = None
 ) -> Programs:
-    """Captures a decoder with its cache as state. The model is converted where `dtype` is given.
+    """Captures a decoder with its cache as state. Converts the model itself if `dtype` is given.
 
     Raises:
         Error: stage `usage`, `source` or `capture`.
@@ -177,7 +177,7 @@ def capture_decoder(
 
 
 def settings_of(source: Source) -> dict[str, Any]:
-    """What the model's generation_config.json says: ids that `end` a text, and the `penalty`."""
+    """Returns the ids that `end` a text and the `penalty`, from the model's generation config."""
     settings = source.model.generation_config
     end = settings.eos_token_id
     return {

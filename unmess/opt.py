@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pipelines.pipeline import Pipeline
 
 _HINT = "`unmess-opt --list` names the pipelines"
-# What `--insert-pass` calls the place before the first pass.
+# The name of the place before the first pass, for `--insert-pass`.
 _START = "start"
 
 
@@ -94,7 +94,7 @@ def _find(name: str) -> Pipeline | Callable[[ir.Module], object]:
     try:
         step = as_step(name)
     except Error as error:
-        # A file that does not run is no misspelled name.
+        # The file does not run: the name is not misspelled.
         if ".py:" in name:
             raise
         hint = did_you_mean(name, (*PIPELINES, *FUNCTIONS), _HINT)
@@ -103,7 +103,7 @@ def _find(name: str) -> Pipeline | Callable[[ir.Module], object]:
 
 
 def _passes(text: str) -> Pipeline:
-    """What `--pass-pipeline` has, as one step: where the passes end is for MLIR to tell."""
+    """Returns the text of `--pass-pipeline` as one step: only MLIR can split it into passes."""
     from pipelines.own_passes import problem_of
     from pipelines.pipeline import Pipeline, Step
 

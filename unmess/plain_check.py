@@ -1,4 +1,4 @@
-"""Whether a preset of IREE's compiler or something else makes a result wrong."""
+"""The check whether a wrong result is due to a preset of IREE's compiler."""
 
 from __future__ import annotations
 

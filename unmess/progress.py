@@ -8,16 +8,16 @@ import time
 from collections.abc import Iterator
 from typing import TextIO
 
-# Where stderr is no terminal, a stage is named when it has lasted this long …
+# Seconds until a stage is printed, if stderr is not a terminal.
 _FIRST_SECONDS = 1.0
-# … and again after each of these.
+# Seconds between further lines about the same stage.
 _NEXT_SECONDS = 10.0
-# A spinner that comes and goes within a moment is only in the way.
+# Seconds until the spinner appears: for short tasks, it would only flicker.
 _SPINNER_SECONDS = 0.5
 
 
 class Progress:
-    """What is being done, and for how long; a spinner on a terminal, lines elsewhere."""
+    """Shows the current task and its duration: a spinner on a terminal, lines elsewhere."""
 
     def __init__(self, stream: TextIO, quiet: bool):
         self._stream = stream
@@ -30,12 +30,12 @@ class Progress:
         self._live = None
 
     def begin(self, task: str) -> None:
-        """From now on, `task` is being done."""
+        """Sets the current task."""
         with self._changed:
             self._task, self._start, self._shown = task, time.monotonic(), 0.0
             self._changed.notify()
         if self._live is not None:
-            # What holds the interpreter for long keeps the spinner from turning.
+            # Refresh now: a task that holds the GIL stops the spinner.
             self._live.refresh()
 
     def line(self, text: str) -> None:

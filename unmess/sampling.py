@@ -1,4 +1,4 @@
-"""How the next token is chosen from the logits."""
+"""Chooses the next token from the logits."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import torch
 from unmess.core.error import Error
 from unmess.core.note import Note
 
-# Logits divided by less may be infinite in float32, and then no probability is a number.
+# Logits divided by less may be infinite in float32, which makes the probabilities NaN.
 _COLDEST = 1e-5
-# What PyTorch's random numbers can begin with.
+# The seeds that PyTorch's random number generator accepts.
 _SEEDS = range(-(2**63), 2**64)
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Greedy where nothing is given, else random; the names are those of transformers.
+    """Options for choosing tokens, with the names of transformers. By default, greedy.
 
     Attributes:
-        temperature: logits are divided by it; 0 is greedy.
-        top_k: only so many of the most likely tokens.
-        top_p: only the most likely tokens that together have this probability.
-        seed: of the random numbers; the same seed gives the same text. By default another each
-            time. Alone it changes nothing: greedy has no random numbers.
+        temperature: the divisor of the logits; 0 is greedy.
+        top_k: sample from this many of the most likely tokens.
+        top_p: sample from the most likely tokens that together have this probability.
+        seed: of the random numbers; the same seed gives the same text. By default, it differs each
+            time. Alone it has no effect: greedy uses no random numbers.
 
     Raises:
         Error: stage `usage`, for a number out of range.
@@ -61,18 +61,19 @@ class Sampling:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was asked for and has no effect."""
+        """Notes about options that have no effect."""
         if self.seed is None or not self.greedy:
             return ()
         text = "the seed has no effect: the most likely token is taken; temperature 1 samples"
         return (Note("sampling", text),)
 
     def chooser(self, penalty: float = 1.0) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
-        """A function from the ids so far, (batch, tokens), and logits, (batch, vocabulary), to the
-        next ids, (batch, 1).
+        """Returns a function that chooses the next ids, (batch, 1).
+
+        Its arguments are the ids so far, (batch, tokens), and the logits, (batch, vocabulary).
 
         Args:
-            penalty: for tokens that are there already, as transformers' `repetition_penalty`.
+            penalty: for tokens that occur already, like transformers' `repetition_penalty`.
         """
         random = torch.Generator()
         random.seed() if self.seed is None else random.manual_seed(self.seed)
@@ -87,9 +88,9 @@ class Sampling:
         return choose
 
     def _limited(self, scores: torch.Tensor) -> torch.Tensor:
-        """The scores of the tokens to choose from, others at minus infinity.
+        """Returns the scores with those of excluded tokens at minus infinity.
 
-        What transformers' processors compute. Importing them takes seconds.
+        Computes the same as transformers' logits processors, whose import takes seconds.
         """
         if self.temperature is not None:
             scores = scores / self.temperature
@@ -105,7 +106,7 @@ class Sampling:
 
 
 def _penalized(scores: torch.Tensor, input_ids: torch.Tensor, penalty: float) -> torch.Tensor:
-    """Lowers the scores of tokens that are there already."""
+    """Lowers the scores of tokens that occur already."""
     if penalty == 1.0 or not input_ids.shape[1]:
         return scores
     there = scores.gather(1, input_ids)

@@ -1,4 +1,4 @@
-"""Prompts to tokens and tokens to text, without PyTorch and transformers."""
+"""Converts prompts to tokens and tokens to text, without PyTorch and transformers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unmess.core.error import Error
 
 
 class Decoder(Protocol):
-    """A tokenizer, as far as text is made of its tokens."""
+    """The part of a tokenizer that converts tokens to text."""
 
     def decode(self, ids: list[int], skip_special_tokens: bool) -> str:
         """The text of tokens."""
@@ -18,7 +18,7 @@ class Decoder(Protocol):
 
 @dataclass
 class Statistics:
-    """What the last text took. Times are in seconds."""
+    """Token counts and times of the last text. Times are in seconds."""
 
     prompt_tokens: int = 0
     new_tokens: int = 0
@@ -27,12 +27,12 @@ class Statistics:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Speed of the steps after the first token; None where there was none."""
+        """The speed of the steps after the first token; None if there were none."""
         steps = self.new_tokens - 1
         return steps / self.decode_seconds if steps > 0 and self.decode_seconds else None
 
     def add(self, seconds: float) -> None:
-        """Counts a token that took so many seconds."""
+        """Counts a token and adds its duration."""
         if self.new_tokens:
             self.decode_seconds += seconds
         else:
@@ -41,13 +41,13 @@ class Statistics:
 
 
 def pieces(tokenizer: Decoder, tokens: Iterable[int]) -> Iterator[str]:
-    """The text of tokens, in pieces, each as soon as it is certain."""
+    """Yields the text of tokens in pieces, each as soon as its characters are complete."""
     chosen: list[int] = []
     shown = ""
     for token in tokens:
         chosen.append(token)
         text = tokenizer.decode(chosen, skip_special_tokens=True)
-        # A character of several tokens is a replacement character until the last one.
+        # A character of several tokens is decoded as a replacement character until its last token.
         if not text.endswith("\N{REPLACEMENT CHARACTER}"):
             if piece := text[len(shown) :]:
                 yield piece
@@ -57,7 +57,7 @@ def pieces(tokenizer: Decoder, tokens: Iterable[int]) -> Iterator[str]:
 
 
 def check_length(prompt_tokens: int, max_new_tokens: int, max_length: int) -> None:
-    """Raises an Error (`usage`) where a cache of `max_length` positions cannot hold the text."""
+    """Raises an Error (`usage`) if the prompt is empty or the cache cannot hold the text."""
     if prompt_tokens == 0:
         raise Error("usage", "the prompt is empty", hint="give at least one token")
     if prompt_tokens + max_new_tokens > max_length:
@@ -70,7 +70,7 @@ def check_length(prompt_tokens: int, max_new_tokens: int, max_length: int) -> No
 
 
 def without_tokenizer() -> Error:
-    """The Error for a model that has no tokenizer."""
+    """Returns the Error for a model that has no tokenizer."""
     return Error(
         "usage",
         "the model has no tokenizer",
@@ -81,7 +81,7 @@ def without_tokenizer() -> Error:
 class KeptTokenizer:
     """A tokenizer of Hugging Face's `tokenizers`, read from its file.
 
-    It takes a fraction of the time that transformers takes to be imported.
+    Importing that library takes a fraction of the time that transformers takes.
     """
 
     def __init__(self, content: bytes):
@@ -93,7 +93,7 @@ class KeptTokenizer:
         self._tokenizer.no_padding()
 
     def encode(self, prompt: str) -> list[int]:
-        """The ids of a prompt, with the special tokens that the model expects."""
+        """Returns the ids of a prompt, with the special tokens that the model expects."""
         return self._tokenizer.encode(prompt).ids
 
     def decode(self, ids: list[int], skip_special_tokens: bool) -> str:
@@ -101,7 +101,7 @@ class KeptTokenizer:
         return self._tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
 
 
-# Sentences with what tokenizers treat in ways of their own.
+# Text that tokenizers treat differently: punctuation, whitespace, characters outside ASCII.
 _SAMPLES = (
     "Hello , world ! It's 3.14 — don't.",
     "  def f(x):\n\treturn x ** 2\n",
@@ -110,11 +110,13 @@ _SAMPLES = (
 
 
 def kept_form(tokenizer: Any, prompt: str) -> bytes | None:
-    """The content of `KeptTokenizer` that does the same as a tokenizer of transformers.
+    """Returns the content of a `KeptTokenizer` that is equivalent to a transformers tokenizer.
+
+    Compares the two on the prompt and on samples.
 
     Returns:
-        None where there is none: the tokenizer is written in Python, or changes the text after
-        the library.
+        The content; None if there is none: the tokenizer is written in Python, or changes what the
+        library returns.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:

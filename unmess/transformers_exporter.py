@@ -1,4 +1,4 @@
-"""MLIR as an export format of transformers, by the library's own calls.
+"""Adds MLIR as an export format to transformers' own exporters.
 
 Importing this module registers the format `mlir` with `transformers.exporters`.
 """
@@ -30,7 +30,7 @@ _STAGE, _NAME = "unmess_stage", "unmess_name"
 
 @dataclass
 class MlirConfig(DynamoConfig):
-    """How to export to MLIR.
+    """Options of an export to MLIR.
 
     Args:
         stage: of the IR: `raw`, `torch`, `linalg`, `tosa` or `stablehlo`.
@@ -51,9 +51,9 @@ class MlirProgram:
     """One exported graph, as captured and as IR. Both borrow the model's tensors.
 
     Attributes:
-        name: of the model's class.
-        exported: as transformers traced it.
-        stage: of `module`.
+        name: the name of the model's class.
+        exported: the program that transformers traced.
+        stage: the stage of `module`.
     """
 
     name: str
@@ -62,23 +62,23 @@ class MlirProgram:
 
     @functools.cached_property
     def program(self) -> Program:
-        """For `unmess.check`, `unmess.combine` and other stages."""
+        """The Program, for `unmess.check`, `unmess.combine` and other stages."""
         program = api.capture(self.exported)
         program.name = self.name
         return program
 
     @functools.cached_property
     def module(self) -> Module:
-        """The IR, one function with the weights as arguments by name."""
+        """The IR: one function, with the weights as named arguments."""
         return api.lower(self.program, self.stage)
 
 
 class MlirExporter(DynamoExporter):
     """Exports a model of transformers to MLIR.
 
-    The graph is traced by `DynamoExporter`, with its patches of models and its caches as pytrees,
-    and lowered by unmess. Saved, it is the IR and beside it the traced program, which holds the
-    weights: `model.mlir` and `model.pt2`.
+    `DynamoExporter` traces the graph, with its patches of models and its caches as pytrees, and
+    unmess lowers it. It is saved as the IR, `model.mlir`, and beside it the traced program with
+    the weights, `model.pt2`.
     """
 
     export_format = FORMAT
@@ -90,14 +90,14 @@ class MlirExporter(DynamoExporter):
     def export_program(
         self, model: Any, sample_inputs: MutableMapping[str, Any], config: MlirConfig
     ) -> tuple[MlirProgram, ExportMetadata]:
-        """Traces and lowers one graph, as `HfExporter.export_program` says.
+        """Traces and lowers one graph; see `HfExporter.export_program`.
 
         Raises:
             Error: the stage that failed.
         """
         exported, metadata = super().export_program(model, sample_inputs, config)
         program = MlirProgram(type(model).__name__, exported, config.stage)
-        # Here, so that what does not lower is an error of the export.
+        # Lower it now, so that the export raises the errors of lowering.
         _ = program.module
         return program, metadata
 
@@ -110,10 +110,10 @@ class MlirExporter(DynamoExporter):
 
     @classmethod
     def load_program(cls, path: str | Path) -> MlirProgram:
-        """Reads back what `save_program` wrote; the IR is made again where it is asked for.
+        """Loads a program that `save_program` wrote; the IR is lowered again on first use.
 
         Raises:
-            Error: stage `source`; PyTorch does not read the file, or it can run code.
+            Error: stage `source`; PyTorch cannot read the file, or the file can run code.
         """
         texts = {_STAGE: "", _NAME: ""}
         try:
@@ -130,7 +130,7 @@ class MlirExporter(DynamoExporter):
 
     @classmethod
     def program_files(cls, filename: str) -> list[str]:
-        """The IR, and the traced program beside it."""
+        """Returns the names of the files: the IR, and the traced program beside it."""
         return [filename, _weights_file(filename)]
 
 
@@ -143,7 +143,7 @@ class MlirModelRunner(ModelRunner):
 
     @property
     def device(self) -> torch.device:
-        """Tensors go in and come out on the CPU."""
+        """The device of arguments and results: the CPU."""
         return torch.device("cpu")
 
     @classmethod
@@ -165,17 +165,17 @@ class MlirModelRunner(ModelRunner):
         check_runner(on)
         if device is not None and torch.device(device).type != "cpu":
             raise Error("usage", f"there is no runner on {device}", hint="leave the device out")
-        # Lowered further, a module at an earlier stage would not be what was exported any more.
+        # A module at another stage would be lowered further, and must stay what was exported.
         source = program.module if program.stage == "linalg" else program.program
         return cls(api.load(source, on), metadata)
 
     def __call__(
         self, share_inputs: bool = True, share_outputs: bool = False, **kwargs: Any
     ) -> Any:
-        """Runs the graph on the traced forward's keyword arguments.
+        """Runs the graph on the keyword arguments of the traced `forward`.
 
-        Inputs are read where they are, and results are the caller's own: the two flags, which are
-        the library's, change nothing.
+        The two flags, which the library passes, have no effect: inputs are read in place, and
+        results always belong to the caller.
         """
         return self.executable(**{**self.metadata.in_constants, **kwargs})
 

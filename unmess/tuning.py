@@ -1,4 +1,4 @@
-"""Which options of IREE's compiler make one program fastest on this machine."""
+"""Finds the options of IREE's compiler that make a program fastest on this machine."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from unmess.core.programs import Programs
 from unmess.core.target_options import TargetOptions
 
 RUNNER = "iree-cpu"
-# Each candidate is called so often at least, and until it has taken so many seconds.
+# Each candidate is called at least this many times, and until its calls have taken so many seconds.
 _CALLS, _SECONDS = 5, 1.0
-# Beyond this many of the best one's median, a candidate is not timed any further.
+# A candidate is timed no further if its median is at least this many times the best one's.
 _HOPELESS = 3.0
 
 
 @dataclass
 class Candidate:
-    """One preset on one program.
+    """The measurement of one preset on one program.
 
     Attributes:
         preset: its name.
         ok: whether the result matches eager.
-        problem: why not, or why there is no result; one line, else None.
-        compile_seconds: of IREE's compiler; 0 where the cache had it.
+        problem: why it does not match, or why there is no result; one line, else None.
+        compile_seconds: the duration of IREE's compiler; 0 if the cache had the result.
         times: seconds of each call.
-        kept: whether `unmess.load` takes it from now on.
+        kept: whether `unmess.load` uses it from now on.
     """
 
     preset: str
@@ -54,7 +54,7 @@ class Candidate:
 
     @property
     def seconds(self) -> float | None:
-        """The median of a call; None where none was timed."""
+        """The median of a call; None if none was timed."""
         return statistics.median(self.times) if self.times else None
 
 
@@ -67,17 +67,17 @@ def tune(
 ) -> list[Candidate]:
     """Compiles a program with each preset, compares it with eager, and times calls in turn.
 
-    The fastest whose result matches is what `unmess.load` takes for this program, target and
-    processor from then on, as long as the cache keeps it. A program is another one where the lines
+    From then on, `unmess.load` uses the fastest preset whose result matches, for this program,
+    target and processor, as long as the cache keeps it. The program counts as another one if lines
     of the model's source have moved, or unmess has changed.
 
     Args:
         target: which hardware `iree-cpu` compiles for; its preset is ignored.
-        presets: names of those to try, one at least.
-        progress: told what is being done.
+        presets: names of the presets to try, at least one.
+        progress: called with a description of each step.
 
     Returns:
-        The candidates, the one that is kept first, then by speed.
+        The candidates, the fastest first; those whose results do not match are last.
 
     Raises:
         Error: stage `usage`, for no preset or an unknown one; `import`, or `compare`, where no
@@ -128,7 +128,7 @@ def _time(
     executables: dict[str, Executable],
     progress: Callable[[str], None],
 ) -> None:
-    """Calls in turn, so that what else the machine does meanwhile hits all alike."""
+    """Times the candidates in turn, so that other load on the machine affects all alike."""
     waiting = list(candidates)
     while waiting:
         for candidate in waiting:
@@ -144,7 +144,7 @@ def _time(
 
 
 def _call(program: Program | Programs, executable: Executable) -> float:
-    """Seconds of one call of each entry point, on the example arguments."""
+    """Returns the seconds of one call of each entry point, in sum, on the example arguments."""
     entries = program.entries if isinstance(program, Programs) else {None: program}
     seconds = 0.0
     for entry, own in entries.items():

@@ -39,12 +39,12 @@ _HEADERS = {
 class Viewer:
     """A server on the loopback interface with one module, in memory, and Netron's own files.
 
-    Netron has a server, too. That one serves every file below the current folder, to any `Host`.
-    Every path of this one starts with a random key, so that other users of the machine and other
+    Netron's own server is not used: it serves every file below the current folder, to any `Host`.
+    Every path of this server starts with a random key, so that other users of the machine and other
     pages in the browser cannot read the IR.
 
     Args:
-        port: to listen on; by default a free one.
+        port: the port to listen on; by default a free one.
 
     Raises:
         Error: stage `usage`, if Netron is not installed or the port is not available.
@@ -73,14 +73,14 @@ class Viewer:
         self._key = key
         self.address = f"http://{_LOOPBACK}:{number}{key}"
         self._thread = threading.Thread(
-            # How often it looks whether to stop, in seconds.
+            # The interval is how often the server checks whether to stop, in seconds.
             target=lambda: self._server.serve_forever(poll_interval=0.1),
             daemon=True,
         )
 
     def show(self, module: Module) -> None:
-        """Starts to serve a module at `address`."""
-        # As text: Netron does not read the bytecode of every dialect.
+        """Starts serving a module at `address`."""
+        # Serve text: Netron does not read the bytecode of every dialect.
         name = f"{Path(module.name).stem}.{module.stage}.mlir"
         pages = {
             path.name: (_TYPES[path.suffix], path.read_bytes())
@@ -110,7 +110,7 @@ class Viewer:
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    """Answers with `pages`, types and contents by path, if asked by one of its `hosts`."""
+    """Serves `pages`, types and contents by path, to requests for one of its `hosts`."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -119,7 +119,7 @@ class _Server(socketserver.ThreadingTCPServer):
     pages: dict[str, tuple[str, bytes]]
 
     def handle_error(self, request, client_address) -> None:
-        """A browser that closes a connection early is no error."""
+        """Ignores errors: a browser may close a connection early."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -127,7 +127,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
-        # A web page whose name was rebound to this address sends that name.
+        # Prevent DNS rebinding: a web page whose name now leads to this address sends that name.
         if self.headers.get_all("Host", []) not in ([host] for host in self.server.hosts):
             self.send_error(HTTPStatus.FORBIDDEN)
             return
@@ -149,11 +149,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def log_message(self, format, *args) -> None:
-        """Requests are not logged: stderr is for the command."""
+        """Logs no requests: stderr is for the command."""
 
 
 def _with_model(page: bytes, name: str) -> bytes:
-    """Netron's page, told which file to open and what to call it."""
+    """Returns Netron's page with the file to open and the name to show."""
     fields = {"type": "Python", "file": f"/{_MODEL}", "identifier": name}
     lines = "".join(
         f'<meta name="{field}" content="{html.escape(value)}">\n' for field, value in fields.items()

@@ -1,4 +1,4 @@
-"""Operators that are taken apart before the import, and why."""
+"""Decompositions that run before the import, and a record of those that were used."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from importers.decompositions.catalogue import DECOMPOSITIONS
 from importers.decompositions.user import user_decompositions
 from unmess.core.note import Note
 
-# torch-mlir leaves these whole, since it takes some forms of some of them. In the form that
-# PyTorch takes them apart into, `importers.repairs.complex_pairs` computes all of them.
+# torch-mlir does not decompose these, since it lowers some of their forms. PyTorch's decompositions
+# cover all forms, and `importers.repairs.complex_pairs` computes the results.
 _FOURIER = ("aten::fft_", "aten::stft", "aten::istft")
 
 
 def decomposition_table(used: dict[str, Note] | None = None, whole: Collection[str] = ()) -> dict:
-    """Operator to decomposition: what the importer and the lowerings expect to be gone.
+    """Returns the decompositions of operators that the importer or the lowerings do not support.
 
     Args:
-        used: receives a note for each decomposition of unmess or of the user that takes a call
-            apart while the table is used.
-        whole: operators that have none in it, as `aten.softmax.int` or `aten.gelu`.
+        used: receives a note for each decomposition of unmess or of the user that replaces a call
+            while the table is used.
+        whole: operators to keep, without a decomposition in the table, such as `aten.softmax.int`
+            or `aten.gelu`.
     """
     table = dict(_table_for_torch_mlir())
     own = [
@@ -36,7 +37,8 @@ def decomposition_table(used: dict[str, Note] | None = None, whole: Collection[s
         (overload, f"{entry.operator}, by {entry.where}", entry)
         for overload, entry in user_decompositions().items()
     ]
-    # A later one of the same operator comes first, and leaves calls to the ones before.
+    # If an operator has several entries, the last one is tried first. The one before it gets the
+    # calls that it does not decompose.
     for overload, text, entry in (*own, *users):
         table[overload] = _recorded(entry.function, text, used, otherwise=table.get(overload))
     for overload in list(table):
@@ -61,7 +63,7 @@ def _recorded(
     used: dict[str, Note] | None,
     otherwise: Callable[..., Any] | None,
 ) -> Callable[..., Any]:
-    """`function`, or what the table had before where it leaves a call as it is."""
+    """Wraps `function` to record its use and to call `otherwise` if it returns NotImplemented."""
 
     @functools.wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:

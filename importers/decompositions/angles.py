@@ -1,4 +1,4 @@
-"""Angles."""
+"""Decompositions of `atan2` and `angle`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from importers.decompositions.signs import is_negative
 
 
 def atan2(y: torch.Tensor, x: torch.Tensor) -> Any:
-    """The angle of (x, y), from -π to π, as C has it for zeros and infinities; f64 is left."""
+    """Returns the angle of (x, y), from -π to π, or NotImplemented for f64.
+
+    Zeros and infinities give the same results as in C.
+    """
     dtype = torch.result_type(x, y)
     if dtype == torch.float64:
         return NotImplemented
@@ -22,7 +25,7 @@ def atan2(y: torch.Tensor, x: torch.Tensor) -> Any:
     steep = math.pi / 2 - torch.atan(width / height)
     angle = torch.where(width >= height, torch.atan(height / width), steep)
     same = torch.eq(width, height)
-    # 0 / 0 and ∞ / ∞ are no numbers.
+    # 0 / 0 and ∞ / ∞ are NaN, so set the angle for them.
     angle = torch.where(torch.logical_and(same, torch.eq(width, 0)), 0.0, angle)
     angle = torch.where(torch.logical_and(same, torch.isinf(width)), math.pi / 4, angle)
     angle = torch.where(is_negative(x), math.pi - angle, angle)
@@ -30,7 +33,7 @@ def atan2(y: torch.Tensor, x: torch.Tensor) -> Any:
 
 
 def angle(x: torch.Tensor) -> Any:
-    """π for negative numbers, 0 for others, NaN for NaN; of complex numbers it is left."""
+    """Returns π for negative numbers, 0 for others, NaN for NaN; NotImplemented if complex."""
     if x.is_complex():
         return NotImplemented
     dtype = x.dtype if x.is_floating_point() else torch.get_default_dtype()

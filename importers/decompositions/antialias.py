@@ -1,4 +1,4 @@
-"""Resizing with antialiasing as two matrix products, since the weights depend on sizes only."""
+"""Resizing with antialiasing as two matrix products, whose weights depend on sizes only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _triangle(x: torch.Tensor) -> torch.Tensor:
 
 
 def _cubic(x: torch.Tensor) -> torch.Tensor:
-    """Keys' cubic kernel with a = -0.5, as antialiasing has it (plain bicubic has -0.75)."""
+    """Evaluates Keys' cubic kernel with a = -0.5, as for antialiasing (plain bicubic has -0.75)."""
     near = (1.5 * x - 2.5) * x * x + 1
     far = ((-0.5 * x + 2.5) * x - 4) * x + 2
     return torch.where(x < 1, near, torch.where(x < 2, far, torch.zeros_like(x)))
@@ -22,13 +22,13 @@ def _cubic(x: torch.Tensor) -> torch.Tensor:
 def _weights(
     size: int, to: int, scale: float | None, kernel: Callable, reach: int, dtype: torch.dtype
 ) -> torch.Tensor:
-    """How much each of `size` elements adds to each of `to`: `[to, size]`."""
+    """Returns the weights `[to, size]` of `size` input elements in `to` output elements."""
     step = size / to if scale is None or scale <= 0 else 1 / scale
     stretch = max(step, 1.0)
     center = (torch.arange(to, dtype=torch.float64) + 0.5) * step
     place = torch.arange(size, dtype=torch.float64)
     distance = (place + 0.5 - center.unsqueeze(1)).abs() / stretch
-    # The elements that PyTorch's kernel visits; the kernel is zero beyond, up to rounding.
+    # Use only the elements that PyTorch's kernel visits. The kernel is zero beyond, up to rounding.
     low = (center - reach * stretch + 0.5).to(torch.int64).clamp(min=0).unsqueeze(1)
     high = (center + reach * stretch + 0.5).to(torch.int64).unsqueeze(1)
     visited = (place >= low) & (place < high)
@@ -37,7 +37,7 @@ def _weights(
 
 
 def resize(kernel: str) -> Callable[..., Any]:
-    """A decomposition of `_upsample_…2d_aa` with a kernel: `bilinear` or `bicubic`."""
+    """Returns a decomposition of `_upsample_…2d_aa` for the kernel `bilinear` or `bicubic`."""
     function, reach = {"bilinear": (_triangle, 1), "bicubic": (_cubic, 2)}[kernel]
 
     def resized(
@@ -47,7 +47,7 @@ def resize(kernel: str) -> Callable[..., Any]:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Any:
-        """Floating-point `x` of (batch, channels, height, width) to `output_size`."""
+        """Resizes floating-point `x` (batch, channels, height, width) to `output_size`."""
         sizes = (*x.shape[-2:], *output_size)
         if align_corners or not all(isinstance(size, int) for size in sizes):
             return NotImplemented

@@ -1,4 +1,4 @@
-"""Whether all or any elements along several dimensions are true."""
+"""`any` and `all` over several dimensions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 def over_several(
     over_one: Callable[[torch.Tensor, int, bool], torch.Tensor],
 ) -> Callable[..., torch.Tensor]:
-    """`any` or `all` over several dimensions, one dimension after the other."""
+    """Returns `any` or `all` over several dimensions, which reduces one dimension at a time."""
 
     def reduce(
         x: torch.Tensor, dim: Sequence[int] | None = None, keepdim: bool = False
@@ -19,7 +19,7 @@ def over_several(
         axes = range(x.dim()) if dim is None else {axis % x.dim() for axis in dim}
         for axis in sorted(axes, reverse=True):
             x = over_one(x, axis, keepdim)
-        # As in eager, uint8 stays what it is.
+        # As in eager, the result for uint8 is uint8.
         return x.to(dtype)
 
     return reduce

@@ -1,4 +1,4 @@
-"""Checks of values, for what eager refuses and plain operators would compute with."""
+"""Run-time checks of values that eager rejects but plain operators accept."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from unmess.core.value_checks import PREFIX
 
 
 def require(condition: torch.Tensor, message: str) -> None:
-    """Ends the call with an error unless `condition` (any shape) is true everywhere."""
+    """Inserts a check that ends the call with an error unless all of `condition` is true."""
     torch.ops.aten._assert_async.msg(condition.all(), PREFIX + message)

@@ -1,4 +1,4 @@
-"""Batch norms that return, or update, their statistics."""
+"""Batch norms that return or update their statistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ def batch_norm_with_update(
     momentum: float,
     eps: float,
 ) -> tuple[torch.Tensor, ...]:
-    """In training: the result, the batch's mean and inverse deviation, nothing, new statistics."""
+    """Normalizes `x` for training.
+
+    Returns:
+        The result, the mean and inverse standard deviation of the batch, an empty reserve, and the
+        new running statistics.
+    """
     statistics = running_mean, running_var
     result, mean, deviation, *new = native_batch_norm_helper(
         x, weight, bias, *statistics, True, momentum, eps, True
@@ -34,7 +39,11 @@ def batch_norm_no_update(
     momentum: float,
     eps: float,
 ) -> tuple[torch.Tensor, ...]:
-    """In inference: the result, and what only a gradient reads."""
+    """Normalizes `x` for inference.
+
+    Returns:
+        The result, and a mean, inverse standard deviation and reserve that only a gradient reads.
+    """
     statistics = running_mean, running_var
     result, mean, deviation, *_ = native_batch_norm_helper(
         x, weight, bias, *statistics, False, momentum, eps, False
@@ -43,5 +52,5 @@ def batch_norm_no_update(
 
 
 def _reserve(x: torch.Tensor) -> torch.Tensor:
-    """What cuDNN keeps for the gradient; on the CPU it has no elements."""
+    """Returns the reserve that cuDNN keeps for the gradient; on the CPU it has no elements."""
     return x.new_empty(0, dtype=torch.uint8)

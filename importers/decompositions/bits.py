@@ -1,4 +1,4 @@
-"""The bits of elements, as elements of another dtype."""
+"""Reinterpretation of the bits of elements as another dtype."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _INTEGERS = {8: torch.uint8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
 
 
 def view_dtype(x: torch.Tensor, dtype: torch.dtype) -> Any:
-    """`x.view(dtype)`: the last dimension changes with the width. One of the same width is left.
+    """Returns `x.view(dtype)`, whose last dimension changes with the width of the dtype.
 
-    A wide element is made of its narrow ones with the lowest bits first.
+    A wide element consists of narrow elements with the lowest bits first. Returns NotImplemented
+    for two different dtypes of the same width, unless one is complex or boolean.
     """
     if x.dtype == dtype:
         return x.clone()
@@ -26,7 +27,7 @@ def view_dtype(x: torch.Tensor, dtype: torch.dtype) -> Any:
     if x.dtype == torch.bool:
         return x.to(torch.uint8).view(dtype)
     if dtype == torch.bool:
-        # Eager keeps a byte that is neither 0 nor 1, which no boolean has.
+        # Eager keeps bytes other than 0 and 1, which booleans elsewhere cannot hold.
         return torch.ne(x.view(torch.uint8), 0)
     given, wanted = 8 * x.dtype.itemsize, 8 * dtype.itemsize
     if given == wanted:

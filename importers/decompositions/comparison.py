@@ -1,4 +1,4 @@
-"""Comparisons with numbers: of the tensor's own kind and range, or of booleans as numbers."""
+"""Comparisons with numbers in the dtype of the tensor, and of booleans as numbers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import torch
 
 
 def with_number_of_its_kind(compare: Callable[..., torch.Tensor]) -> Callable[..., Any]:
-    """A comparison of `x` with a number: a float, where `x` is floating point; wrapped to its
-    range, as eager does, where `x` is of integers.
+    """Returns a comparison of `x` with an int that is converted to the kind of `x`.
 
-    Everything else is left: NotImplemented.
+    The int becomes a float if `x` is floating point. If `x` is an integer tensor, the int wraps
+    around to the range of its dtype, as in eager. Other calls return NotImplemented.
     """
 
     def comparison(x: torch.Tensor, number: float) -> Any:
@@ -29,7 +29,7 @@ def with_number_of_its_kind(compare: Callable[..., torch.Tensor]) -> Callable[..
 
 
 def of_numbers(compare: Callable[[torch.Tensor, Any], torch.Tensor]) -> Callable[..., Any]:
-    """A comparison with a number, of booleans as numbers; others are left."""
+    """Returns a comparison of booleans, as numbers, with a number; others return NotImplemented."""
 
     def compared(x: torch.Tensor, number: Any) -> Any:
         if x.dtype != torch.bool or isinstance(number, bool):
@@ -40,13 +40,12 @@ def of_numbers(compare: Callable[[torch.Tensor, Any], torch.Tensor]) -> Callable
 
 
 def of_mixed(compare: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
-    """A comparison of booleans with numbers, as numbers; others are left."""
+    """Returns a comparison of booleans, as numbers, with numbers; others return NotImplemented."""
 
     def compared(x: torch.Tensor, y: torch.Tensor) -> Any:
         if (x.dtype == torch.bool) == (y.dtype == torch.bool):
             return NotImplemented
         dtype = torch.result_type(x, y)
-        # A number without dimensions does not widen a boolean tensor.
         if dtype == torch.bool:
             return NotImplemented
         return compare(x.to(dtype), y.to(dtype))
@@ -61,7 +60,10 @@ def isclose(
     atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> torch.Tensor:
-    """Whether the elements differ by at most `atol` + `rtol` |y|; NaN is close to nothing."""
+    """Returns whether the elements differ by at most `atol` + `rtol` |y|.
+
+    NaN is close to nothing, or with `equal_nan` to NaN only.
+    """
     gap, allowed = (x - y).abs(), (y * rtol).abs() + atol
     near = torch.logical_and(torch.lt(gap, torch.inf), torch.le(gap, allowed))
     close = torch.logical_or(torch.eq(x, y), near)

@@ -12,7 +12,7 @@ import torch
 class Complex:
     """A complex tensor as two real ones of the same shape and dtype.
 
-    Sums, differences and products take another one or a real tensor.
+    The other operand of a sum, difference or product is a `Complex` or a real tensor.
     """
 
     real: torch.Tensor
@@ -20,16 +20,16 @@ class Complex:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the parts."""
+        """The dtype of both parts."""
         return self.real.dtype
 
     @property
     def shape(self) -> torch.Size:
-        """Of the parts."""
+        """The shape of both parts."""
         return self.real.shape
 
     def map(self, function: Callable[..., torch.Tensor], *args, **kwargs) -> Complex:
-        """`function` on both parts."""
+        """Applies `function` to both parts."""
         return Complex(
             function(self.real, *args, **kwargs), function(self.imaginary, *args, **kwargs)
         )

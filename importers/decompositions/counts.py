@@ -1,4 +1,4 @@
-"""Operators on counts and classes, which check that there are such."""
+"""Operators on counts and classes, with checks of their values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from importers.decompositions.assertions import require
 
 
 def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
-    """i64 (*classes.shape, num_classes), 1 at each class; a number that is data is left."""
+    """Returns i64 (*classes.shape, num_classes), with 1 at each class.
+
+    Returns NotImplemented unless `num_classes` is a positive number known at capture.
+    """
     if not isinstance(num_classes, int) or num_classes < 1:
         return NotImplemented
     inside = torch.logical_and(torch.ge(classes, 0), torch.lt(classes, num_classes))
@@ -19,7 +22,7 @@ def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
 
 
 def repeat_interleave(counts: torch.Tensor, *, output_size: int | None = None) -> Any:
-    """Each index as often as its count: checks the counts, and leaves the call as it is."""
+    """Inserts checks of the counts, and keeps the call."""
     require(torch.ge(counts, 0), "repeat_interleave has a negative count")
     if output_size is not None:
         require(
@@ -32,9 +35,10 @@ def repeat_interleave(counts: torch.Tensor, *, output_size: int | None = None) -
 def bincount(
     x: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0
 ) -> torch.Tensor:
-    """How often each number from 0 to the largest of `x` occurs, or the sums of its weights.
+    """Counts each number from 0 to the largest of `x`, or sums its weights.
 
-    The result has at least `minlength` elements: i64, or f32 or f64 as the weights are.
+    The result has at least `minlength` elements. Its dtype is i64 without weights, f32 for f32
+    weights, and f64 for other weights.
     """
     require(torch.ge(x, 0), "bincount has a negative number")
     dtype = torch.int64

@@ -1,4 +1,4 @@
-"""The loss of connectionist temporal classification."""
+"""The connectionist temporal classification (CTC) loss."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def ctc_loss(
     blank: int = 0,
     zero_infinity: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The negative log likelihood of each target, by Graves' forward variables in f64.
+    """Returns the negative log likelihood of each target, by Graves' forward variables in f64.
 
     Args:
         log_probs: (steps, batch, classes).
-        targets: (batch, longest) or, one after the other, (all).
+        targets: (batch, longest), or concatenated (all).
         input_lengths, target_lengths: (batch).
-        zero_infinity: is dealt with by the caller.
+        zero_infinity: not used; the caller handles it.
 
     Returns:
-        The losses (batch), and the forward variables (batch, steps, 2 longest + 1), which
-        PyTorch's gradient reads. They are NaN, since nothing else does.
+        The losses (batch), and the forward variables (batch, steps, 2 longest + 1). The forward
+        variables are NaN, since only PyTorch's gradient reads them.
     """
     scores = log_probs.to(torch.float64)
     steps, batch, classes = scores.shape
@@ -44,14 +44,14 @@ def ctc_loss(
     used = torch.arange(longest) < lengths.unsqueeze(1)
     in_range = torch.logical_and(labels >= 0, labels < classes)
     require(torch.logical_or(in_range, ~used), "ctc_loss has a target that is no class")
-    # Blanks between the labels, and at both ends.
+    # Put blanks between the labels and at both ends.
     around = torch.full((batch, longest + 1), blank, dtype=torch.int64)
     labels = torch.where(torch.logical_and(used, in_range), labels, blank)
     states = torch.stack([around[:, :-1], labels], 2).reshape(batch, -1)
     states = torch.cat([states, around[:, -1:]], 1)
     count = 2 * longest + 1
     emitted = scores.gather(2, states.unsqueeze(0).expand(steps, -1, -1))
-    # A label may follow the label before it, if that is another one.
+    # A label may directly follow the previous label if they differ.
     two_before = torch.cat([around[:, :1], around[:, :1], states], 1)[:, :count]
     skips = torch.logical_and(torch.ne(states, blank), torch.ne(states, two_before))
     place = torch.arange(count)
@@ -72,7 +72,7 @@ def ctc_loss(
 def _forward(
     begin: torch.Tensor, emitted: torch.Tensor, skips: torch.Tensor, inputs: torch.Tensor
 ) -> torch.Tensor:
-    """The forward variables (batch, states) after the last step of each input."""
+    """Returns the forward variables (batch, states) after the last step of each input."""
 
     def more(step, _now, emitted, _skips, _inputs):
         return step < emitted.shape[0]
@@ -92,7 +92,7 @@ def _forward(
 
 
 def _log_of_sum(x: torch.Tensor) -> torch.Tensor:
-    """log Σ e^x along the last axis; -∞ where all are -∞."""
+    """Returns log Σ e^x along the last axis; -∞ where all elements are -∞."""
     largest = x.amax(-1, keepdim=True)
     largest = torch.where(torch.eq(largest, -torch.inf), 0.0, largest)
     return torch.log(torch.exp(x - largest).sum(-1)) + largest.squeeze(-1)
@@ -105,7 +105,7 @@ def _lengths(lengths: Lengths, batch: int) -> torch.Tensor:
 
 
 def _labels(targets: torch.Tensor, lengths: torch.Tensor, batch: int) -> torch.Tensor:
-    """The labels (batch, longest); those of targets one after the other are moved apart."""
+    """Returns the labels (batch, longest), after it splits concatenated targets."""
     targets = targets.to(torch.int64)
     if targets.dim() == 2:
         return targets
@@ -117,7 +117,10 @@ def _labels(targets: torch.Tensor, lengths: torch.Tensor, batch: int) -> torch.T
 
 
 def _fake(_mode, function, log_probs, targets, input_lengths, *_rest, **_options):
-    """Shapes of the results, for which PyTorch asks the kernel."""
+    """Returns empty tensors of the shapes that `ctc_loss` returns.
+
+    PyTorch has no meta kernel for `_ctc_loss.Tensor`.
+    """
     steps, batch, _ = log_probs.shape
     loss = log_probs.new_empty((batch,))
     return loss, log_probs.new_empty((batch, steps, 2 * targets.shape[-1] + 1))

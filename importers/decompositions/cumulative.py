@@ -1,4 +1,4 @@
-"""Running extremes, by comparing each element with all before it; running sums and products."""
+"""Running extremes, which compare each element with all before it; running sums and products."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 import torch
 
-# Longest row: the work grows with its square.
+# The longest row: the work grows with the square of its length.
 _LONGEST = 4096
 
 
 def cummax(x: torch.Tensor, dim: int) -> Any:
-    """The largest so far along `dim`, and its last place (i64); NaN is the largest."""
+    """Returns the largest element so far along `dim` and its last index (i64); NaN is largest."""
     return _running(x, dim, torch.amax, -torch.inf)
 
 
 def cummin(x: torch.Tensor, dim: int) -> Any:
-    """The smallest so far along `dim`, and its last place (i64); NaN is the smallest."""
+    """Returns the smallest element so far along `dim` and its last index (i64); NaN is smallest."""
     return _running(x, dim, torch.amin, torch.inf)
 
 
@@ -43,7 +43,7 @@ def _running(x: torch.Tensor, dim: int, extreme: Any, neutral: float) -> Any:
 
 
 def converted(operator: torch._ops.OpOverload) -> Any:
-    """`cumsum` or `cumprod` with a `dtype` or of no dimensions; other calls are left."""
+    """Returns a decomposition of `cumsum` or `cumprod` with a `dtype` or without dimensions."""
 
     def running(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
         if dtype is None:
@@ -51,7 +51,7 @@ def converted(operator: torch._ops.OpOverload) -> Any:
                 return NotImplemented
             dtype = x.dtype if x.is_floating_point() or x.is_complex() else torch.int64
         x = x.clone() if x.dtype == dtype else x.to(dtype)
-        # Integers are added and multiplied in i64.
+        # The sum or product of integers is computed in i64.
         return operator(x, dim).to(dtype) if x.dim() else x
 
     return running

@@ -8,11 +8,11 @@ import torch
 
 
 def logcumsumexp(x: torch.Tensor, dim: int) -> Any:
-    """log(e^x0 + ... + e^xi) along `dim` for each i, NaN from the first NaN on.
+    """Returns log(e^x0 + ... + e^xi) along `dim` for each i; NaN from the first NaN on.
 
-    Each round adds the sums of as many elements as those before it have: the rounds are as many as
-    the size has bits. Of an unknown size, each element is summed with all before it. Complex
-    `x` is left.
+    Each round doubles the number of elements in each sum, so there are as many rounds as the size
+    has bits. If the size is unknown, each element is summed with all before it. Returns
+    NotImplemented for complex `x`.
     """
     if x.is_complex():
         return NotImplemented

@@ -1,4 +1,4 @@
-"""Transposed convolutions whose padding cuts more than the kernel adds."""
+"""Transposed convolutions whose padding removes more elements than the kernel adds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ def cut_transposed_convolution(
     output_padding: list[int],
     groups: int,
 ) -> torch.Tensor:
-    """A transposed convolution without padding, cut to size and then moved by the bias.
+    """Computes a transposed convolution without padding, crops the result and adds the bias.
 
-    Args: as of `aten.convolution`; where no padding reaches into the input, it is left as it is.
+    The arguments are those of `aten.convolution`. Returns NotImplemented for other convolutions,
+    and if no padding reaches into the input.
     """
     if not transposed:
         return NotImplemented
@@ -32,7 +33,7 @@ def cut_transposed_convolution(
         return NotImplemented
     none = [0] * rank
     whole = torch.ops.aten.convolution(x, weight, None, stride, none, dilation, True, none, groups)
-    # `constant_pad_nd` begins with the last dimension.
+    # `constant_pad_nd` starts with the last dimension.
     amounts = [
         amount
         for cut, more in zip(reversed(padding), reversed(output_padding), strict=True)

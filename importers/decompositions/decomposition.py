@@ -1,4 +1,4 @@
-"""What is known about an operator that is taken apart."""
+"""The description of a decomposition."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import torch
 
 @dataclass(frozen=True)
 class Decomposition:
-    """An operator that PyTorch leaves whole and torch-mlir, or an exit, does not take.
+    """A decomposition of an operator that PyTorch keeps and that torch-mlir, or an exit, rejects.
 
     Attributes:
-        name: for notes.
-        operator: as PyTorch spells it, `namespace::name.overload`. A library that is not imported
-            has not defined it; it is in no program then.
-        stage: where a program with it stops, or becomes wrong.
-        reason: what is the matter.
-        function: computes it with simpler operators; NotImplemented leaves a call as it is.
-        upstream: address of the issue, where there is one.
+        name: the name in notes.
+        operator: the operator as PyTorch spells it, `namespace::name.overload`. If its library is
+            not imported, the operator is not defined, and no program contains it.
+        stage: where a program with the operator stops or becomes wrong.
+        reason: why the operator needs a decomposition.
+        function: computes the operator with simpler ones. Returns NotImplemented to keep a call.
+        upstream: the address of the upstream issue, if there is one.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Decomposition:
 
     @property
     def overload(self) -> torch._ops.OpOverload | None:
-        """The operator, where it is defined."""
+        """The operator, or None if it is not defined."""
         namespace, qualified = self.operator.split("::")
         name, overload = qualified.split(".")
         packet = getattr(getattr(torch.ops, namespace), name, None)

@@ -1,4 +1,4 @@
-"""Transposed convolutions of each channel on its own."""
+"""Depthwise transposed convolutions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def depthwise_transposed_convolution(
     output_padding: list[int],
     groups: int,
 ) -> torch.Tensor:
-    """A transposed convolution from each channel to one, as one that is not transposed.
+    """Computes a depthwise transposed convolution by a convolution that is not transposed.
 
-    It runs over the input with zeros between its elements, with the kernel turned around.
+    It inserts zeros between the elements of the input and flips the kernel.
 
-    Args: as of `aten.convolution`; anything else is left as it is.
+    The arguments are those of `aten.convolution`. Returns NotImplemented for other convolutions.
     """
     one_each = groups == x.shape[1] and weight.shape[1] == 1
     if not transposed or groups == 1 or not one_each:
@@ -35,7 +35,7 @@ def depthwise_transposed_convolution(
         dim = axis + 2
         x = _spread(x, dim, stride[axis])
         reach = dilation[axis] * (weight.shape[dim] - 1) - padding[axis]
-        # `constant_pad_nd` begins with the last dimension.
+        # `constant_pad_nd` starts with the last dimension.
         amounts = [reach, reach + output_padding[axis], *amounts]
     x = torch.constant_pad_nd(x, amounts)
     kernel = weight.flip(list(range(2, x.dim())))
@@ -46,7 +46,7 @@ def depthwise_transposed_convolution(
 
 
 def _spread(x: torch.Tensor, dim: int, distance: int) -> torch.Tensor:
-    """`x` with its elements along `dim` that far apart, and zeros between."""
+    """Inserts `distance` - 1 zeros between the elements of `x` along `dim`."""
     if distance == 1:
         return x
     size = x.shape[dim]

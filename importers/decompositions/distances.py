@@ -9,12 +9,15 @@ import torch
 
 
 def between(x: torch.Tensor, y: torch.Tensor, p: float, compute_mode: int | None) -> torch.Tensor:
-    """The p-norms of the differences of all rows of `x` `[..., n, k]` and `y` `[..., m, k]`."""
+    """Returns the p-norm of each row of `x` `[..., n, k]` minus each row of `y` `[..., m, k]`."""
     return _norm(x.unsqueeze(-2) - y.unsqueeze(-3), p)
 
 
 def within(x: torch.Tensor, p: float = 2) -> Any:
-    """The p-norms of the differences of each row of `x` `[n, k]` and those after it, in a row."""
+    """Returns the p-norm of each row of `x` `[n, k]` minus each row after it, as one vector.
+
+    Returns NotImplemented if the number of rows is unknown.
+    """
     count = x.shape[0]
     if not isinstance(count, int):
         return NotImplemented

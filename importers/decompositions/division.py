@@ -1,4 +1,4 @@
-"""Division to whole numbers, and remainders."""
+"""Rounding division and remainders."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import torch
 
 
 def divide(x: torch.Tensor, y: Any, *, rounding_mode: str | None) -> Any:
-    """`x / y` elementwise, rounded down; other modes are left."""
+    """Returns `x / y` elementwise, rounded down; NotImplemented for other modes."""
     return floor_divide(x, y) if rounding_mode == "floor" else NotImplemented
 
 
 def floor_divide(x: torch.Tensor, y: Any) -> Any:
-    """As Python divides; booleans are left.
+    """Returns `x // y` as in Python, or NotImplemented for booleans.
 
-    In floating point the quotient is that of the exact division rounded down, which the rounded
-    quotient rounded down is not: 1 // 0.1 is 9.
+    For floating point, this is the exact quotient rounded down. To round down the rounded quotient
+    would be wrong: 1 // 0.1 is 9.
     """
     dtype = torch.result_type(x, y)
     if not dtype.is_floating_point:
         return _floor_of_integers(x.to(dtype), _tensor(y, dtype))
-    # As eager's kernels compute.
+    # Follow the dtypes and steps of eager's kernels.
     wide = torch.float64 if dtype == torch.float64 else torch.float32
     x, y = x.to(wide), _tensor(y, dtype).to(wide)
     rest = torch.fmod(x, y)
@@ -30,13 +30,16 @@ def floor_divide(x: torch.Tensor, y: Any) -> Any:
     exact = torch.where(below, exact - 1, exact)
     whole = torch.floor(exact)
     whole = torch.where(exact - whole > 0.5, whole + 1, whole)
-    # 0 with the sign of the quotient, which is at most 1 here.
+    # A zero has the sign of the quotient, whose magnitude is at most 1 here.
     whole = torch.where(torch.ne(exact, 0), whole, x / y * 0)
     return torch.where(torch.ne(y, 0), whole, x / y).to(dtype)
 
 
 def _floor_of_integers(x: torch.Tensor, y: torch.Tensor) -> Any:
-    """In integers: floating point holds not all of 64 bits, and no error for a divisor of 0."""
+    """Rounds the quotient of integers down; NotImplemented for booleans.
+
+    Floating point cannot hold all 64 bits, and does not fail for a divisor of 0.
+    """
     if x.dtype == torch.bool:
         return NotImplemented
     quotient = torch.div(x, y, rounding_mode="trunc")
@@ -48,10 +51,13 @@ def _floor_of_integers(x: torch.Tensor, y: torch.Tensor) -> Any:
 
 
 def fmod(x: torch.Tensor, y: Any) -> Any:
-    """The remainder of `x / y` rounded towards zero: exact, with the sign of `x`."""
+    """Returns the exact remainder of division rounded towards zero, with the sign of `x`.
+
+    Returns NotImplemented for two integer tensors.
+    """
     dtype = torch.result_type(x, y)
     if not dtype.is_floating_point:
-        # Of two integer tensors there is a lowering.
+        # torch-mlir lowers fmod of two integer tensors.
         if isinstance(y, torch.Tensor):
             return NotImplemented
         return torch.fmod(x.to(dtype), _tensor(y, dtype))
@@ -62,7 +68,7 @@ def fmod(x: torch.Tensor, y: Any) -> Any:
 
 
 def remainder(x: torch.Tensor, y: Any) -> Any:
-    """The remainder of integers by a number, as that by a tensor; others are left."""
+    """Returns the remainder of integers, with `y` as a tensor; NotImplemented for other dtypes."""
     dtype = torch.result_type(x, y)
     if dtype.is_floating_point or dtype == torch.bool:
         return NotImplemented

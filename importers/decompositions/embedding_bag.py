@@ -1,4 +1,4 @@
-"""Sums, means and maxima of embeddings, bag by bag."""
+"""Sums, means and maxima of bags of embeddings."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """Rows of `table` (rows, width) in bags that start at `offsets` (bags): sum, mean or maximum.
+    """Reduces rows of `table` (rows, width) in bags that start at `offsets` (bags).
 
-    Plain sums of f32 and f64 at i64 places are left.
+    The reduction is a sum, mean or maximum. Returns NotImplemented for plain sums of f32 and f64
+    with i64 indices.
 
     Returns:
-        The bags (bags, width); and of each index its bag, of each bag its size, and zeros (bags),
-        which `aten::_embedding_bag` returns for its gradient.
+        The bags (bags, width), the bag of each index, the size of each bag, and zeros (bags), which
+        `aten::_embedding_bag` returns for its gradient.
     """
     _check_offsets(offsets, indices.shape[0])
     plain = mode == _SUM and per_sample_weights is None
@@ -39,15 +40,15 @@ def embedding_bag(
         return NotImplemented
     starts = offsets[:-1] if include_last_offset else offsets
     places = torch.arange(indices.shape[0], device=indices.device, dtype=starts.dtype)
-    # Bags without an index start where the next one does.
+    # An empty bag starts where the next one starts.
     bag = (places.unsqueeze(1) >= starts).sum(1) - 1
     counted = indices != padding_idx
     if include_last_offset:
         counted = torch.logical_and(counted, torch.lt(places, offsets[-1]))
     counted = counted.to(torch.int64)
     sizes = torch.zeros_like(starts, dtype=torch.int64).scatter_add(0, bag, counted)
-    # Half precision is summed in single precision, as eager does.
-    # An index below 0 does not count from the back.
+    # Sum half precision in single precision, as eager does. Unlike indexing, `index_select` does
+    # not count negative indices from the back.
     rows = table.index_select(0, indices).to(torch.promote_types(table.dtype, torch.float32))
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
@@ -66,7 +67,11 @@ def embedding_bag(
 
 
 def _check_offsets(offsets: torch.Tensor, count: int) -> None:
-    """Eager refuses the first two. Of offsets in another order, it reads foreign memory."""
+    """Inserts checks that the offsets are in order, from 0 to at most `count`.
+
+    Eager rejects a wrong first or last offset. If the offsets are not in order, it reads foreign
+    memory.
+    """
     if isinstance(offsets.shape[0], int) and offsets.shape[0] == 0:
         return
     require(torch.eq(offsets[0], 0), "embedding_bag has offsets that do not begin with 0")

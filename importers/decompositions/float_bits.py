@@ -1,4 +1,4 @@
-"""Parts of floating-point numbers, by their bits."""
+"""Operators on the bits of floating-point numbers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def nextafter(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The number next to `x` on the way to `y`, which is the result where both are equal."""
+    """Returns the next number from `x` towards `y`, or `y` where both are equal."""
     dtype = torch.result_type(x, y)
     x, y = torch.broadcast_tensors(x.to(dtype), y.to(dtype))
     kind = _BITS[dtype.itemsize]
     bits, goal = x.contiguous().view(kind), y.contiguous().view(kind)
     place, end = _place(bits), _place(goal)
-    # Subnormal numbers are compared as integers: some hardware takes them for zeros.
+    # Compare as integers: some hardware treats subnormal numbers as zeros.
     moved = torch.where(torch.lt(place, end), place + 1, place - 1)
     least = torch.iinfo(kind).min
     result = torch.where(moved < 0, least - moved, moved)
@@ -25,12 +25,12 @@ def nextafter(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _place(bits: torch.Tensor) -> torch.Tensor:
-    """Integers in the order of the numbers with these bits; 0 for both zeros."""
+    """Maps bits to integers in the order of the numbers; 0 for both zeros."""
     return torch.where(bits < 0, torch.iinfo(bits.dtype).min - bits, bits)
 
 
 def frexp(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The mantissa, from 0.5 to 1, and the exponent (i32) of each number.
+    """Returns the mantissa, from 0.5 to 1, and the exponent (i32) of each number.
 
     Zeros, infinities and NaN are their own mantissas, with the exponent 0.
     """

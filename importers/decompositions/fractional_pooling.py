@@ -1,4 +1,4 @@
-"""Maxima of windows whose places are random."""
+"""Max pooling over windows at random positions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ def fractional_max_pool(
     output_size: Sequence[int],
     random_samples: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The maximum of each window, and its place (i64) in the flattened last axes.
+    """Returns the maximum of each window and its index (i64) in the flattened last axes.
 
     Args:
         x: (N, C, ...) or (C, ...), with an axis for each size of the kernel.
-        random_samples: (N, C, axes), from 0 to 1; 2-d pooling has the last axis's first.
+        random_samples: (N, C, axes), from 0 to 1. For 2-d pooling, the sample of the last axis is
+            first.
     """
     axes = len(kernel_size)
     sizes = x.shape[-axes:]
     lead = x.shape[:-axes]
     samples = random_samples.flatten(0, 1)[: _product(lead)]
-    # Of each row of windows along each axis, its first place; (rows, output, kernel).
+    # The flattened index of each element of each window: (rows, *output, *kernel).
     index = torch.zeros((), dtype=torch.int64)
     for axis in range(axes):
         # Eager takes the samples of a plane in the order width, height.
@@ -39,7 +40,7 @@ def fractional_max_pool(
     flat = x.reshape(rows, _product(sizes))
     values = flat.gather(1, index.reshape(rows, windows * size)).reshape(index.shape)
     largest, which = values.max(-1)
-    # Of several NaN, eager has the last one's place.
+    # Of several NaN, eager returns the index of the last one.
     order = torch.arange(values.shape[-1])
     last = torch.where(torch.isnan(values), order, -1).amax(-1)
     which = torch.where(last < 0, which, last)
@@ -49,7 +50,7 @@ def fractional_max_pool(
 
 
 def _starts(sample: torch.Tensor, size: int, count: int, window: int) -> torch.Tensor:
-    """Where windows begin along an axis, i64 (rows, count)."""
+    """Returns the first index of each window along an axis, i64 (rows, count)."""
     last = torch.full((sample.shape[0], 1), size - window, dtype=torch.int64)
     if count == 1:
         return last

@@ -10,7 +10,10 @@ _LOW = (torch.float16, torch.bfloat16)
 
 
 def gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
-    """GELU by tanh, of floating-point `x`; the exact one in f32 where `x` is f16 or bf16."""
+    """Returns GELU of floating-point `x`, by tanh or exactly.
+
+    Exact GELU is computed in f32 for f16 and bf16, and NotImplemented for other dtypes.
+    """
     wide = x.float() if x.dtype in _LOW else x
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)

@@ -1,4 +1,4 @@
-"""Gradients and losses of operands of several types."""
+"""Gradients and losses of operands with different dtypes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ _MEAN, _SUM = 1, 2
 
 
 def threshold_backward(gradient: torch.Tensor, x: torch.Tensor, threshold: float) -> Any:
-    """`gradient` where `x` is above the threshold, 0 elsewhere, in the type of both together."""
+    """Returns `gradient` where `x` is above the threshold, 0 elsewhere, in the promoted dtype.
+
+    Returns NotImplemented if both dtypes are the same.
+    """
     if gradient.dtype == x.dtype:
         return NotImplemented
     dtype = torch.result_type(gradient, x)
-    # As eager compares; NaN lets the gradient pass.
+    # Compare as eager does: NaN lets the gradient pass.
     return torch.where(torch.le(x.to(dtype), threshold), 0, gradient.to(dtype)).to(dtype)
 
 
 def huber_loss(x: torch.Tensor, y: torch.Tensor, reduction: int = _MEAN, delta: float = 1.0) -> Any:
-    """The loss in the type of `x`; operands of one type are left."""
+    """Returns the loss in the dtype of `x`, or NotImplemented if both dtypes are the same."""
     if x.dtype == y.dtype:
         return NotImplemented
     dtype = torch.result_type(x, y)

@@ -1,4 +1,4 @@
-"""Samples of an image at places that are data, not all of them numbers."""
+"""Grid sampling of an image at coordinates that may be NaN or infinite."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ def grid_sampler_2d(
     padding_mode: int = _ZEROS,
     align_corners: bool = False,
 ) -> torch.Tensor:
-    """`image` (N, C, H, W) at the places `grid` (N, h, w, 2), by PyTorch's own decomposition.
+    """Samples `image` (N, C, H, W) at `grid` (N, h, w, 2), by PyTorch's own decomposition.
 
-    That masks places outside the image, NaN among them. Eager's kernels give NaN where they
-    interpolate with zeros around the image, and otherwise take the first place along the axis.
+    PyTorch's decomposition masks coordinates outside the image, including NaN. Eager's kernels
+    return NaN for them if they interpolate with zeros around the image. With other padding, they
+    use the first element along the axis.
     """
     sample = decomposition_table[torch.ops.aten.grid_sampler_2d.default]
     options = interpolation_mode, padding_mode, align_corners
@@ -27,7 +28,7 @@ def grid_sampler_2d(
         return sample(image, grid, *options)
     finite = torch.lt(grid.abs(), torch.inf)
     if padding_mode != _ZEROS:
-        # A reflection of infinity is NaN.
+        # The reflection of infinity is NaN.
         is_place = torch.eq(grid, grid) if padding_mode == _BORDER else finite
         return sample(image, torch.where(is_place, grid, -1.0), *options)
     result = sample(image, grid, *options)

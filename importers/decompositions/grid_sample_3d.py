@@ -1,4 +1,4 @@
-"""Samples of a volume at places that are data."""
+"""Grid sampling of a volume."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def grid_sampler_3d(
     padding_mode: int,
     align_corners: bool,
 ) -> torch.Tensor:
-    """`volume` (N, C, D, H, W) at the places `grid` (N, d, h, w, 3), which are x, y and z.
+    """Samples `volume` (N, C, D, H, W) at `grid` (N, d, h, w, 3) of coordinates x, y and z.
 
-    A place that is no number is outside; where the padding is the border's or a reflection, it is
-    the last one along its axis.
+    A NaN coordinate is outside. With border or reflection padding, it is the last one along its
+    axis.
     """
     count, channels = volume.shape[:2]
     sizes = volume.shape[2:]
-    # Axes from the first on, as the volume has them.
+    # Follow the order of the axes of the volume: z, y, x.
     places = [
         _place(grid[..., 2 - axis], size, padding_mode, align_corners)
         for axis, size in enumerate(sizes)
@@ -50,7 +50,7 @@ def grid_sampler_3d(
 
 
 def _place(x: torch.Tensor, size: int, padding_mode: int, align_corners: bool) -> torch.Tensor:
-    """The index along an axis, not rounded."""
+    """Returns the index along an axis, not rounded."""
     x = (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
     if padding_mode == _ZEROS:
         return x
@@ -81,7 +81,7 @@ def _inside(places: list[torch.Tensor], sizes: torch.Size) -> torch.Tensor:
 
 
 def _at(flat: torch.Tensor, places: list[torch.Tensor], sizes: torch.Size) -> torch.Tensor:
-    """Elements (N, C, d, h, w) of `flat` (N, C, D·H·W) at whole places; 0 outside."""
+    """Returns elements (N, C, d, h, w) of `flat` (N, C, D·H·W) at whole indices; 0 outside."""
     inside = _inside(places, sizes)
     index = torch.zeros_like(places[0], dtype=torch.int64)
     for place, size in zip(places, sizes, strict=True):

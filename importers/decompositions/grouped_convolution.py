@@ -16,12 +16,12 @@ def grouped_3d_convolution(
     output_padding: list[int],
     groups: int,
 ) -> torch.Tensor:
-    """A 3-d convolution with groups as a sum over the kernel's depth of 2-d ones with groups.
+    """Computes a grouped 3-d convolution as a sum of grouped 2-d ones over the kernel's depth.
 
-    Each position along the kernel's depth sees a strided selection of the input's frames, which
-    are stacked into the batch for the 2-d convolution.
+    Each position along the kernel's depth reads a strided selection of the input's frames, which
+    are stacked into the batch of the 2-d convolution.
 
-    Args: as of `aten.convolution`; anything but a grouped 3-d convolution is left as it is.
+    The arguments are those of `aten.convolution`. Returns NotImplemented for other convolutions.
     """
     if transposed or groups == 1 or x.dim() != 5:
         return NotImplemented

@@ -1,4 +1,4 @@
-"""Products of groups of rows with a matrix each, as one dense product."""
+"""Products of groups of rows with one matrix per group, as one dense product."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ def grouped_mm(
     bias: torch.Tensor | None = None,
     out_dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
-    """A product for each group; group `g` ends before position `offs[g]` of the ragged dimension.
+    """Computes one matrix product for each group.
+
+    Group `g` ends before position `offs[g]` of the ragged dimension. Elements outside of a group
+    are masked, so that shapes do not depend on the offsets. That costs G times the multiplications,
+    but no copy of a matrix per row.
 
     Args:
-        a, b: `[S, K]` and `[G, K, N]` (rows of `a` are grouped), `[G, M, K]` and `[K, S]` (columns
-            of `b` are), `[M, S]` and `[S, N]` (what is summed over is), or `[G, M, K]` and
-            `[G, K, N]` with no `offs`.
+        a, b: `[S, K]` and `[G, K, N]` (groups of rows of `a`), `[G, M, K]` and `[K, S]` (groups of
+            columns of `b`), `[M, S]` and `[S, N]` (groups of the summed dimension), or `[G, M, K]`
+            and `[G, K, N]` without `offs`.
 
     Returns:
         `[S, N]`, `[M, S]`, `[G, M, N]` or `[G, M, N]`. Positions that belong to no group are zero.
-
-    What does not belong to a group is masked, so that shapes do not depend on the offsets: that
-    costs G times the multiplications, but no copy of a matrix per row.
     """
     if offs is None:
         result = torch.bmm(a, b)
@@ -41,7 +42,10 @@ def grouped_mm(
 
 
 def _grouped_rows(rows: torch.Tensor, matrices: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
-    """`[S, K]`, `[G, K, N]` to `[S, N]`: each row stands in its group's part of a `[S, G·K]`."""
+    """Multiplies each row of `[S, K]` with the matrix of its group in `[G, K, N]`.
+
+    Each row is placed in the part of its group in a `[S, G·K]` matrix.
+    """
     groups, depth, width = matrices.shape
     mask = _membership(offs, rows.size(0)).unsqueeze(2)
     spread = torch.where(mask, rows.unsqueeze(1), 0).reshape(rows.size(0), groups * depth)
@@ -49,7 +53,7 @@ def _grouped_rows(rows: torch.Tensor, matrices: torch.Tensor, offs: torch.Tensor
 
 
 def _membership(offs: torch.Tensor, size: int) -> torch.Tensor:
-    """`[size, G]`: whether a position belongs to a group."""
+    """Returns `[size, G]`: whether each position belongs to each group."""
     position = torch.arange(size).unsqueeze(1)
     ends = offs.to(torch.int64)
     starts = torch.nn.functional.pad(ends[:-1], (1, 0))

@@ -1,4 +1,4 @@
-"""Histograms as comparisons and sums, which every exit takes."""
+"""Histograms as comparisons and sums, which every exit supports."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import torch
 
 
 def histc(x: torch.Tensor, bins: int = 100, min: float = 0, max: float = 0) -> torch.Tensor:
-    """How many elements of floating-point `x` (any shape) fall into each bin: `[bins]`, x's dtype.
+    """Counts the elements of floating-point `x` (any shape) in each bin: `[bins]`, x's dtype.
 
-    Elements outside [min, max], and NaN, count nowhere; `max` itself belongs to the last bin. With
-    min = max the range is that of the data. The cost is one comparison per element and bin.
+    Elements outside [min, max] and NaN are not counted; `max` itself belongs to the last bin. If
+    min = max, the range is that of the data. The cost is one comparison per element and bin.
     """
     x = x.reshape(-1)
     if min == max:
@@ -36,9 +36,9 @@ def histogram(
     weight: torch.Tensor | None = None,
     density: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """How many elements of `x` (any shape) fall into each of `bins` bins of equal width.
+    """Counts the elements of `x` (any shape) in each of `bins` bins of equal width.
 
-    Without a range, it is that of the data.
+    The default range is that of the data.
 
     Returns:
         The sums of weights, or counts, `[bins]` and the edges `[bins + 1]`, of x's dtype.
@@ -52,7 +52,7 @@ def histogram(
         low, high = flat.amin(), flat.amax()
     same = torch.eq(low, high)
     low, high = torch.where(same, low - 0.5, low), torch.where(same, high + 0.5, high)
-    # As `torch.linspace`, from both ends.
+    # Compute the edges from both ends, as `torch.linspace` does.
     place = torch.arange(bins + 1)
     step = (high - low) / bins
     from_front, from_back = low + step * place, high - step * (bins - place)
@@ -67,7 +67,7 @@ def histogram_between(
     weight: torch.Tensor | None = None,
     density: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """`histogram` of bins with the ascending `edges`. The last one belongs to the last bin."""
+    """Computes `histogram` for ascending bin `edges`. The last edge belongs to the last bin."""
     values = x.reshape(-1, 1)
     below = torch.lt(values, edges[1:])
     is_last = torch.eq(torch.arange(edges.shape[0] - 1), edges.shape[0] - 2)

@@ -1,4 +1,4 @@
-"""Places of elements, and elements at places."""
+"""Operators that return indices or access elements by index."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 
 def of_a_number(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """`argmax` or `argmin` of a tensor without dimensions, i64; others are left."""
+    """Returns 0 (i64), as `argmax` or `argmin` of no dimensions; NotImplemented for others."""
     return NotImplemented if x.dim() else torch.zeros((), dtype=torch.int64)
 
 
 def take(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-    """The elements of `x` at the places `index`, of any shape."""
+    """Returns the elements of flattened `x` at `index`, in the shape of `index`."""
     return torch.ops.aten.index.Tensor(x.reshape(-1), [index])
 
 
 def index_select(x: torch.Tensor, dim: int, index: torch.Tensor) -> Any:
-    """Slices along an axis of size 1; others are left."""
+    """Returns slices along an axis of size 1; NotImplemented for other axes."""
     if x.dim() == 0 or not statically_known_true(x.shape[dim] == 1):
         return NotImplemented
-    # `index` counts from the back below 0, which `index_select` refuses: it refuses the size.
+    # `index` counts negative numbers from the back, but `index_select` rejects them. Replace them
+    # by 1, the size, which `index` rejects.
     places = [None] * (dim % x.dim()) + [torch.where(index < 0, 1, index).reshape(-1)]
     return torch.ops.aten.index.Tensor(x, places)
 
 
 def take_along_dim(x: torch.Tensor, indices: torch.Tensor, dim: int | None = None) -> torch.Tensor:
-    """PyTorch's own takes sizes for integers, so those that depend on data stop it."""
+    """Gathers elements of `x` along `dim`.
+
+    PyTorch's own decomposition requires integer sizes, so it fails for sizes that depend on data.
+    """
     if dim is None:
         return torch.gather(x.reshape(-1), 0, indices.reshape(-1))
     torch._check(indices.dtype == torch.int64, lambda: "take_along_dim: indices must be int64")
@@ -50,10 +54,11 @@ def take_along_dim(x: torch.Tensor, indices: torch.Tensor, dim: int | None = Non
 
 
 def without_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., Any]:
-    """A decomposition of `index_add` or `index_copy` by PyTorch's own one, which uses `index_put`.
+    """Returns PyTorch's decomposition of `index_add` or `index_copy`, without negative indices.
 
-    There, an index below 0 counts from the back. These two operators refuse it, so it becomes the
-    size of the axis: `index_put` refuses that.
+    The decomposition uses `index_put`, which counts negative indices from the back. The two
+    operators reject them, so a negative index is replaced by the size of the axis, which
+    `index_put` rejects.
     """
     decomposition = decomposition_table[overload]
 
@@ -65,9 +70,9 @@ def without_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., A
 
 
 def counting_from_the_back(overload: torch._ops.OpOverload) -> Callable[..., Any]:
-    """A decomposition of `index_fill` by PyTorch's own one, which uses `index_copy`.
+    """Returns PyTorch's decomposition of `index_fill`, with negative indices from the back.
 
-    `index_copy` refuses an index below 0. Here it counts from the back.
+    The decomposition uses `index_copy`, which rejects negative indices.
     """
     decomposition = decomposition_table[overload]
 

@@ -1,4 +1,4 @@
-"""The cross entropy of a linear layer's results, which PyTorch computes chunk by chunk."""
+"""The cross entropy of a linear layer's results. PyTorch computes it in chunks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def linear_cross_entropy(
     compute_linear_weight_grad: bool,
     compute_linear_bias_grad: bool,
 ) -> tuple[torch.Tensor, ...]:
-    """The loss, and the gradients that are asked for; others have no elements.
+    """Returns the loss and the requested gradients; other gradients have no elements.
 
     Args:
         x: (batch, features).
@@ -62,7 +62,7 @@ def linear_cross_entropy_of_each(
     acc_policy: str,
     acc_dtype: torch.dtype,
 ) -> torch.Tensor:
-    """The losses (batch), as of `linear_cross_entropy`."""
+    """Returns the losses (batch); the arguments are as for `linear_cross_entropy`."""
     logits = _logits(x, linear_weight, linear_bias)
     options = {"weight": _wide(weight), "ignore_index": ignore_index}
     return F.cross_entropy(logits, target, reduction="none", **options).to(x.dtype)
@@ -73,5 +73,5 @@ def _logits(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) ->
 
 
 def _wide(x: torch.Tensor | None) -> torch.Tensor | None:
-    """Narrow types are computed with in f32."""
+    """Converts narrow types to f32."""
     return None if x is None else x.to(torch.promote_types(x.dtype, torch.float32))

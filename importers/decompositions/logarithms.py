@@ -1,4 +1,4 @@
-"""Logarithms, powers of 2, and the inverse hyperbolic functions that are made of them."""
+"""Logarithms, powers of 2, and the inverse hyperbolic functions based on logarithms."""
 
 from __future__ import annotations
 
@@ -7,32 +7,38 @@ from typing import Any
 
 import torch
 
-# Its square is finite in f64.
+# The square of this number is finite in f64.
 _LARGE = 1e150
 
 
 def log10(x: torch.Tensor) -> Any:
-    """The logarithm to the base of 10 by the natural one in f64; of f64 it is left."""
+    """Returns the logarithm to base 10, by the natural one in f64.
+
+    Returns NotImplemented for f64 and complex numbers.
+    """
     if x.dtype == torch.float64 or x.is_complex():
         return NotImplemented
     return (torch.log(x.double()) * (1 / math.log(10))).to(_result_type(x))
 
 
 def exp2(x: torch.Tensor) -> Any:
-    """2 to the power of each number by e, computed in f64; f64 is left."""
+    """Returns 2 to the power of each number, by exp in f64.
+
+    Returns NotImplemented for f64 and complex numbers.
+    """
     if x.dtype == torch.float64 or x.is_complex():
         return NotImplemented
     return torch.exp(x.double() * math.log(2)).to(_result_type(x))
 
 
 def asinh(x: torch.Tensor) -> Any:
-    """The inverse hyperbolic sine, computed in f64; complex numbers are left."""
+    """Returns the inverse hyperbolic sine, computed in f64; NotImplemented for complex numbers."""
     if x.is_complex():
         return NotImplemented
     wide = x.double()
     size = wide.abs()
     square = size * size
-    # log(size + √(size² + 1)), with all digits next to zero.
+    # log(size + √(size² + 1)), accurate next to zero.
     result = torch.log1p(size + square / (1 + torch.sqrt(square + 1)))
     result = torch.where(size > _LARGE, torch.log(size) + math.log(2), result)
     signed = torch.where(wide < 0, -result, torch.where(torch.eq(size, 0), wide, result))
@@ -40,7 +46,10 @@ def asinh(x: torch.Tensor) -> Any:
 
 
 def acosh(x: torch.Tensor) -> Any:
-    """The inverse hyperbolic cosine by the logarithm in f64; of f64 it is left."""
+    """Returns the inverse hyperbolic cosine, by the logarithm in f64.
+
+    Returns NotImplemented for f64 and complex numbers.
+    """
     if x.dtype == torch.float64 or x.is_complex():
         return NotImplemented
     wide = x.double()

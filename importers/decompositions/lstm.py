@@ -1,4 +1,4 @@
-"""Layers of LSTMs in the form that PyTorch has for CPUs."""
+"""LSTM layers in PyTorch's form for CPUs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def mkldnn_lstm_layer(
     has_biases: bool,
     *_options: bool,
 ) -> tuple[torch.Tensor, ...]:
-    """One layer in one direction, step by step: `x` is (steps, batch, width).
+    """Computes one layer in one direction, step by step; `x` is (steps, batch, width).
 
     Returns:
-        All hidden states (steps, batch, hidden), the last hidden and cell state, each
-        (1, batch, hidden), and the workspace of the gradient, which is empty.
+        All hidden states (steps, batch, hidden), the last hidden and cell state, each (1, batch,
+        hidden), and the workspace of the gradient, which is empty.
     """
     biases = (input_bias, hidden_bias) if has_biases else ()
     states, (last_hidden, last_cell) = one_layer_lstm(

@@ -1,4 +1,4 @@
-"""Lengths of vectors that are given by their elements."""
+"""Lengths of vectors, and distances between them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def hypot(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """√(x² + y²) elementwise; neither square overflows, and infinity outweighs NaN."""
+    """Returns √(x² + y²) elementwise; neither square overflows, and infinity outweighs NaN."""
     dtype = torch.result_type(x, y)
     x, y = x.to(torch.float64).abs(), y.to(torch.float64).abs()
     if dtype == torch.float64:
@@ -22,5 +22,5 @@ def hypot(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def distance(x: torch.Tensor, y: torch.Tensor, p: float = 2) -> torch.Tensor:
-    """The p-norm of `x - y`, of no dimensions."""
+    """Returns the p-norm of `x - y`, without dimensions."""
     return torch.linalg.vector_norm(x - y, p)

@@ -1,4 +1,4 @@
-"""Filling the places of a mask in order, as a gather."""
+"""Masked scatters as gathers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from importers.decompositions.assertions import require
 
 
 def masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
-    """`x` (any shape) with the elements of `source`, in their order, where `mask` is True.
+    """Returns `x` (any shape) with the elements of `source`, in their order, where `mask` is True.
 
-    `mask` is broadcast to the shape of `x`. Where it does not tell the elements of a last dimension
-    apart, as the places of image features in a text, they are gathered together.
+    `mask` is broadcast to the shape of `x`. If its last dimension has size 1, as for image features
+    in a text, whole rows are gathered.
     """
     shape = torch.broadcast_shapes(x.shape, mask.shape)
     x, width = x.expand(shape), shape[-1] if shape else 1
@@ -31,7 +31,8 @@ def masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) ->
         mask, width = mask.expand(shape).unsqueeze(-1), 1
     else:
         mask = mask.expand(*shape[:-1], 1)
-    # The number of the element, or row, that comes next; beyond the mask's last, any will do.
+    # The running count gives the index of the next element or row. Where the mask is False, any
+    # index will do.
     counts = mask.reshape(-1).to(torch.int64)
     require(
         torch.le(counts.sum(), source.numel() // width),
@@ -39,7 +40,7 @@ def masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) ->
     )
     source = source.reshape(-1, width).to(x.dtype)
     if not statically_known_true(source.shape[0] > 0):
-        # A mask without a True takes no elements; the gather reads one for each place all the same.
+        # The gather reads an element for each position, even if the mask has no True.
         source = torch.cat([source, source.new_zeros(1, width)])
     position = counts.cumsum(0) - 1
     position = position.clamp(min=0, max=source.shape[0] - 1)

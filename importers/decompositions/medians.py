@@ -6,22 +6,31 @@ from typing import Any
 
 import torch
 
-# Longest row whose elements are all compared with each other.
+# The longest row whose elements are all compared with each other.
 _LONGEST = 4096
 
 
 def median(x: torch.Tensor) -> Any:
-    """The lower median of all elements, without dimensions; NaN where one is. Empty: left."""
+    """Returns the lower median of all elements, without dimensions; NaN where one is.
+
+    Without elements, it returns NaN, or NotImplemented for integers.
+    """
     return median_along(x.reshape(-1), 0)[0] if _has_elements(x) else _of_nothing(x)
 
 
 def nanmedian(x: torch.Tensor) -> Any:
-    """The lower median of all elements that are not NaN, without dimensions. Empty: left."""
+    """Returns the lower median of all elements that are not NaN, without dimensions.
+
+    Without elements, it returns NaN, or NotImplemented for integers.
+    """
     return nanmedian_along(x.reshape(-1), 0)[0] if _has_elements(x) else _of_nothing(x)
 
 
 def median_along(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple:
-    """The lower median along `dim` and its place (i64); NaN, and its first place, where one is."""
+    """Returns the lower median along `dim` and its index (i64).
+
+    If a row has a NaN, the result is NaN and the index of the first one.
+    """
     if not x.dim():
         return x.clone(), torch.zeros((), dtype=torch.int64)
     size = x.shape[dim]
@@ -37,10 +46,10 @@ def median_along(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple:
 
 
 def nanmedian_along(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple:
-    """As `median_along`, of the elements that are not NaN; NaN where there is none."""
+    """Computes `median_along` for the elements that are not NaN; NaN if there are none."""
     if not x.dim() or not x.is_floating_point():
         return median_along(x, dim, keepdim)
-    # NaN is behind all numbers.
+    # The sort puts NaN after all numbers.
     values, places = torch.sort(x, dim=dim, stable=True)
     count = torch.logical_not(torch.isnan(x)).sum(dim, True)
     middle = (count - 1).clamp(min=0) // 2
@@ -49,10 +58,10 @@ def nanmedian_along(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple:
 
 
 def mode(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The smallest of the most frequent elements along `dim`, and its last place (i64).
+    """Returns the smallest of the most frequent elements along `dim`, and its last index (i64).
 
-    NaN is larger than all numbers, and each one is another value. A row that is too long, or whose
-    size is not known, is left.
+    NaN is larger than all numbers, and each NaN is a distinct value. Returns NotImplemented if a
+    row is empty, too long or of unknown size.
     """
     if not x.dim():
         return x.clone(), torch.zeros((), dtype=torch.int64)
@@ -63,7 +72,7 @@ def mode(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     same = torch.eq(row.unsqueeze(-1), row.unsqueeze(-2))
     count = same.sum(-1).clamp(min=1)
     chosen = torch.eq(count, count.amax(-1, True))
-    # Of those, the smallest one; each number is before NaN.
+    # The smallest of those; the sort puts NaN after all numbers.
     order = torch.sort(row, dim=-1, stable=True)[1]
     is_first = chosen.gather(-1, order)
     place = torch.arange(size)
@@ -85,6 +94,6 @@ def _of_nothing(x: torch.Tensor) -> Any:
 
 
 def _numbers_along(x: torch.Tensor, dim: int) -> torch.Tensor:
-    """0, 1, 2, … along `dim`, i64, of a shape that broadcasts to that of `x`."""
+    """Returns 0, 1, 2, … along `dim`, i64, in a shape that broadcasts to that of `x`."""
     dim = dim % x.dim()
     return torch.arange(x.shape[dim]).reshape([-1] + [1] * (x.dim() - dim - 1))

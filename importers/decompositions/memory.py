@@ -1,4 +1,4 @@
-"""Operators about how a tensor lies in memory, which values know nothing of."""
+"""Operators about memory layout, which values in MLIR do not have."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import torch
 
 
 def empty_in_order(size: Sequence[int], stride: Sequence[int], **options: Any) -> torch.Tensor:
-    """A tensor of `size` whose elements are not set; its strides are not those asked for."""
+    """Returns an uninitialized tensor of `size`; its strides are not those asked for."""
     return torch.ops.aten.empty.memory_format(size, **options)
 
 
 def checked_at_capture(*_args: Any, **_kwargs: Any) -> None:
-    """Nothing: type, device and sizes that are asserted were true when the program was traced."""
+    """Does nothing: the asserted type, device and sizes were true when the program was traced."""
 
 
 def copy_in_order(x: torch.Tensor, stride: Sequence[int]) -> torch.Tensor:
-    """`x`; its strides are not those asked for."""
+    """Returns a copy of `x`; its strides are not those asked for."""
     return x.clone()
 
 
 def scalar_tensor(value: float, *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """A tensor without dimensions."""
+    """Returns `value` as a tensor without dimensions."""
     return torch.full((), value, dtype=dtype, device=device)
 
 
@@ -36,21 +36,22 @@ def new_empty_in_order(
     dtype: torch.dtype | None = None,
     **_options: Any,
 ) -> torch.Tensor:
-    """A tensor of `size` whose elements are not set; its strides are not those asked for."""
+    """Returns an uninitialized tensor of `size`; its strides are not those asked for."""
     return torch.empty(size, dtype=dtype or x.dtype)
 
 
 def empty_permuted(
     size: Sequence[int], order: Sequence[int], *, dtype: torch.dtype | None = None, **_options: Any
 ) -> torch.Tensor:
-    """A tensor of `size` whose elements are not set; its strides are not those asked for."""
+    """Returns an uninitialized tensor of `size`; its strides are not those asked for."""
     return torch.empty(size, dtype=dtype)
 
 
 def resize(x: torch.Tensor, size: Sequence[int], *, memory_format: Any = None) -> Any:
-    """The first elements of a row-major `x` in another shape. More than it has are 0.
+    """Returns the first elements of a row-major `x` in another shape, filled up with 0.
 
-    A tensor in another order, and unknown sizes, are left: what is first is a matter of memory.
+    Returns NotImplemented for unknown sizes, and for tensors in another order, whose first elements
+    depend on memory.
     """
     numbers = [*x.shape, *size]
     if not all(isinstance(number, int) for number in numbers) or not x.is_contiguous():
@@ -65,5 +66,5 @@ def resize(x: torch.Tensor, size: Sequence[int], *, memory_format: Any = None) -
 
 
 def resize_as(x: torch.Tensor, template: torch.Tensor, *, memory_format: Any = None) -> Any:
-    """`resize` to the shape of `template`."""
+    """Resizes `x` to the shape of `template`."""
     return resize(x, template.shape, memory_format=memory_format)

@@ -1,4 +1,4 @@
-"""Comparisons that NaN makes different: it is equal to nothing, and the result of every extreme."""
+"""Comparisons with NaN, which equals nothing and is the result of `maximum` and `minimum`."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ import torch
 
 
 def equal(x: torch.Tensor, y: torch.Tensor) -> Any:
-    """Elementwise, bool; integers are left."""
+    """Returns whether elements are equal, bool; NotImplemented for integers."""
     if not (x.is_floating_point() or y.is_floating_point()):
         return NotImplemented
     return torch.logical_not(torch.ne(x, y))
 
 
 def is_finite(x: torch.Tensor) -> torch.Tensor:
-    """Elementwise, bool: neither infinite nor NaN."""
+    """Returns whether each element is finite: neither infinite nor NaN."""
     if not x.is_floating_point():
         return torch.ones_like(x, dtype=torch.bool)
     return torch.logical_not(torch.logical_or(torch.isinf(x), torch.isnan(x)))
 
 
 def maximum(x: torch.Tensor, y: torch.Tensor) -> Any:
-    """The larger, elementwise; NaN where either is. Integers are left."""
+    """Returns the larger, elementwise; NaN where either is; NotImplemented for integers."""
     return _extreme(x, y, torch.gt)
 
 
 def minimum(x: torch.Tensor, y: torch.Tensor) -> Any:
-    """The smaller, elementwise; NaN where either is. Integers are left."""
+    """Returns the smaller, elementwise; NaN where either is; NotImplemented for integers."""
     return _extreme(x, y, torch.lt)
 
 
 def fmax(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The larger, elementwise; the other one where one is NaN."""
+    """Returns the larger, elementwise; the other one where one is NaN."""
     return _number(x, y, torch.gt)
 
 
 def fmin(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The smaller, elementwise; the other one where one is NaN."""
+    """Returns the smaller, elementwise; the other one where one is NaN."""
     return _number(x, y, torch.lt)
 
 

@@ -1,4 +1,4 @@
-"""Sums of floats of 16 bits."""
+"""Sums of 16-bit floats."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _NARROW = (torch.float16, torch.bfloat16)
 
 
 def in_f32(operator: torch._ops.OpOverload) -> Any:
-    """A function with the operator's arguments, that computes in f32 and rounds the result.
+    """Returns a decomposition of `operator` that computes in f32 and rounds the result.
 
-    Operands that are wide, and calls that ask for a type, are left.
+    It returns NotImplemented for wide operands and for calls with a `dtype`.
     """
 
     def wide(x: torch.Tensor, *args: Any, **options: Any) -> Any:
@@ -34,10 +34,10 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> Any:
-    """`native_batch_norm` of narrow `x` in f32; wide `x` is left.
+    """Computes `native_batch_norm` of narrow `x` in f32; NotImplemented for wide `x`.
 
     Returns:
-        The result, of the type of `x`, and in f32 the mean and the inverse standard deviation.
+        The result in the dtype of `x`, and the mean and the inverse standard deviation in f32.
     """
     if x.dtype not in _NARROW:
         return NotImplemented
@@ -52,7 +52,10 @@ def rms_norm(
     weight: torch.Tensor | None = None,
     eps: float | None = None,
 ) -> Any:
-    """`x` over its root mean square in the last dimensions, in f32; wide `x` is left."""
+    """Divides `x` by its root mean square in the last dimensions, in f32.
+
+    Returns NotImplemented for wide `x`.
+    """
     if x.dtype not in _NARROW:
         return NotImplemented
     wide = x.float()

@@ -1,4 +1,4 @@
-"""Negation of integers, and as a view."""
+"""Negation of integers, and negation as a view."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import torch
 
 
 def neg(x: torch.Tensor) -> Any:
-    """`-x`; anything but integers is left."""
+    """Returns `-x` for integers, and NotImplemented for others."""
     if x.is_floating_point() or x.is_complex():
         return NotImplemented
     return torch.zeros((), dtype=x.dtype) - x
 
 
 def neg_view(x: torch.Tensor) -> torch.Tensor:
-    """`-x`, as values have it that are no views."""
+    """Returns `-x` as a value, not as a view."""
     return torch.neg(x)

@@ -1,4 +1,4 @@
-"""Operators on a tensor and a number that torch-mlir takes on two tensors only."""
+"""Operators on a tensor and a number that torch-mlir supports for two tensors only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 def with_tensor(
     function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
 ) -> Callable[[torch.Tensor, int], torch.Tensor]:
-    """`function` of a tensor and of a tensor of its type in place of the number."""
+    """Wraps `function` to take a number, as a tensor of the promoted dtype."""
 
     def with_number(x: torch.Tensor, number: int) -> torch.Tensor:
         dtype = torch.result_type(x, number)

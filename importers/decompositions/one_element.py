@@ -9,24 +9,27 @@ import torch
 
 
 def extreme(x: torch.Tensor, dim: Sequence[int] = (), keepdim: bool = False) -> Any:
-    """`amax` or `amin` of a tensor without dimensions; others are left."""
+    """Returns `amax` or `amin` of a tensor without dimensions; NotImplemented for others."""
     return NotImplemented if x.dim() else x.clone()
 
 
 def extreme_and_place(x: torch.Tensor, dim: int, keepdim: bool = False) -> Any:
-    """`max` or `min` along a dimension of a tensor that has none; others are left."""
+    """Returns `max` or `min` of a tensor without dimensions; NotImplemented for others."""
     return NotImplemented if x.dim() else (x.clone(), torch.zeros((), dtype=torch.int64))
 
 
 def product(
     x: torch.Tensor, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Any:
-    """`prod` along a dimension of a tensor that has none; others are left."""
+    """Returns `prod` of a tensor without dimensions; NotImplemented for others."""
     return NotImplemented if x.dim() else torch.prod(x, dtype=dtype)
 
 
 def of_nothing(operator: torch._ops.OpOverload) -> Callable[..., Any]:
-    """`var`, `std`, `var_mean` or `std_mean` of no elements: NaN; others are left."""
+    """Returns a decomposition of `var`, `std`, `var_mean` or `std_mean` of no elements: NaN.
+
+    It returns NotImplemented for other calls.
+    """
 
     def variance(
         x: torch.Tensor,

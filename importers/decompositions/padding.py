@@ -1,4 +1,4 @@
-"""Padding that takes away."""
+"""Padding with negative amounts, which removes elements."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import torch
 
 
 def constant_pad(x: torch.Tensor, pad: Sequence[int], value: float = 0) -> Any:
-    """`x` with `pad` more elements at both ends of its last dimensions, or fewer where negative.
+    """Adds `pad` elements at both ends of the last dimensions; negative amounts remove elements.
 
-    Sizes that are not known at capture, and padding that only adds, are left.
+    Returns NotImplemented unless an amount is negative and known at capture.
     """
     if not any(isinstance(amount, int) and amount < 0 for amount in pad):
         return NotImplemented

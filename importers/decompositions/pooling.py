@@ -1,4 +1,4 @@
-"""Pooling windows that are larger than what they pool."""
+"""Pooling with windows larger than the input, and pooling without a batch."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ def avg_pool2d(
     padding: Sequence[int] = (0,),
     *rest: Any,
 ) -> Any:
-    """As `aten.avg_pool2d`, with no window beyond the padding.
+    """Computes `aten.avg_pool2d` with windows cut to the padded input.
 
-    Only `ceil_mode` allows one, and it is alone along its axis then. What it covers, and counts,
-    ends with the padding, whatever its length. Sizes that are not known at capture are left.
+    Only `ceil_mode` allows a larger window, which is then the only one along its axis. What it
+    covers and counts ends with the padding, whatever its length. Returns NotImplemented if all
+    windows fit, and for sizes that are not known at capture.
 
     Args:
         rest: `ceil_mode`, `count_include_pad` and `divisor_override`.
@@ -31,8 +32,8 @@ def avg_pool2d(
     fitting = [min(side, length) for side, length in zip(window, reach, strict=True)]
     if fitting == window:
         return NotImplemented
-    # By default, a window's own length. After a window that is alone, the step has no meaning, but
-    # the lowering pads the input to it.
+    # The default step is the length of the window. A single window needs no step, but the lowering
+    # pads the input to it.
     steps = [
         side if side < asked else step
         for side, asked, step in zip(fitting, window, _pair(stride or kernel_size), strict=True)
@@ -41,7 +42,10 @@ def avg_pool2d(
 
 
 def without_batch(pool: torch._ops.OpOverload, axes: int) -> Callable[..., Any]:
-    """Pooling of a tensor without a batch as of a batch of one; others are left."""
+    """Returns a decomposition of `pool` that adds a batch of one to tensors without a batch.
+
+    It returns NotImplemented for other tensors.
+    """
 
     def pooled(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if x.dim() != axes + 1:
@@ -56,7 +60,7 @@ def _pair(sizes: Sequence[int]) -> list[int]:
 
 
 def max_pool2d(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """Of (channels, height, width) as of a batch of one; others are left."""
+    """Pools (channels, height, width) as a batch of one; NotImplemented for other tensors."""
     if x.dim() != 3:
         return NotImplemented
     return torch.max_pool2d(x.unsqueeze(0), *args, **kwargs).squeeze(0)

@@ -1,4 +1,4 @@
-"""Powers of integers, and to them."""
+"""Powers of integers and floating-point numbers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ _LARGEST = 64
 
 
 def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
-    """Integers to a whole number by repeated multiplication, to others in floating point.
+    """Returns `x` to the power of a number.
 
-    Of floating point, negative whole exponents only.
+    Whole powers of integers are repeated multiplications; other powers of integers are computed in
+    floating point. For floating-point `x`, only negative whole exponents are supported. Other calls
+    return NotImplemented.
     """
     if x.is_complex():
         return NotImplemented
     if x.is_floating_point():
-        # IREE gives -inf for 0 to a negative number.
+        # IREE returns -inf for 0 to a negative number.
         is_inverse = exponent < 0 and float(exponent).is_integer()
         return torch.reciprocal(torch.pow(x, -exponent)) if is_inverse else NotImplemented
     if not isinstance(exponent, int):
@@ -37,7 +39,7 @@ def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
 
 
 def powers(x: torch.Tensor, exponent: torch.Tensor) -> Any:
-    """`x` to `exponent`, elementwise; f64 and complex numbers are left."""
+    """Returns `x` to `exponent`, elementwise; NotImplemented for f64 and complex numbers."""
     dtype = torch.result_type(x, exponent)
     if dtype.is_complex or dtype == torch.float64:
         return NotImplemented
@@ -47,7 +49,10 @@ def powers(x: torch.Tensor, exponent: torch.Tensor) -> Any:
 
 
 def _floating_powers(x: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
-    """By the logarithm of the magnitude in f64, and what C says of signs, zeros and infinities."""
+    """Computes powers by the logarithm of the magnitude in f64.
+
+    Signs, zeros and infinities follow the rules of C.
+    """
     size = x.abs()
     result = torch.exp(exponent * torch.log(size))
     is_number = torch.eq(exponent, exponent)
@@ -61,9 +66,9 @@ def _floating_powers(x: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
 
 
 def _integer_powers(x: torch.Tensor, exponent: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """`x` to integers, elementwise, wrapping.
+    """Returns `x` to the power of integers, elementwise; the result wraps around.
 
-    To a negative one 1 and -1 stay what they are, or become 1; other numbers become 0.
+    For negative exponents, the result is 1 or -1 for 1 and -1, and 0 for other numbers.
     """
     x, exponent = x.to(dtype), exponent.to(dtype)
     odd = torch.ne(exponent & 1, 0)
@@ -79,7 +84,10 @@ def _integer_powers(x: torch.Tensor, exponent: torch.Tensor, dtype: torch.dtype)
 
 
 def powers_of_a_number(x: float, exponent: torch.Tensor) -> Any:
-    """A number to integers, or a negative one to floating point; anything else is left."""
+    """Returns a number to the power of integers, or a negative number to floating point.
+
+    Returns NotImplemented for other calls.
+    """
     if exponent.is_complex() or isinstance(x, complex):
         return NotImplemented
     if exponent.is_floating_point():

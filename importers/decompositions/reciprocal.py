@@ -1,4 +1,4 @@
-"""Reciprocals, of zeros too."""
+"""Reciprocals, including those of zeros."""
 
 from __future__ import annotations
 
@@ -6,5 +6,8 @@ import torch
 
 
 def reciprocal(x: torch.Tensor) -> torch.Tensor:
-    """1 divided by `x`: infinite at zeros; floating point for integers. Complex `x` is left."""
+    """Returns 1 divided by `x`: infinite at zeros, floating point for integers.
+
+    Returns NotImplemented for complex `x`.
+    """
     return NotImplemented if x.is_complex() else torch.div(1, x)

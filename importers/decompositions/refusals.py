@@ -1,4 +1,4 @@
-"""Checks that eager's kernels make of their operands, before a call that stays as it is."""
+"""Operand checks of eager's kernels, for calls that are not decomposed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importers.decompositions.assertions import require
 
 
 def checked(check: Callable[..., None]) -> Callable[..., Any]:
-    """A function that makes the check and leaves the call."""
+    """Returns a decomposition that inserts the check and keeps the call."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         check(*args, **kwargs)
@@ -22,19 +22,19 @@ def checked(check: Callable[..., None]) -> Callable[..., Any]:
 
 
 def probabilities(x: torch.Tensor, *_: Any, **__: Any) -> None:
-    """Numbers from 0 to 1, not NaN."""
+    """Requires numbers from 0 to 1, not NaN."""
     require(torch.logical_and(torch.ge(x, 0), torch.le(x, 1)), "a probability is not in 0 to 1")
 
 
 def places_in_plane(x: torch.Tensor, places: torch.Tensor, size: list[int], *_: Any) -> None:
-    """Indices of elements of a plane of that size."""
+    """Requires indices of elements of a plane of `size`."""
     inside = torch.logical_and(torch.ge(places, 0), torch.lt(places, math.prod(size)))
     require(inside, "max_unpool has an index outside of its output")
 
 
 def weights_of_categories(weights: torch.Tensor) -> None:
-    """Finite numbers, not negative, of which each row has one that is positive."""
-    # NaN and infinity are not below infinity.
+    """Requires finite weights that are not negative, at least one of them positive in each row."""
+    # NaN and infinity are not less than infinity.
     valid = torch.logical_and(torch.ge(weights, 0), torch.lt(weights, torch.inf))
     require(valid, "multinomial has a weight that is negative, infinite or NaN")
     require(torch.gt(weights.sum(-1), 0), "multinomial has weights that are all zero")

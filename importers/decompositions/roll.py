@@ -1,4 +1,4 @@
-"""Elements moved along dimensions, those that leave coming in again at the other end."""
+"""Cyclic shifts of elements along dimensions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def roll(x: torch.Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> torch.Tensor:
-    """`x` rolled by any number of places; in row-major order without dimensions."""
+    """Rolls `x` by any number of positions; without `dims`, in row-major order."""
     if not dims:
         return roll(x.reshape(-1), shifts, (0,)).reshape(x.shape)
     for shift, dim in zip(shifts, dims, strict=True):

@@ -1,4 +1,4 @@
-"""Random samples from uniform ones."""
+"""Random samples, computed from uniform or normal samples."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def multinomial(
     replacement: bool = False,
     generator: torch.Generator | None = None,
 ) -> torch.Tensor:
-    """Places that are drawn with the given weights.
+    """Returns indices that are drawn with the given weights.
 
     Args:
         weights: (categories) or (rows, categories), not negative; they need not add up to 1.
-        num_samples: how many in each row; without `replacement`, none twice.
+        num_samples: the number of samples in each row; without `replacement`, none occurs twice.
 
     Returns:
         i64, (num_samples) or (rows, num_samples).
@@ -29,7 +29,8 @@ def multinomial(
     weights = weights.to(torch.float32)
     if replacement and num_samples != 1:
         return _drawn_with_replacement(weights, num_samples)
-    # Each category waits for an exponential time, at the rate of its weight: the first ones come.
+    # Draw an exponential waiting time for each category, with its weight as the rate. The
+    # categories with the shortest times are the sample.
     waits = -torch.log1p(-torch.rand(weights.shape))
     speed = weights / waits.clamp(min=torch.finfo(torch.float32).tiny)
     if num_samples == 1:
@@ -40,18 +41,21 @@ def multinomial(
 def _drawn_with_replacement(weights: torch.Tensor, num_samples: int) -> torch.Tensor:
     ends = torch.cumsum(weights, -1)
     points = torch.rand((*weights.shape[:-1], num_samples)) * ends[..., -1:]
-    # A category of weight 0 ends where the one before it does, at a point that it does not hold.
+    # A category of weight 0 has an empty interval, so no point selects it.
     return (points.unsqueeze(-1) >= ends.unsqueeze(-2)).sum(-1)
 
 
 def permutation(n: int, **options: Any) -> torch.Tensor:
-    """The integers below `n`, in random order."""
+    """Returns the integers below `n`, in random order."""
     order = torch.sort(torch.rand(n), stable=True).indices
     return order.to(options.get("dtype") or torch.int64)
 
 
 def normal(mean: Any, std: Any = 1.0, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Normal samples: one for each mean, standard deviation, or both, of which one is a tensor."""
+    """Returns normal samples, one for each element of `mean` or `std`.
+
+    At least one of the two is a tensor.
+    """
     like = mean + torch.zeros_like(std) if isinstance(std, torch.Tensor) else mean
     return torch.randn_like(like) * std + mean
 
@@ -62,39 +66,42 @@ def cauchy(
     sigma: float = 1,
     generator: torch.Generator | None = None,
 ) -> torch.Tensor:
-    """Samples of the shape and type of `x`, by the inverse of the distribution."""
+    """Returns Cauchy samples, as `x` in shape and type, by the inverse of the distribution."""
     return torch.tan(math.pi * (torch.rand_like(x) - 0.5)) * sigma + median
 
 
 def geometric(x: torch.Tensor, p: float, generator: torch.Generator | None = None) -> torch.Tensor:
-    """The number of the first success, of probability `p`, as `x` in shape and type."""
+    """Returns numbers of the first success, of probability `p`, as `x` in shape and type."""
     return torch.floor(torch.log1p(-torch.rand_like(x)) * (1 / math.log1p(-p))) + 1
 
 
 def log_normal(
     x: torch.Tensor, mean: float = 1, std: float = 2, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Numbers whose logarithms are normal, as `x` in shape and type."""
+    """Returns numbers whose logarithms are normal, as `x` in shape and type."""
     return torch.exp(torch.randn_like(x) * std + mean)
 
 
 def integers_below(x: torch.Tensor, high: int, **options: Any) -> torch.Tensor:
-    """Integers from 0 to `high` - 1 of the shape of `x`, by default of its type."""
+    """Returns integers from 0 to `high` - 1 in the shape of `x`, by default in its type."""
     return integers_between(x, 0, high, **options)
 
 
 def integers_between(x: torch.Tensor, low: int, high: int, **options: Any) -> torch.Tensor:
-    """Integers from `low` to `high` - 1 of the shape of `x`, by default of its type."""
+    """Returns integers from `low` to `high` - 1 in the shape of `x`, by default in its type."""
     return torch.randint(low, high, x.shape).to(options.get("dtype") or x.dtype)
 
 
 def integers(low: int, high: int, size: list[int], **options: Any) -> torch.Tensor:
-    """Integers from `low` to `high` - 1, made from those from 0 on."""
+    """Returns integers from `low` to `high` - 1, drawn from 0 on and then shifted."""
     return torch.ops.aten.randint.default(high - low, size, **options) + low
 
 
 def integers_of_other_dtypes(high: int, size: list[int], **options: Any) -> torch.Tensor:
-    """Integers from 0 to `high` - 1 in another dtype than int64, drawn in int64."""
+    """Returns integers from 0 to `high` - 1, drawn in int64 and converted to another dtype.
+
+    Returns NotImplemented if the dtype is int64.
+    """
     dtype = options.pop("dtype", None)
     if dtype in (None, torch.int64):
         return NotImplemented
@@ -108,5 +115,5 @@ def normal_of_numbers(
     generator: torch.Generator | None = None,
     **options: Any,
 ) -> torch.Tensor:
-    """Normal samples of one distribution."""
+    """Returns normal samples of one distribution."""
     return torch.randn(size, **options) * std + mean

@@ -1,4 +1,4 @@
-"""Scatters in the forms that torch-mlir lowers, and operators that are scatters."""
+"""Scatters in the forms that torch-mlir lowers, and operators based on scatters."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Any
 
 import torch
 
-# `scatter`'s names of reductions, as `scatter_reduce` has them.
+# The reductions of `scatter`, and their names in `scatter_reduce`.
 _REDUCTIONS = {"add": "sum", "multiply": "prod"}
 
 
 def in_one_form(overload: torch._ops.OpOverload) -> Callable[..., Any]:
-    """A decomposition of a scatter: the same call with a non-negative `dim`, of dimensions."""
+    """Returns a decomposition of a scatter into one with a non-negative `dim`.
+
+    It adds a dimension to operands that have none.
+    """
 
     def scatter(
         x: torch.Tensor, dim: int, index: torch.Tensor, source: Any, *args: Any, **kwargs: Any
@@ -30,7 +33,10 @@ def in_one_form(overload: torch._ops.OpOverload) -> Callable[..., Any]:
 
 
 def gather(x: torch.Tensor, dim: int, index: torch.Tensor, *, sparse_grad: bool = False) -> Any:
-    """Elements where the tensor or the index has no dimensions; others are left."""
+    """Gathers elements if the tensor or the index has no dimensions.
+
+    Returns NotImplemented for other tensors.
+    """
     if x.dim() and index.dim():
         return NotImplemented
     return _with_dimensions(x).gather(0, _with_dimensions(index)).reshape(index.shape)
@@ -39,7 +45,7 @@ def gather(x: torch.Tensor, dim: int, index: torch.Tensor, *, sparse_grad: bool 
 def scatter_and_combine(
     x: torch.Tensor, dim: int, index: torch.Tensor, source: Any, *, reduce: str
 ) -> torch.Tensor:
-    """`scatter` with `reduce`, of a tensor or of a number."""
+    """Computes `scatter` with `reduce`, of a tensor or of a number."""
     if not isinstance(source, torch.Tensor):
         source = torch.full(index.shape, source, dtype=x.dtype)
     return torch.scatter_reduce(x, dim, index, source, _REDUCTIONS[reduce])
@@ -54,7 +60,10 @@ def mean_of_integers(
     *,
     include_self: bool = True,
 ) -> Any:
-    """`scatter_reduce` to the mean of integers, rounded down; other calls are left."""
+    """Computes `scatter_reduce` to the mean of integers, rounded down.
+
+    Returns NotImplemented for other calls.
+    """
     if reduce != "mean" or x.is_floating_point() or x.is_complex():
         return NotImplemented
     own = torch.ones_like(x) if include_self else torch.zeros_like(x)
@@ -72,7 +81,10 @@ def index_reduce(
     *,
     include_self: bool = True,
 ) -> torch.Tensor:
-    """Slices of `source` (`x`'s shape but for `dim`) combined with those of `x` at `index`."""
+    """Combines slices of `source` with those of `x` at `index`.
+
+    `source` has the shape of `x` except along `dim`.
+    """
     if not x.dim():
         x, source = x.reshape(1), source.reshape(1)
         return index_reduce(x, 0, index, source, reduce, include_self=include_self).reshape(())
@@ -86,7 +98,10 @@ def index_reduce(
 def put(
     x: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False
 ) -> torch.Tensor:
-    """`x` with its elements at the places `index`, in row-major order, replaced by `source`."""
+    """Returns `x` with its elements at row-major `index` replaced by `source`.
+
+    With `accumulate`, `source` is added to them.
+    """
     flat = x.reshape(-1)
     places, values = index.reshape(-1), source.reshape(-1)
     return torch.ops.aten.index_put(flat, [places], values, accumulate).reshape(x.shape)

@@ -1,4 +1,4 @@
-"""Elements by their order or by a mask."""
+"""Searches, and selection of elements by order or by a mask."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-# Most comparisons of elements with places.
+# The most comparisons of elements with indices.
 _MOST = 1 << 24
 
 
 def kthvalue(x: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The `k`-th smallest element along `dim` and its place, by a sort."""
+    """Returns the `k`-th smallest element along `dim` and its index, by a sort."""
     if not x.dim():
         return x.clone(), torch.zeros((), dtype=torch.int64)
     values, places = torch.sort(x, dim)
@@ -29,41 +29,42 @@ def searchsorted(
     side: str | None = None,
     sorter: torch.Tensor | None = None,
 ) -> Any:
-    """How many elements of `ordered` are before each value, counted one by one.
+    """Counts the elements of `ordered` before each value, one by one.
 
-    Of sequences along the last axis, or of one for all values.
+    `ordered` has sequences along the last axis, or one sequence for all values.
     """
     if sorter is not None:
         ordered = ordered.gather(-1, sorter)
     if values.dim():
         values, ordered = values.unsqueeze(-1), ordered.unsqueeze(-2)
     compare = torch.le if right or side == "right" else torch.lt
-    # All are before NaN, with which comparisons are false.
+    # All elements are before NaN, but comparisons with NaN are false.
     before = torch.logical_or(compare(ordered, values), torch.ne(values, values))
     return before.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
 
 
 def masked_select(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The elements of `x` where `mask` is true, both broadcast, in order."""
+    """Returns the elements of `x` where `mask` is true, both broadcast, in order."""
     x, mask = (part.reshape(-1) for part in torch.broadcast_tensors(x, mask))
     return torch.ops.aten.index.Tensor(x, [mask])
 
 
 def nonzero(x: torch.Tensor) -> Any:
-    """Places (i64 `[n, 0]`) of a tensor without dimensions; others are left."""
+    """Returns the indices (i64 `[n, 0]`) of a tensor without dimensions; else NotImplemented."""
     return NotImplemented if x.dim() else torch.nonzero(x.reshape(1))[:, :0]
 
 
 def searchsorted_number(ordered: torch.Tensor, value: float, **options: Any) -> torch.Tensor:
-    """`searchsorted` of a number, without dimensions."""
+    """Computes `searchsorted` of a number; the result has no dimensions."""
     dtype = torch.result_type(ordered, value)
     return torch.searchsorted(ordered.to(dtype), torch.full((), value, dtype=dtype), **options)
 
 
 def nonzero_static(x: torch.Tensor, *, size: int, fill_value: int = -1) -> Any:
-    """The first `size` places that are not zero (i64 `[size, x.dim()]`), and `fill_value` after.
+    """Returns the first `size` indices of nonzero elements (i64 `[size, x.dim()]`).
 
-    Each element is compared with each number of a place. Unknown or large sizes are left.
+    `fill_value` follows if there are fewer. Each element is compared with each number of an index.
+    Returns NotImplemented for unknown or large sizes.
     """
     count = math.prod(x.shape)
     if not isinstance(count, int) or size * count > _MOST:

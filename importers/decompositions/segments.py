@@ -1,4 +1,4 @@
-"""Reductions of parts of an axis."""
+"""Reductions of segments of an axis."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def segment_reduce(
     unsafe: bool = False,
     initial: float | None = None,
 ) -> torch.Tensor:
-    """The sum, mean, product, maximum or minimum of each segment along `axis`.
+    """Returns the sum, mean, product, maximum or minimum of each segment along `axis`.
 
     Args:
         data: (..., size, ...), whose axes before `axis` are those of the lengths.
-        lengths: of the segments, (..., segments); or
-        offsets: their first places and the last one's end, (..., segments + 1).
-        initial: what a segment begins with.
+        lengths: the lengths of the segments, (..., segments); or
+        offsets: their first indices and the end of the last one, (..., segments + 1).
+        initial: the initial value of each segment.
     """
     if offsets is not None:
         starts, ends = offsets[..., :-1], offsets[..., 1:]
@@ -40,7 +40,7 @@ def segment_reduce(
             require(torch.ge(lengths, 0), "segment_reduce has a negative length")
             whole = torch.eq(lengths.sum(-1), data.shape[axis])
             require(whole, "segment_reduce has lengths whose sum is not the size of the axis")
-    # A segment more takes what is in none.
+    # An additional segment receives elements that are in none.
     segments = starts.shape[-1]
     place = torch.arange(data.shape[axis], dtype=starts.dtype)
     after = torch.ge(place.unsqueeze(-1), starts.unsqueeze(-2))
@@ -49,7 +49,7 @@ def segment_reduce(
     which = torch.where(inside, number, segments).amin(-1)
     rest = data.dim() - axis - 1
     index = which.reshape(*which.shape, *[1] * rest).expand(data.shape)
-    # Half precision is reduced in single precision.
+    # Reduce half precision in single precision.
     wide = data.to(torch.promote_types(data.dtype, torch.float32))
     begin = _EMPTY[reduce] if initial is None else initial
     shape = (*data.shape[:axis], segments + 1, *data.shape[axis + 1 :])
@@ -57,7 +57,7 @@ def segment_reduce(
     total = total.narrow(axis, 0, segments)
     if reduce == "mean":
         count = (ends - starts).reshape(*starts.shape, *[1] * rest).to(total.dtype)
-        # Of nothing, NaN; but the initial value where there is one.
+        # The mean of no elements is NaN, or the initial value if there is one.
         mean = total / count
         total = mean if initial is None else torch.where(torch.eq(count, 0), total, mean)
     return total.to(data.dtype)

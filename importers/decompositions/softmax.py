@@ -8,12 +8,12 @@ import torch
 
 
 def log_softmax(x: torch.Tensor, dim: int, half_to_float: bool) -> Any:
-    """0 of a tensor without dimensions, NaN where it is not finite; others are left."""
+    """Returns 0 for a tensor without dimensions, NaN if not finite; NotImplemented for others."""
     return NotImplemented if x.dim() else (x - x).to(torch.float32 if half_to_float else x.dtype)
 
 
 def softmax(x: torch.Tensor, dim: int, half_to_float: bool) -> Any:
-    """1 of a tensor without dimensions, NaN where it is not finite; others are left."""
+    """Returns 1 for a tensor without dimensions, NaN if not finite; NotImplemented for others."""
     if x.dim():
         return NotImplemented
     return torch.exp(x - x).to(torch.float32 if half_to_float else x.dtype)

@@ -1,21 +1,21 @@
-"""Sorting by counting, for each element, how many come before it."""
+"""Sorting by counting the elements that come before each element."""
 
 from __future__ import annotations
 
 import torch
 
-# Longest row that is sorted here. The work grows with its square, as it does for the sort that
-# torch-mlir and IREE have (a bubble sort); but it is comparisons and sums only, with no order among
-# them.
+# The longest row that is sorted here. The work grows with the square of its length, like that of
+# the bubble sort of torch-mlir and IREE. But it consists of comparisons and sums that can run in
+# any order.
 _LONGEST = 4096
 
 
 def sort_stably(
     x: torch.Tensor, *, stable: bool | None = None, dim: int = -1, descending: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Values and indices (i64) along `dim`, as `torch.sort(x, stable=True)` has them.
+    """Returns values and indices (i64) along `dim`, as `torch.sort(x, stable=True)` does.
 
-    NaN counts as larger than any number. A row that is too long is left to `aten.sort`.
+    NaN counts as larger than any number. `aten.sort` sorts rows that are too long.
     """
     if not _is_short(x, dim):
         return torch.ops.aten.sort.default(x, dim, descending)
@@ -26,7 +26,10 @@ def sort_stably(
 def sort_integers(
     x: torch.Tensor, dim: int = -1, descending: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """As `torch.sort`, which keeps equal elements in their order; floating-point `x` is left."""
+    """Sorts integers and keeps the order of equal elements.
+
+    Returns NotImplemented for floating-point `x` and for rows that are too long.
+    """
     if x.is_floating_point() or not _is_short(x, dim):
         return NotImplemented
     return sort_stably(x, dim=dim, descending=descending)
@@ -37,7 +40,7 @@ def _is_short(x: torch.Tensor, dim: int) -> bool:
 
 
 def _order(x: torch.Tensor, descending: bool) -> torch.Tensor:
-    """The indices that sort each row, i64, of x's shape."""
+    """Returns the indices that sort each row, i64, of the shape of `x`."""
     mine, other = x.unsqueeze(-1), x.unsqueeze(-2)
     before = other > mine if descending else other < mine
     equal = other == mine
@@ -48,6 +51,6 @@ def _order(x: torch.Tensor, descending: bool) -> torch.Tensor:
         equal = equal | (other_nan & mine_nan)
     place = torch.arange(x.shape[-1])
     rank = (before | (equal & (place < place.unsqueeze(1)))).sum(-1)
-    # The inverse permutation: which element has rank 0, 1, 2, …
+    # Invert the permutation: find the element with rank 0, 1, 2, …
     chosen = rank.unsqueeze(-2) == place.unsqueeze(1)
     return torch.where(chosen, place, 0).sum(-1)

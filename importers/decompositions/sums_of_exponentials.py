@@ -8,12 +8,12 @@ import torch
 
 
 def logaddexp(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """log(e^x + e^y), NaN where one of them is."""
+    """Returns log(e^x + e^y), NaN where an operand is NaN."""
     return _sum(x, y, torch.log1p(torch.exp(-(x - y).abs())))
 
 
 def logaddexp2(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """log2(2^x + 2^y), NaN where one of them is."""
+    """Returns log2(2^x + 2^y), NaN where an operand is NaN."""
     return _sum(x, y, torch.log1p(torch.exp2(-(x - y).abs())) * (1 / math.log(2)))
 
 

@@ -29,20 +29,20 @@ from torch.utils import _pytree as pytree
 
 @contextlib.contextmanager
 def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
-    """The state in which `trace` works on values of a program's graph.
+    """Sets up the state in which `trace` works on values of a program's graph.
 
     Args:
         table: as of `decomposition_table`.
 
     Yields:
-        The part of `table` that is for `trace`; composite operators are dealt with by the state.
+        The part of `table` for `trace`. The state itself handles composite operators.
     """
     composite = {op: table.get(op, _special_op_to_preserve_cia) for op in _composite_operators()}
     python = {op: function for op, function in table.items() if op not in composite}
-    # A program without inputs has the mode in what it makes.
+    # If a program has no inputs, only the values that it creates have the fake mode.
     values = [node.meta.get("val") for node in graph.nodes]
     fake_mode = detect_fake_mode(pytree.tree_leaves(values)) or FakeTensorMode()
-    # The Python dispatcher has composite operators' decompositions that the C++ one lacks.
+    # The Python dispatcher has decompositions of composite operators that the C++ one lacks.
     with (
         torch.no_grad(),
         fake_mode,
@@ -55,8 +55,11 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
 
 @contextlib.contextmanager
 def _without_effects() -> Iterator[None]:
-    """Lets `_linalg_check_errors` pass: functionalization wants tokens for it; an assertion is made
-    of it, which needs none."""
+    """Unregisters the effect of `_linalg_check_errors`, and registers it again at the end.
+
+    Functionalization requires tokens for effects. The operator becomes an assertion, which needs
+    none.
+    """
     operator = "aten::_linalg_check_errors"
     _register_effectful_op(operator, None)
     try:
@@ -66,7 +69,10 @@ def _without_effects() -> Iterator[None]:
 
 
 def _composite_operators() -> set[OpOverload]:
-    """As `torch._export.utils._collect_all_valid_cia_ops`, which asks C++ once per namespace."""
+    """Returns the operators of `torch._export.utils._collect_all_valid_cia_ops`.
+
+    That function queries C++ for every namespace; this one does not.
+    """
     _materialize_cpp_cia_ops()
     operators = set(_collect_all_valid_cia_ops_for_aten_namespace())
     for name in torch.ops._dir:
@@ -79,14 +85,15 @@ def _composite_operators() -> set[OpOverload]:
 
 
 class _Registered:
-    """What is registered for a composite operator, outside and inside `_overridden`."""
+    """The kernels of a composite operator, outside and inside `_overridden`."""
 
     def __init__(self, function: Callable[..., Any], outside: Mapping, operator: OpOverload):
-        """Of an operator as it is inside.
+        """Records an operator while it is overridden.
 
         Args:
-            function: what it is to be decomposed by.
-            outside: its kernels as they were before.
+            function: the decomposition of the operator.
+            outside: the kernels of the operator before it was overridden.
+            operator: the operator.
         """
         self.function = function
         self.outside = outside
@@ -99,10 +106,10 @@ _registered: dict[OpOverload, _Registered] = {}
 
 @contextlib.contextmanager
 def _overridden(composite: Mapping[OpOverload, Callable[..., Any]]) -> Iterator[None]:
-    """`_override_composite_implicit_decomp`, doing again only what is not as it was before.
+    """Applies `_override_composite_implicit_decomp`, and repeats only what has changed.
 
-    It registers thirty kernels for each of five hundred operators. That takes longer than all the
-    rest of the capture of a small program.
+    That function registers thirty kernels for each of five hundred operators. This takes longer
+    than the rest of the capture of a small program.
     """
     outside = {operator: dict(operator.py_kernels) for operator in composite}
     new = {
@@ -135,10 +142,13 @@ def _replace_kernels(operator: OpOverload, kernels: Mapping) -> None:
 
 
 def trace(function: Callable[..., Any], values: Sequence[Any], table: Mapping) -> torch.fx.Graph:
-    """The functional graph of `function` on fake tensors or symbolic numbers, inside `tracing`."""
+    """Returns the functional graph of `function` on fake tensors or symbolic numbers.
+
+    Call it inside `tracing`.
+    """
     values = _distinct(values)
     if any(_is_symbolic(value) for value in values):
-        # The other way asks C++ for sizes, and so makes constants of them.
+        # `torch.func.functionalize` queries sizes in C++, which turns them into constants.
         functional = dispatch_functionalize(function, FunctionalTensorMode())
     else:
         functional = torch.func.functionalize(function, remove="mutations")
@@ -146,9 +156,10 @@ def trace(function: Callable[..., Any], values: Sequence[Any], table: Mapping) -
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:
-    """The values, none twice: the tracer knows an operand by its fake tensor.
+    """Returns the values with repeated tensors detached, so that none occurs twice.
 
-    Nodes that were copied from one trace have that trace's tensors in common.
+    The tracer identifies an operand by its fake tensor. Nodes that were copied from one trace share
+    its tensors.
     """
     seen: set[int] = set()
     distinct = []
@@ -175,12 +186,12 @@ def inline(
     """Copies a traced graph to the insertion point of another.
 
     Args:
-        operands: what stands for the traced graph's placeholders.
-        origin: metadata that every copied node takes over, see `origin_of`.
+        operands: the nodes that replace the placeholders of the traced graph.
+        origin: metadata for every copied node, see `origin_of`.
         root: receives the bodies of loops; by default the module that owns `into`.
 
     Returns:
-        The traced function's result, with nodes of `into` as leaves.
+        The result of the traced function, with nodes of `into` as leaves.
     """
     given = iter(operands)
     inner: dict[torch.fx.Node, torch.fx.Node] = {}
@@ -201,7 +212,7 @@ def inline(
 
 
 def _adopted(body: torch.fx.GraphModule, root: torch.nn.Module) -> str:
-    """The name of a sub-graph in `root`, which it joins."""
+    """Adds a sub-graph to `root`, unless it is there already, and returns its name."""
     for name, module in root.named_children():
         if module is body:
             return name
@@ -210,10 +221,10 @@ def _adopted(body: torch.fx.GraphModule, root: torch.nn.Module) -> str:
     return name
 
 
-# What a node takes over from the one that it replaces.
+# The metadata that a node takes over from the one that it replaces.
 _ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
 
 
 def origin_of(node: torch.fx.Node) -> dict[str, Any]:
-    """Where a node comes from: the user's source line and the modules around it."""
+    """Returns the origin of a node: the source line of the user and the modules around it."""
     return {key: node.meta[key] for key in _ORIGIN if key in node.meta}

@@ -8,7 +8,7 @@ import torch
 
 
 def trunc(x: torch.Tensor) -> Any:
-    """Floating-point `x` rounded towards zero, -0 for -0; integers are left."""
+    """Returns floating-point `x` rounded towards zero, -0 for -0; NotImplemented for integers."""
     if not x.is_floating_point():
         return NotImplemented
     return torch.where(x < 0, torch.ceil(x), torch.floor(x))

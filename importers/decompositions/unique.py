@@ -1,4 +1,4 @@
-"""Distinct elements and rows, in the order of a sort or as they come."""
+"""Distinct elements and rows, sorted or in the order of the input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-# Most comparisons of elements of rows with each other.
+# The most comparisons of elements of rows with each other.
 _MOST = 1 << 24
 
 
@@ -17,11 +17,11 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The distinct elements of `x` in ascending order, where each element went, and how many.
+    """Returns the distinct elements of `x` in ascending order, the inverse and the counts.
 
     Returns:
-        Values `[n]`, places (i64, x's shape) and counts (i64 `[n]`); what is not asked for is
-        empty. Each NaN is another value.
+        Values `[n]`, indices of values (i64, x's shape) and counts (i64 `[n]`). Results that are
+        not requested are empty. Each NaN is a distinct value.
     """
     values, order = torch.sort(x.reshape(-1), stable=True)
     kept, rank, counts = _runs(values, torch.ne(values[1:], values[:-1]))
@@ -35,7 +35,7 @@ def unique(
 def unique_old(
     x: torch.Tensor, sorted: bool = True, return_inverse: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """`unique` without counts."""
+    """Computes `unique` without counts."""
     values, inverse, _ = unique(x, sorted, return_inverse)
     return values, inverse
 
@@ -47,10 +47,11 @@ def unique_along(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:
-    """The distinct slices of `x` along `dim` in lexicographic order.
+    """Returns the distinct slices of `x` along `dim` in lexicographic order.
 
     Returns:
-        As `unique`, of slices; all three. Where that takes too many comparisons, the call is left.
+        As `unique`, for slices, and always all three. NotImplemented if that takes too many
+        comparisons.
     """
     dim = dim % max(x.dim(), 1)
     moved = x.movedim(dim, 0)
@@ -74,7 +75,7 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """`x` without the elements, or slices along `dim`, that are equal to the one before.
+    """Removes the elements, or slices along `dim`, that are equal to the one before.
 
     Returns:
         As `unique`.
@@ -94,33 +95,33 @@ def unique_consecutive(
 def _runs(
     rows: torch.Tensor, changes: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Where runs of equal rows begin, the number of each row's run, and how long the runs are.
+    """Returns where runs of equal rows begin, the number of each row's run, and their lengths.
 
     Args:
         rows: in order.
-        changes: bool, whether each row but the first is another than the one before.
+        changes: bool, whether each row but the first differs from the one before.
 
     Returns:
-        Places (i64 `[runs]`), numbers (i64 `[rows]`) and lengths (i64 `[runs]`).
+        Indices (i64 `[runs]`), numbers (i64 `[rows]`) and lengths (i64 `[runs]`).
     """
     size = rows.shape[0]
-    # None of nothing.
+    # Empty if there are no rows.
     first = torch.arange(size)[:1] >= 0
     begins = torch.cat([first, changes])
     kept = torch.nonzero(begins).squeeze(-1)
     rank = begins.to(torch.int64).cumsum(0) - 1
     lengths = torch.zeros_like(rank).scatter_add(0, rank, torch.ones_like(rank))
-    # Of each row first: how many runs there are depends on the data.
+    # Compute a length for each row first: the number of runs depends on the data.
     return kept, rank, lengths.index_select(0, rank)[kept]
 
 
 def _inverse(rank: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
-    """`rank`, of the elements in that order, for the elements as they were."""
+    """Reorders `rank` from the sorted order `order` to the original order of the elements."""
     return torch.zeros_like(rank).scatter(0, order, rank)
 
 
 def _lexicographic_order(rows: torch.Tensor) -> torch.Tensor:
-    """The indices (i64 `[n]`) that sort rows `[n, m]`, equal ones as they come."""
+    """Returns the indices (i64 `[n]`) that sort rows `[n, m]`; equal rows keep their order."""
     count, width = rows.shape
     mine, other = rows.unsqueeze(1), rows.unsqueeze(0)
     column = torch.arange(width)

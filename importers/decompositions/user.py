@@ -1,4 +1,4 @@
-"""Decompositions that users add."""
+"""Decompositions that users register."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class UserDecomposition:
-    """A function that computes an operator with others. `where` is its source line."""
+    """A decomposition that a user registered. `where` is the source line of its function."""
 
     operator: str
     function: Callable[..., Any]
@@ -29,18 +29,19 @@ _USERS: dict[torch._ops.OpOverload, UserDecomposition] = {}
 def decomposition(
     operator: torch._ops.OpOverload | torch._ops.OpOverloadPacket,
 ) -> Callable[[_Function], _Function]:
-    """Decorates a function that computes an operator with simpler ones, for every capture after it.
+    """Registers the decorated function as a decomposition for every later capture.
 
     Args:
         operator: `torch.ops.mylib.foo.default`, or `torch.ops.mylib.foo` for all its overloads; of
-            aten or of a library of your own. The function takes the operator's own arguments. It
-            may return NotImplemented to leave a call as it is. A later one replaces it.
+            aten or of a library of your own. The function takes the operator's own arguments and
+            computes it with simpler operators. It may return NotImplemented to keep a call. A later
+            registration replaces it.
 
     Returns:
-        The decorator, which gives the function back unchanged.
+        The decorator, which returns the function unchanged.
 
     Raises:
-        Error: stage `usage`, where `operator` is not an operator.
+        Error: stage `usage`, if `operator` is not an operator.
     """
     if isinstance(operator, torch._ops.OpOverloadPacket):
         overloads = [getattr(operator, name) for name in operator.overloads()]
@@ -64,5 +65,5 @@ def decomposition(
 
 
 def user_decompositions() -> dict[torch._ops.OpOverload, UserDecomposition]:
-    """Those registered so far."""
+    """Returns the decompositions registered so far."""
     return dict(_USERS)

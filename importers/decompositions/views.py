@@ -1,4 +1,4 @@
-"""Views and copies of views, and tensors with one of their views replaced."""
+"""Views, copies of views, and tensors with one of their views replaced."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import torch
 
 
 def copied(view: Callable[..., Any]) -> Callable[..., Any]:
-    """A decomposition of `view_copy` and its relatives by the view itself: values are no memory."""
+    """Returns a decomposition of `view_copy` and its relatives by the view itself.
+
+    Values in MLIR have no memory, so a view and its copy are the same.
+    """
 
     def copy(*args: Any, **kwargs: Any) -> Any:
         return view(*args, **kwargs)
@@ -18,19 +21,19 @@ def copied(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def narrow_copy(x: torch.Tensor, dim: int, start: int, length: int) -> torch.Tensor:
-    """`length` slices of `x` along `dim`, from `start` on."""
+    """Returns `length` slices of `x` along `dim`, from `start` on."""
     return x.narrow(dim, start, length)
 
 
 def diagonal_scatter(
     x: torch.Tensor, source: torch.Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> torch.Tensor:
-    """`x` with a diagonal of two of its dimensions replaced by `source`."""
+    """Returns `x` with a diagonal of two of its dimensions replaced by `source`."""
     dim1, dim2 = dim1 % x.dim(), dim2 % x.dim()
     rows, columns = (
         torch.arange(x.shape[dim]).reshape([-1] + [1] * (x.dim() - dim - 1)) for dim in (dim1, dim2)
     )
-    # Its elements lie along dim1, one for each column.
+    # Put the elements of `source` along dim1; they are broadcast along dim2.
     length = source.shape[-1]
     along = source.to(x.dtype).movedim(-1, _place_among_others(dim1, dim2)).unsqueeze(dim2)
     before, after = max(-offset, 0), x.shape[dim1] - length - max(-offset, 0)
@@ -40,5 +43,5 @@ def diagonal_scatter(
 
 
 def _place_among_others(dim: int, removed: int) -> int:
-    """The number of a dimension when `removed` is left out."""
+    """Returns the number of a dimension after `removed` is left out."""
     return dim - (removed < dim)

@@ -1,1 +1,1 @@
-"""ONNX models as PyTorch modules: each ONNX operator is computed by PyTorch's operators."""
+"""Runs ONNX models as PyTorch modules, with PyTorch operators for each ONNX operator."""

@@ -1,7 +1,7 @@
-"""Element types of ONNX as those of PyTorch and NumPy.
+"""Converts ONNX element types to those of PyTorch and NumPy.
 
-PyTorch computes with no integers of 2 and 4 bits and with no floats of 4 bits. They are held in
-wider types, one number in each element, and converted to the values that the narrow type has.
+PyTorch does not compute with 2-bit and 4-bit integers or 4-bit floats. Wider types hold them, one
+number per element, restricted to the values of the narrow type.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _DTYPES = {
     _T.UINT2: torch.uint8,
     _T.FLOAT4E2M1: torch.float32,
 }
-# The range of the integers that are held in wider ones.
+# The ranges of integers that are held in wider types.
 NARROW = {_T.INT4: (-8, 7), _T.UINT4: (0, 15), _T.INT2: (-2, 1), _T.UINT2: (0, 3)}
 FLOAT4 = _T.FLOAT4E2M1
 HELD_IN_WIDER = frozenset({*NARROW, FLOAT4})
 _CODES = {dtype: code for code, dtype in _DTYPES.items() if code not in HELD_IN_WIDER}
-# NumPy types of the package ml_dtypes, which PyTorch does not read: by the integers of their width.
+# PyTorch does not read NumPy types of ml_dtypes: view them as integers of the same width.
 _BY_BITS = {
     torch.bfloat16: np.int16,
     torch.float8_e4m3fn: np.uint8,
@@ -57,11 +57,11 @@ _BY_BITS = {
 
 
 def dtype_of(code: int, name: str) -> torch.dtype:
-    """The dtype of a tensor whose elements are of an ONNX type.
+    """Returns the dtype that holds an ONNX element type.
 
     Args:
-        code: as in `TensorProto.DataType`.
-        name: of the tensor, for the message.
+        code: a `TensorProto.DataType`.
+        name: the name of the tensor, for the message.
 
     Raises:
         Error: stage `source`, for strings and undefined types.
@@ -76,12 +76,12 @@ def dtype_of(code: int, name: str) -> torch.dtype:
 
 
 def code_of(dtype: torch.dtype) -> int:
-    """The ONNX type of a dtype."""
+    """Returns the ONNX type of a dtype."""
     return _CODES[dtype]
 
 
 def to_numpy(tensor: torch.Tensor, code: int) -> np.ndarray:
-    """A tensor as an array of the ONNX type `code`."""
+    """Converts a tensor to an array of the ONNX type `code`."""
     tensor = tensor.detach().contiguous()
     kind = onnx.helper.tensor_dtype_to_np_dtype(code)
     if code in HELD_IN_WIDER:
@@ -93,7 +93,7 @@ def to_numpy(tensor: torch.Tensor, code: int) -> np.ndarray:
 
 
 def to_torch(array: np.ndarray) -> torch.Tensor:
-    """An array as a tensor, over the same memory where that may be written."""
+    """Converts an array to a tensor, which shares the memory if it is writable."""
     code = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
     dtype = dtype_of(code, "an array")
     if code in HELD_IN_WIDER and array.size:

@@ -1,4 +1,4 @@
-"""Bodies of operators that ONNX, or the model itself, defines by other operators."""
+"""Function bodies of operators that ONNX or the model defines by other operators."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from importers.onnx.value import Value
 def body_of_operator(
     node: onnx.NodeProto, values: Sequence[Value | None], opset: int
 ) -> onnx.FunctionProto | None:
-    """The body that ONNX's own definition of an operator has, with the node's attributes in it.
+    """Returns ONNX's own function body for an operator, with the node's attributes bound.
 
     Returns:
-        None for an operator that ONNX does not define by others.
+        None if ONNX does not define the operator by others.
     """
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
@@ -49,7 +49,7 @@ def bound(
     node: onnx.NodeProto,
     defaults: Mapping[str, onnx.AttributeProto] | None = None,
 ) -> onnx.FunctionProto:
-    """A body whose references to attributes are those of the node that calls it."""
+    """Replaces attribute references in a function body by the attributes of the calling node."""
     known = dict(defaults or {})
     known |= {attribute.name: attribute for attribute in body.attribute_proto}
     known |= {attribute.name: attribute for attribute in node.attribute}
@@ -72,7 +72,7 @@ def _bind(nodes: Sequence[onnx.NodeProto], known: Mapping[str, onnx.AttributePro
         del node.attribute[:]
         for attribute in attributes:
             if attribute.ref_attr_name:
-                # One that neither the node nor the definition gives is left out.
+                # Omit attributes that neither the node nor the definition gives.
                 if attribute.ref_attr_name in known:
                     given = node.attribute.add()
                     given.CopyFrom(known[attribute.ref_attr_name])
@@ -84,7 +84,7 @@ def _bind(nodes: Sequence[onnx.NodeProto], known: Mapping[str, onnx.AttributePro
 
 
 def _kind(value: Value | None) -> bytes:
-    """The type of an input, as ONNX spells it."""
+    """Returns the type of an input as a serialized `TypeProto`."""
     if value is None:
         return onnx.TypeProto().SerializeToString()
     if value.is_sizes:

@@ -1,4 +1,4 @@
-"""Runs an ONNX graph with PyTorch, operator by operator."""
+"""Runs an ONNX graph with PyTorch, node by node."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from importers.onnx.sizes import computed_sizes
 from importers.onnx.value import NeedsValue, Value, joint_sources, known_array
 from unmess.core.error import Error, first_line
 
-# Constants of at most so many elements are computed during the capture.
+# The most elements of results that are constant-folded during the capture.
 _FOLDED = 4096
-# They run graphs of their own, which may use values from outside, or draw random numbers.
+# These run subgraphs, which may use outer values, or draw random numbers.
 _NOT_FOLDED = frozenset(
     {"If", "Loop", "Scan", "Bernoulli", "Dropout", "Multinomial"}
     | {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
@@ -36,9 +36,9 @@ class GraphRunner:
     """Runs the graphs of a model.
 
     Attributes:
-        opsets: the version of each domain.
-        functions: the model's own, by domain and name.
-        types: the element types of values by name, as far as they are inferred.
+        opsets: the opset version of each domain.
+        functions: the functions that the model defines, by domain and name.
+        types: the inferred element types of values, by name.
     """
 
     opsets: dict[str, int]
@@ -51,18 +51,18 @@ class GraphRunner:
         inputs: Scope,
         outer: Scope | None = None,
     ) -> list[Value]:
-        """The values of a graph's outputs.
+        """Runs a graph and returns the values of its outputs.
 
         Args:
-            inputs: by name.
-            outer: the values around the graph, which it may use.
+            inputs: the values of the graph's inputs, by name.
+            outer: values of the enclosing graph, by name, if this is a subgraph.
 
         Raises:
             NeedsValue: an operator needs a value that depends on the inputs.
             Error: stage `import`, for an operator without a lowering; `source`, for one that fails.
         """
         scope = ChainMap(dict(inputs), *([outer] if outer is not None else []))
-        # In loops and branches, tensors stand in for the constants.
+        # In loops and branches, `outer` has stand-in tensors for the constants.
         given = {} if outer is None else outer
         for tensor in getattr(graph, "initializer", ()):
             if tensor.name not in inputs and tensor.name not in given:
@@ -75,7 +75,7 @@ class GraphRunner:
                 if name:
                     scope[name] = value
         names = [each if isinstance(each, str) else each.name for each in graph.output]
-        # A function's output that nobody wants may be computed by nothing.
+        # An unused output of a function may have no node that computes it.
         return [scope.get(name) for name in names]
 
     def _node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Value]:
@@ -128,7 +128,7 @@ class GraphRunner:
         inputs = dict(zip(body.input, values, strict=False))
         opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in body.opset_import}
         inner = GraphRunner({**self.opsets, **opsets}, self.functions, {})
-        # An input that is left out has no name inside.
+        # Inside the function, an omitted input has an empty name.
         missing = {name for name in body.input if inputs.get(name) is None}
         copy = onnx.FunctionProto()
         copy.CopyFrom(body)
@@ -151,12 +151,12 @@ class GraphRunner:
 
 
 def constant(tensor: onnx.TensorProto) -> Value:
-    """An initializer as a known value."""
+    """Converts an initializer to a known value."""
     return known_array(onnx.numpy_helper.to_array(tensor))
 
 
 def _rethrow(node: Node, name: str, problem: Exception) -> None:
-    """Raises a problem of real tensors as an Error; the tracer's own are for the tracer."""
+    """Raises an `Error` for a problem with real tensors. Leaves exceptions to an active tracer."""
     from torch._guards import detect_fake_mode
 
     if detect_fake_mode() is not None:
@@ -187,6 +187,6 @@ def _value(result: Any, sources: frozenset[str], known: bool) -> Value:
     if isinstance(result, np.ndarray):
         if not all(isinstance(number, int) for number in result.flat):
             return Value(result, sources=sources)
-        # Sizes that are numbers depend on no values.
+        # Static sizes depend on no values.
         return known_array(result.astype(np.int64))
     return Value(result, known, sources)

@@ -1,4 +1,4 @@
-"""An ONNX model: what goes in and out, its weights by name, and its own result for comparison."""
+"""An ONNX model: its inputs, outputs and weights, and a reference result to compare with."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from importers.onnx.module import OnnxModule
 from importers.onnx.reference import ReferenceResult
 from unmess.core.error import Error
 
-# Integers of up to this many elements are constants: shapes, axes, indices.
+# Integer initializers of up to this many elements are constants: shapes, axes, indices.
 _SMALL = 64
 _INTEGERS = frozenset({onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL})
 
 
 @dataclass(frozen=True)
 class OnnxValue:
-    """An input or result: a size is a name, where the file gives one, or made from the value's.
+    """An input or output of a model.
 
     Attributes:
-        name: as in the file.
-        shape: sizes, or the names of open ones.
-        dtype: of the tensor that holds it.
-        code: its type, as ONNX numbers them.
+        name: the name in the file.
+        shape: sizes, or the names of dynamic sizes. A size without a name in the file gets one made
+            of the value's name and the axis.
+        dtype: the dtype of the tensor that holds it.
+        code: the ONNX element type.
     """
 
     name: str
@@ -42,16 +43,16 @@ class OnnxValue:
 
 
 class OnnxModel:
-    """An ONNX model, callable with tensors: the result is that of another implementation.
+    """An ONNX model. Calling it returns the result of a reference implementation.
 
     Attributes:
         inputs, outputs: in the file's order.
-        weights: the initializers that are no constants, by name; external data is mapped, not read.
+        weights: the initializers that are not constants, by name. External data is memory-mapped.
         reference: runs the model as it is in the file.
 
     Raises:
-        Error: stage `source`, for inputs that are no tensors and for missing external data; what
-            the package onnx raises, for a graph that is not valid.
+        Error: stage `source`, for inputs that are not tensors and for missing external data.
+        Exception: from the package onnx, for an invalid graph.
     """
 
     def __init__(self, proto: onnx.ModelProto, folder: Path):
@@ -83,10 +84,10 @@ class OnnxModel:
         )
 
     def __call__(self, *args: torch.Tensor, **kwargs: torch.Tensor) -> Any:
-        """The result of onnxruntime, or of onnx's evaluator: a tensor, or a tuple of several.
+        """Returns the result of onnxruntime or of onnx's evaluator: a tensor or a tuple of tensors.
 
         Raises:
-            Error: stage `run`, where that fails.
+            Error: stage `run`, if that fails.
         """
         call = self.__signature__.bind(*args, **kwargs)
         feeds = {
@@ -97,19 +98,19 @@ class OnnxModel:
         return results[0] if len(results) == 1 else results
 
     def module(self) -> OnnxModule:
-        """The graph as a module, without inputs that are fixed."""
+        """Returns the graph as a module, with no inputs fixed yet."""
         names = dict(zip((v.name for v in self.inputs), self.parameter_names, strict=True))
         return OnnxModule(self._graph, self._runner, names, self.weights)
 
     @property
     def held_in_wider(self) -> tuple[str, ...]:
-        """The inputs and results of types that PyTorch does not compute with."""
+        """Names of inputs and outputs whose types PyTorch does not compute with."""
         values = (*self.inputs, *self.outputs)
         return tuple(value.name for value in values if value.code in HELD_IN_WIDER)
 
     @property
     def comparison_notes(self) -> tuple[str, ...]:
-        """What a user has to know about the results that a comparison is with."""
+        """Notes for the user about the reference of a comparison."""
         refusal = self.reference.refusal
         if refusal is None:
             return ()
@@ -130,12 +131,12 @@ class OnnxModel:
                 hint=f"put the file beside the model, in {self._folder}",
             )
         if tensor.data_type in HELD_IN_WIDER:
-            # Several elements are in a byte.
+            # One byte holds several elements.
             onnx.external_data_helper.load_external_data_for_tensor(tensor, str(self._folder))
             return onnx.numpy_helper.to_array(tensor)
         stored = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
         try:
-            # Copy-on-write: PyTorch wants memory that may be written.
+            # Copy-on-write, because PyTorch requires writable memory.
             if not np.prod(tensor.dims, dtype=np.int64):
                 return np.empty(tuple(tensor.dims), stored)
             return np.memmap(file, stored, "c", info.offset or 0, tuple(tensor.dims))
@@ -148,16 +149,18 @@ class OnnxModel:
 
 
 def _is_weight(tensor: onnx.TensorProto) -> bool:
-    """Whether an initializer is an argument of the program rather than a constant in it."""
+    """Returns True if an initializer is an argument of the program, False for a constant."""
     count = np.prod(tensor.dims, dtype=np.int64)
     return bool(count > (_SMALL if tensor.data_type in _INTEGERS else 1))
 
 
 def _checked(proto: onnx.ModelProto, given: list[onnx.ValueInfoProto]) -> onnx.GraphProto:
-    """The graph without its initializers, which may be larger than a protobuf may be.
+    """Checks the model and returns its graph without initializers, with inferred types.
+
+    The initializers may exceed the size limit of protobuf.
 
     Raises:
-        Exception: of the package onnx, for a graph that is not valid.
+        Exception: from the package onnx, for an invalid graph.
     """
     slim = _without_initializers(proto)
     del slim.graph.input[:]
@@ -181,7 +184,7 @@ def _element_types(graph: onnx.GraphProto) -> dict[str, int]:
 
 
 def _without_initializers(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy of everything but the initializers."""
+    """Returns a copy of a model without its initializers."""
     slim = onnx.ModelProto()
     for field, value in proto.ListFields():
         if field.name != "graph":
@@ -227,13 +230,13 @@ def _value(info: onnx.ValueInfoProto, any_rank: bool = False) -> OnnxValue:
 
 
 def _identifier(name: str) -> str:
-    """A name as Python and torch.export spell it."""
+    """Converts a name to a Python identifier, as torch.export requires."""
     name = re.sub(r"\W", "_", name)
     return f"_{name}" if name[:1].isdigit() else name
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    """The names, with numbers behind those that are there already."""
+    """Returns the names, with numbers appended to duplicates."""
     found: list[str] = []
     for name in names:
         unique, number = name, 1

@@ -20,7 +20,7 @@ _MOST_FIXED = 256
 class OnnxModule(torch.nn.Module):
     """Computes an ONNX graph with PyTorch's operators.
 
-    Its parameters are the graph's inputs, but for those that `fixed` has values for.
+    The parameters of `forward` are the graph's inputs, without those in `fixed`.
     """
 
     def __init__(
@@ -30,14 +30,14 @@ class OnnxModule(torch.nn.Module):
         names: Mapping[str, str],
         weights: Mapping[str, torch.Tensor],
     ):
-        """Weights become buffers.
+        """Registers the weights as buffers.
 
         Args:
-            names: of the graph's inputs, as Python spells them.
-            weights: initializers that are no constants, by name.
+            names: the graph's inputs and their Python names.
+            weights: initializers that are not constants, by name.
         """
         super().__init__()
-        # In tuples, they are no part of what PyTorch copies and watches.
+        # In tuples, so that PyTorch does not copy or track them.
         self._graph = (graph, runner)
         self._names = dict(names)
         self._fixed: tuple[Mapping[str, torch.Tensor], ...] = ({},)
@@ -45,18 +45,18 @@ class OnnxModule(torch.nn.Module):
 
     @property
     def fixed(self) -> Mapping[str, torch.Tensor]:
-        """The values of the inputs and weights that are constants of the capture, by name."""
+        """The inputs and weights that are constants of the capture, by name."""
         return self._fixed[0]
 
     def fix_what_is_needed(self, example: Mapping[str, torch.Tensor]) -> None:
-        """Makes constants of the inputs and weights whose values decide about shapes.
+        """Fixes the inputs and weights whose values determine shapes, as constants.
 
         Args:
             example: a value for each input.
 
         Raises:
-            Error: stage `import`, where that is computed from large tensors; else what a run of
-                the graph raises.
+            Error: stage `import`, if shapes are computed from large tensors; or what a run of the
+                graph raises.
         """
         while True:
             try:
@@ -75,7 +75,7 @@ class OnnxModule(torch.nn.Module):
                 self._fixed = ({**self.fixed, **values},)
 
     def run(self, inputs: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        """The graph's outputs for the inputs that are not fixed."""
+        """Runs the graph on the inputs that are not fixed, and returns its outputs."""
         graph, runner = self._graph
         scope = {name: Value(t, sources=frozenset([name])) for name, t in inputs.items()}
         for name in self._places:
@@ -83,7 +83,7 @@ class OnnxModule(torch.nn.Module):
                 scope[name] = Value(self._weight(name), sources=frozenset([name]))
         scope |= {name: Value(t, known=True) for name, t in self.fixed.items()}
         results = [value.tensor() for value in runner.run(graph, scope)]
-        # PyTorch's exporter takes one tensor for one result.
+        # PyTorch's exporter counts the same tensor as one result.
         return tuple(
             t.clone() if any(t is other for other in results[:i]) else t
             for i, t in enumerate(results)
@@ -98,7 +98,7 @@ class OnnxModule(torch.nn.Module):
         return getattr(self.get_submodule(holder), attribute)
 
     def callable_with(self, parameters: Sequence[str]) -> OnnxModule:
-        """The same module as an instance of a class whose `forward` has these parameters."""
+        """Changes the class of this module to one whose `forward` has these parameters."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         own = [inspect.Parameter(name, kind) for name in parameters]
         signature = inspect.Signature(own)
@@ -115,7 +115,7 @@ class OnnxModule(torch.nn.Module):
 
 
 def _place(module: torch.nn.Module, name: str, tensor: torch.Tensor) -> tuple[str, str]:
-    """Makes a buffer whose path is the tensor's name; returns the path and the last part of it."""
+    """Registers a buffer under the tensor's name if possible; returns its module and attribute."""
     *path, last = name.split(".")
     holder = module
     parts = [*path, last]
@@ -134,7 +134,7 @@ def _place(module: torch.nn.Module, name: str, tensor: torch.Tensor) -> tuple[st
 
 
 def _is_free(module: torch.nn.Module, path: Sequence[str], is_folder: bool) -> bool:
-    """Whether a path may be made, or is a plain folder of other weights."""
+    """Returns True if a path is unused, or is a plain module that holds other weights."""
     holder = module
     for part in path[:-1]:
         holder = getattr(holder, part, None)

@@ -1,4 +1,4 @@
-"""A node of an ONNX graph, as the functions that compute it see it."""
+"""A node of an ONNX graph, as the lowerings see it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Node:
     """A node with the values of its inputs.
 
     Attributes:
-        proto: the node itself.
-        values: of its inputs; None for one that is left out.
-        types: the element types of its inputs and outputs by name, as far as they are inferred.
-        opset: the version of the operator's domain.
-        call: runs a graph attribute with values for its inputs, and for names from outside of it.
-        outer: the values that graph attributes may use.
+        proto: the ONNX node.
+        values: the values of its inputs; None for an omitted input.
+        types: the inferred element types of values, by name.
+        opset: the opset version of the operator's domain.
+        call: runs a graph attribute with values for its inputs and for names from outside of it.
+        outer: the values that graph attributes may use, by name.
     """
 
     proto: onnx.NodeProto
@@ -43,14 +43,14 @@ class Node:
 
     @property
     def operator(self) -> str:
-        """The operator with its domain, unless that is ONNX's own."""
+        """The name of the operator, with its domain unless that is ONNX's own."""
         domain = self.proto.domain
         return (
             self.proto.op_type if domain in _DEFAULT_DOMAINS else f"{domain}.{self.proto.op_type}"
         )
 
     def get(self, name: str, default: Any = None) -> Any:
-        """An attribute; strings as `str`, tensors as tensors."""
+        """Returns an attribute. Strings are `str`; tensors are PyTorch tensors."""
         value = self.attributes.get(name, default)
         if isinstance(value, bytes):
             return value.decode()
@@ -61,18 +61,18 @@ class Node:
         return value
 
     def has(self, index: int) -> bool:
-        """Whether the input at `index` is given."""
+        """Returns True if the input at `index` is given."""
         return index < len(self.values) and self.values[index] is not None
 
     def wants(self, index: int) -> bool:
-        """Whether the output at `index` is used."""
+        """Returns True if the output at `index` is used."""
         return index < len(self.proto.output) and bool(self.proto.output[index])
 
     def known(self, index: int) -> torch.Tensor:
-        """The elements of an input.
+        """Returns an input as a tensor with readable elements.
 
         Raises:
-            NeedsValue: they depend on inputs of the graph.
+            NeedsValue: the elements depend on inputs or weights of the graph.
         """
         value = self.values[index]
         if value.known:
@@ -82,7 +82,7 @@ class Node:
         raise NeedsValue(value.sources, f"input {index + 1} of {self.operator}")
 
     def integers(self, index: int, attribute: str | None = None) -> list[Any] | None:
-        """Integers that an input, or an attribute in older opsets, gives; None without either.
+        """Returns the integers of an input, or of an attribute in older opsets, or None.
 
         Some of them may be `SymInt`s.
         """
@@ -95,24 +95,24 @@ class Node:
         return numbers_of(self.known(index))
 
     def number(self, index: int, default: Any = None) -> Any:
-        """The number in an input of one element; `default` where the input is left out."""
+        """Returns the number in an input of one element; `default` if the input is omitted."""
         if not self.has(index):
             return default
         value = self.values[index]
         return value.data.flat[0] if value.is_sizes else numbers_of(self.known(index))[0]
 
     def numbers(self, index: int) -> list[Any]:
-        """All numbers in an input, which is known."""
+        """Returns all numbers in a known input."""
         return numbers_of(self.known(index))
 
     def type_of(self, index: int) -> int:
-        """The ONNX element type of an input; 0 where it is not inferred."""
+        """Returns the ONNX element type of an input; 0 if it was not inferred."""
         return self.types.get(self.proto.input[index], 0)
 
     def from_outside(self, *graphs: onnx.GraphProto) -> dict[str, Value]:
-        """The values that graph attributes use, by name, and the constants in them.
+        """Returns the outer values that graph attributes use, and the constants in them, by name.
 
-        Literals are left out.
+        Sizes and literals are omitted.
         """
         names = set().union(*map(_used_names, graphs))
         found = {name: value for graph in graphs for name, value in _constants(graph).items()}
@@ -120,11 +120,11 @@ class Node:
         return {n: value for n, value in found.items() if not (value.is_sizes or value.is_literal)}
 
     def dtype(self, attribute: str, default: int) -> torch.dtype:
-        """The dtype that an attribute names."""
+        """Returns the dtype that an attribute names."""
         return dtype_of(self.get(attribute, default), self.operator)
 
     def refuse(self, what: str) -> Error:
-        """The error for a form of the operator that has no lowering here."""
+        """Returns the error for a form of the operator that has no lowering."""
         return Error(
             "import",
             f"{self.operator} {what} (opset {self.opset}) has no lowering",
@@ -133,7 +133,7 @@ class Node:
 
 
 def _used_names(graph: onnx.GraphProto) -> set[str]:
-    """The names that a graph, and those inside of it, use."""
+    """Returns the names that a graph and its subgraphs use."""
     used = {value.name for value in graph.output}
     for node in graph.node:
         used.update(node.input)
@@ -144,7 +144,7 @@ def _used_names(graph: onnx.GraphProto) -> set[str]:
 
 
 def _constants(graph: onnx.GraphProto) -> dict[str, Value]:
-    """The tensors in a graph and in those inside of it, by name."""
+    """Returns the constant tensors in a graph and its subgraphs, by name."""
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     found: dict[str, Value] = {}
     for node in graph.node:
@@ -158,7 +158,7 @@ def _constants(graph: onnx.GraphProto) -> dict[str, Value]:
 
 
 def inside(outer: Mapping[str, Value], tensors: Mapping[str, torch.Tensor]) -> dict[str, Value]:
-    """Values from outside as a graph sees them that got tensors for them as arguments."""
+    """Replaces outer values by the tensors that a subgraph received for them as arguments."""
     return {
         name: replace(value, stand_in=tensors[name])
         if value.known

@@ -1,4 +1,4 @@
-"""What an ONNX model computes, by onnxruntime or by onnx's own evaluator."""
+"""Runs ONNX models with onnxruntime or with onnx's reference evaluator."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from unmess.core.error import Error, first_line
 
 ONNXRUNTIME = "onnxruntime"
 EVALUATOR = "onnx's reference evaluator"
-# Where external data is, for a model that is not read from a file.
+# The session option for the folder of external data, for a model that is not read from a file.
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
-# NumPy's own kinds of numbers; onnxruntime does not read those of ml_dtypes.
+# NumPy's own kinds of numbers; onnxruntime does not read ml_dtypes arrays.
 _PLAIN_KINDS = "biufc"
 
 
 def has_onnxruntime() -> bool:
-    """Whether onnxruntime is installed."""
+    """Returns True if onnxruntime is installed."""
     try:
         import onnxruntime  # noqa: F401
     except ImportError:
@@ -33,9 +33,9 @@ class ReferenceResult:
     """Runs an ONNX model as it is in the file.
 
     Attributes:
-        name: of what runs it: onnxruntime where that is installed and takes the model, else
-            onnx's reference evaluator.
-        refusal: why onnxruntime does not take the model, one line; None where it does.
+        name: the implementation: onnxruntime if it is installed and accepts the model, else onnx's
+            reference evaluator.
+        refusal: why onnxruntime rejects the model, in one line, or None.
     """
 
     def __init__(self, proto: onnx.ModelProto, folder: Path):
@@ -46,10 +46,10 @@ class ReferenceResult:
         self.refusal: str | None = None
 
     def __call__(self, feeds: Mapping[str, np.ndarray]) -> Sequence[np.ndarray]:
-        """The outputs in the file's order.
+        """Returns the outputs in the file's order.
 
         Raises:
-            Error: stage `run`, where the model fails.
+            Error: stage `run`, if the model fails.
         """
         if self.name == ONNXRUNTIME:
             if self._run is None:

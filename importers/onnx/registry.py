@@ -1,21 +1,20 @@
-"""The functions that compute ONNX operators, by domain and name."""
+"""A registry of the lowerings of ONNX operators, by domain and name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-# Takes the node and the tensors of its inputs, None for those left out.
+# Takes the node and the tensors of its inputs, None for omitted ones.
 Lowering = Callable[..., Any]
 _LOWERINGS: dict[tuple[str, str], Lowering] = {}
 
 
 def operator(*names: str, domain: str = "") -> Callable[[Lowering], Lowering]:
-    """Registers a function for the operators of these names.
+    """Registers a function as the lowering of the operators with these names.
 
-    It is called with the `Node`, and a tensor for each input. It returns a tensor, an array of
-    sizes, or a tuple of them; there may be fewer than the node has outputs, but none that is used
-    may be missing.
+    The function receives the `Node` and a tensor for each input. It returns a tensor, an array of
+    sizes, or a tuple of them. It may omit trailing outputs that are not used.
     """
 
     def register(function: Lowering) -> Lowering:
@@ -27,8 +26,8 @@ def operator(*names: str, domain: str = "") -> Callable[[Lowering], Lowering]:
 
 
 def lowering_of(domain: str, name: str) -> Lowering | None:
-    """The function for an operator; None where there is none."""
-    # Importing a file registers what is in it.
+    """Returns the lowering of an operator, or None."""
+    # Importing the package registers its lowerings.
     import importers.onnx.operators  # noqa: F401
 
     return _LOWERINGS.get(("" if domain == "ai.onnx" else domain, name))

@@ -1,7 +1,7 @@
-"""ONNX operators on sizes of tensors, which may be symbolic: computed as Python numbers.
+"""Computes ONNX operators on sizes of tensors, which may be symbolic, as Python numbers.
 
-Models compute shapes for `Reshape`, `Expand` and `Slice` by a few operators on what `Shape` gives.
-Tensors of such numbers would hide from the tracer that they are sizes.
+Models compute shapes for `Reshape`, `Expand` and `Slice` with a few operators on the results of
+`Shape`. If these were tensors, the tracer could not tell that they are sizes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Arrays = list[np.ndarray]
 
 
 def computed_sizes(node: Node) -> np.ndarray | list[np.ndarray] | None:
-    """The result of a node whose inputs are sizes and known integers; None for other operators."""
+    """Returns the result of a node on sizes and known integers; None if there is no rule for it."""
     rule = _RULES.get(node.proto.op_type)
     if rule is None:
         return None
@@ -49,7 +49,7 @@ def _elementwise(function: Callable) -> Callable:
 
 
 def _quotient(a: int, b: int) -> int:
-    """ONNX cuts quotients of integers; sizes are not negative."""
+    """Truncates quotients, as ONNX does. For symbolic sizes, which are not negative, `//` does."""
     return a // b if not (isinstance(a, int) and isinstance(b, int)) else math.trunc(a / b)
 
 
@@ -94,7 +94,7 @@ def _squeeze(node: Node, arrays: Arrays) -> np.ndarray:
 
 
 def _cast(node: Node, arrays: Arrays) -> np.ndarray | None:
-    # INT32 and INT64.
+    # The codes of INT32 and INT64.
     return arrays[0] if node.get("to") in (6, 7) else None
 
 

@@ -1,4 +1,4 @@
-"""What an ONNX value is while a graph runs: a tensor, a known constant, or symbolic sizes."""
+"""Values of a running ONNX graph: tensors, known constants, or symbolic sizes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ class Value:
     """A value of a graph.
 
     Attributes:
-        data: a tensor; or an array of Python integers and `SymInt`s, for what is computed from the
+        data: a tensor; or an array of Python integers and `SymInt`s, for values computed from the
             sizes of tensors.
         known: whether `data` is a real tensor whose elements may be read during the capture.
         sources: the names of the graph's inputs and weights that it depends on.
-        stand_in: inside of a loop or a branch, the tensor that stands for known `data` from
-            outside.
+        stand_in: inside a loop or a branch, the tensor that replaces known `data` from outside.
     """
 
     data: torch.Tensor | np.ndarray
@@ -33,16 +32,16 @@ class Value:
 
     @property
     def is_sizes(self) -> bool:
-        """Whether it is computed from sizes."""
+        """True if the value is computed from sizes."""
         return isinstance(self.data, np.ndarray)
 
     @property
     def is_literal(self) -> bool:
-        """Whether it is a number that is written into the program."""
+        """True if the value is a number that is written into the program."""
         return self.known and self.data.numel() == 1 and _has_scalar(self.data.dtype)
 
     def tensor(self) -> torch.Tensor:
-        """The value as a tensor; one that the tracer records where it is not there yet."""
+        """Returns the value as a tensor. Sizes and literals become operations, for the tracer."""
         if self.stand_in is not None:
             return self.stand_in
         if self.is_sizes:
@@ -57,14 +56,14 @@ class Value:
 
 
 def known_array(array: np.ndarray, sources: frozenset[str] = frozenset()) -> Value:
-    """An array as a known value."""
-    # A tracer would make a tensor without elements of it.
+    """Converts an array to a known value."""
+    # An active tracer would create a tensor without data.
     with _disable_current_modes():
         return Value(to_torch(np.asarray(array)), known=True, sources=sources)
 
 
 def numbers_of(tensor: torch.Tensor) -> list[Any]:
-    """The elements of a real tensor as Python numbers, whether a tracer is at work or not."""
+    """Returns the elements of a real tensor as Python numbers, also while a tracer is active."""
     with _disable_current_modes():
         return tensor.flatten().tolist()
 
@@ -74,7 +73,7 @@ def _has_scalar(dtype: torch.dtype) -> bool:
 
 
 def joint_sources(values: Iterable[Value | None]) -> frozenset[str]:
-    """The sources of all of these values."""
+    """Returns the sources of all given values."""
     return frozenset().union(*(value.sources for value in values if value is not None))
 
 
@@ -82,8 +81,8 @@ class NeedsValue(Exception):
     """An operator needs a value during the capture that depends on inputs or weights.
 
     Attributes:
-        sources: their names.
-        what: the operator and the input of it, for messages.
+        sources: the names of these inputs and weights.
+        what: the operator and its input, for messages.
     """
 
     def __init__(self, sources: frozenset[str], what: str):

@@ -1,4 +1,4 @@
-"""Named rewrites that make a decomposed program importable, applied only where they match."""
+"""Rewrites of decomposed graphs for constructs that torch-mlir does not import or lower."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Repair:
     """A rewrite of a program's graph.
 
     Attributes:
-        name: for notes.
-        mends: the operators or constructs that it is for.
-        stage: where a program with them stops, or becomes wrong.
-        reason: what stops without it.
-        apply: changes the graph in place and returns how often it matched.
-        upstream: address of the issue, where there is one.
+        name: shown in notes.
+        mends: the operators or constructs that it applies to.
+        stage: where a program with them fails, or becomes wrong.
+        reason: what fails without it.
+        apply: changes the graph in place and returns the number of matches.
+        upstream: URL of the upstream issue, or None.
     """
 
     name: str
@@ -179,10 +179,10 @@ REPAIRS = (
 def apply_repairs(
     exported: torch.export.ExportedProgram,
 ) -> tuple[torch.export.ExportedProgram, list[Note]]:
-    """Applies every repair that matches, and says which did.
+    """Applies every repair that matches. Returns the new program and a note per applied repair.
 
     Args:
-        exported: its graph is changed in place; it is not of use any more.
+        exported: its graph is changed in place; do not use it afterwards.
 
     Raises:
         Error: stage `capture`.

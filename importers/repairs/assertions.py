@@ -1,4 +1,4 @@
-"""Assertions about tensors, which the importer takes about numbers only."""
+"""Rewrites assertions on tensors to assertions on numbers, the only ones that import."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from importers.decompositions.tracing import origin_of
 
 aten = torch.ops.aten
 
-# PyTorch's dead-code elimination knows only the one with a message.
+# PyTorch's dead-code elimination keeps only the overload with a message.
 torch.fx.node.has_side_effect(aten._assert_async.default)
 _ASSERTIONS = frozenset({aten._assert_async.default, aten._assert_async.msg})
 
 
 def assert_numbers(graph: torch.fx.Graph) -> int:
-    """Makes each assertion about a tensor one about the number in it; returns how many."""
+    """Replaces tensor assertions by assertions on the number in the tensor; returns how many."""
     nodes = [node for node in graph.nodes if node.target in _ASSERTIONS]
     for node in nodes:
         tensor, message = (*node.args, "Assertion is failed")[:2]
@@ -32,7 +32,7 @@ def assert_numbers(graph: torch.fx.Graph) -> int:
             with fake_mode:
                 number.meta = {**origin_of(node), "val": wide.meta["val"].to(torch.int64)}
             read = graph.call_function(aten.item.default, (number,))
-            # Made here, it is no new result that a later trace would look for.
+            # Otherwise a later trace expects this symbol among its own results.
             with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
                 value = fake_mode.shape_env.create_unbacked_symint()
             read.meta = {**origin_of(node), "val": value}

@@ -1,4 +1,4 @@
-"""Choices between a tensor and itself."""
+"""Replaces `where` nodes whose two choices are the same tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WHERE = torch.ops.aten.where.self
 
 
 def take_the_only_choice(graph: torch.fx.Graph) -> int:
-    """Replaces `where` of one tensor twice by that tensor, broadcast; returns how many."""
+    """Replaces `where(condition, x, x)` by a broadcast copy of `x`; returns how many."""
     nodes = [node for node in graph.nodes if node.target is _WHERE and node.args[1] is node.args[2]]
     if not nodes:
         return 0

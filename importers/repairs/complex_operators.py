@@ -1,7 +1,7 @@
-"""What operators on complex tensors do to real and imaginary parts.
+"""Operators on complex tensors, in terms of real and imaginary parts.
 
-`OPERATORS` maps an operator to a function of the same arguments, in which every complex tensor is a
-`Complex`. Results have the precision of the operands' parts; intermediate values do not overflow
+`OPERATORS` maps an operator to a function with the same arguments, where every complex tensor is a
+`Complex`. Results have the precision of the operands' parts. Intermediate values do not overflow
 where the result does not.
 """
 
@@ -26,12 +26,12 @@ REAL = {
 
 
 def real_dtype(dtype: torch.dtype | None) -> torch.dtype | None:
-    """The dtype of a complex dtype's parts; any other dtype itself."""
+    """Returns the dtype of a complex dtype's parts; any other dtype unchanged."""
     return REAL.get(dtype, dtype)
 
 
 def _complex(value: Any, like: torch.dtype) -> Complex:
-    """Any operand (Complex, real tensor, number) as a Complex with parts of a dtype."""
+    """Converts an operand (Complex, real tensor or number) to a Complex with parts of a dtype."""
     if isinstance(value, Complex):
         return value.map(torch.Tensor.to, like)
     if isinstance(value, torch.Tensor):
@@ -42,9 +42,9 @@ def _complex(value: Any, like: torch.dtype) -> Complex:
 
 
 def _dtype(*values: Any) -> torch.dtype:
-    """The dtype of the parts of an operation's result.
+    """Returns the dtype of the parts of an operation's result.
 
-    Operands with dimensions outrank those without; integers, which have no such dtype, none.
+    Operands with dimensions take precedence over scalars. Integer operands are ignored.
     """
     tensors = [value for value in values if isinstance(value, (Complex, torch.Tensor))]
     parts = [value.real if isinstance(value, Complex) else value for value in tensors]
@@ -70,7 +70,7 @@ def _subtract_from(a: Any, b: Any, alpha: Any = 1) -> Complex:
 
 
 def _bilinear(product: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
-    """A product that distributes over sums: four real ones, two where an operand is real."""
+    """Extends a bilinear product to complex operands: 4 real products, 2 if an operand is real."""
 
     def multiplied(a: Any, b: Any, *rest: Any, **options: Any) -> Complex:
         dtype = _dtype(a, b)
@@ -110,7 +110,7 @@ def _divide(a: Any, b: Any, *, rounding_mode: str | None = None) -> Complex:
     if _is_real(b):
         return a.map(operator.truediv, _real_part(b, dtype))
     b = _complex(b, dtype)
-    # As eager does: divided by the larger part, so that no square overflows or vanishes.
+    # Scale by the larger part of the divisor, as eager does: squares could overflow or underflow.
     wide = b.real.abs() >= b.imaginary.abs()
     larger = torch.where(wide, b.real, b.imaginary)
     smaller = torch.where(wide, b.imaginary, b.real)
@@ -133,7 +133,7 @@ def _magnitude(z: Complex) -> torch.Tensor:
     x, y = z.real.abs(), z.imaginary.abs()
     large, small = torch.maximum(x, y), torch.minimum(x, y)
     ratio = small / torch.where(large == 0, 1, large)
-    # Infinite beside NaN too.
+    # If one part is infinite, the magnitude is infinite, even if the other part is NaN.
     infinite = torch.isinf(x) | torch.isinf(y)
     return torch.where(infinite, torch.inf, large * torch.sqrt(1 + ratio * ratio))
 
@@ -160,8 +160,7 @@ def _log(z: Complex) -> Complex:
 
 
 def _square_root(z: Complex) -> Complex:
-    # Where the real part is negative, the roles of the two parts are exchanged, so that nothing
-    # cancels.
+    # If the real part is negative, swap the roles of the two parts to avoid cancellation.
     larger = torch.sqrt((_magnitude(z) + z.real.abs()) / 2)
     smaller = z.imaginary.abs() / torch.where(larger == 0, 1, 2 * larger)
     right = z.real >= 0
@@ -189,7 +188,7 @@ def _tanh(z: Complex) -> Complex:
 
 
 def _turned(function: Callable[[Complex], Complex], back: bool) -> Callable[[Complex], Complex]:
-    """`function` of i·z, and of what comes out, where `back`, divided by i."""
+    """Returns the function f(i·z), divided by i if `back` is set."""
 
     def turned(z: Complex) -> Complex:
         result = function(Complex(-z.imaginary, z.real))
@@ -219,7 +218,7 @@ def _power(base: Any, exponent: Any) -> Complex:
 def _product(
     z: Complex, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Complex:
-    """Of all elements, or along a dimension, halving it again and again."""
+    """Multiplies all elements, or those along a dimension, by repeated halving."""
     if dtype is not None:
         z = z.map(torch.Tensor.to, real_dtype(dtype))
     if dim is None:
@@ -250,7 +249,7 @@ def _where(condition: torch.Tensor, a: Any, b: Any) -> Complex:
 
 
 def _joined(target: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
-    """An operator on a list of tensors."""
+    """Extends an operator on a list of tensors to complex tensors."""
 
     def join(tensors: list[Any], dim: int = 0) -> Complex:
         dtype = _dtype(*tensors)
@@ -264,7 +263,7 @@ def _joined(target: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
 
 
 def _part_by_part(target: Callable[..., Any]) -> Callable[..., Any]:
-    """A linear operator with real coefficients, of one complex tensor."""
+    """Applies a linear operator with real coefficients to both parts of a complex tensor."""
 
     def apply(z: Complex, *args: Any, **options: Any) -> Any:
         if options.get("dtype") is not None:
@@ -286,7 +285,7 @@ def _padded(z: Complex, sizes: list[int], value: Any = 0) -> Complex:
 
 
 def _scattered(target: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
-    """An operator that puts one tensor into another, at a place given by the rest."""
+    """Extends an operator that writes one tensor into another to complex tensors."""
 
     def scatter(into: Any, source: Any, *args: Any, **options: Any) -> Complex:
         dtype = _dtype(into)
@@ -359,7 +358,7 @@ def _same(z: Complex, **_options: Any) -> Complex:
 
 
 def _placed(target: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
-    """An operator that puts, or adds, complex elements to a tensor, at places given by the rest."""
+    """Extends an operator that writes or adds elements at indices to complex tensors."""
 
     def place(into: Any, *args: Any, **options: Any) -> Complex:
         into = _complex(into, _dtype(into, *args))
@@ -392,10 +391,10 @@ _IDENTITY = (
     *(aten.lift_fresh_copy,),
 )
 
-# By packet: all overloads of an operator act alike.
+# Keyed by packet: all overloads of an operator are handled alike.
 OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
     **{target: _part_by_part(target) for target in _LINEAR},
-    # The parts of a tensor that is a view may lie in memory in another way than its own.
+    # The parts may have other strides than the complex tensor, so `view` could fail on them.
     **dict.fromkeys((aten.view, aten._unsafe_view), _part_by_part(aten.reshape)),
     **{target: _placed(target) for target in _PLACING},
     **dict.fromkeys(_IDENTITY, _same),

@@ -1,9 +1,8 @@
-"""Complex numbers as pairs of real ones.
+"""Rewrites complex arithmetic to real arithmetic.
 
-torch-mlir takes a few operators on complex tensors, and to linalg only. Here every complex value
-inside a program becomes two real ones, so that complex arithmetic is real arithmetic on every exit.
-Inputs, weights and results that are complex stay what they are, and so does an operator that
-`complex_operators` does not know.
+torch-mlir lowers few operators on complex tensors, and to linalg only. Every complex value inside a
+program becomes two real ones, which lower to every exit. Complex inputs, weights and results stay
+complex, and so do operators that `complex_operators` has no entry for.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ _FOURIER = {
 
 @dataclass(frozen=True)
 class _Pair:
-    """The nodes of a complex value's real and imaginary part."""
+    """The nodes for the real and imaginary parts of a complex value."""
 
     real: torch.fx.Node
     imaginary: torch.fx.Node
 
 
 def split_complex_numbers(graph: torch.fx.Graph) -> int:
-    """Rewrites operators that take or make complex tensors; returns how many it rewrote."""
+    """Rewrites operators that take or return complex tensors; returns how many it rewrote."""
     if not any(node.op == "call_function" and _touches_complex(node) for node in graph.nodes):
         return 0
     with tracing(graph, decomposition_table()) as table:
@@ -49,9 +48,9 @@ class _Splitter:
     def __init__(self, graph: torch.fx.Graph, table: dict):
         self._graph = graph
         self._table = table
-        # Complex nodes to the pairs that stand for them.
+        # Complex nodes and the pairs that replace them.
         self._pairs: dict[torch.fx.Node, _Pair] = {}
-        # Nodes with several results to what stands for each: a pair or a node.
+        # Nodes with several results and their replacements: a pair or a node for each result.
         self._lists: dict[torch.fx.Node, Sequence[Any]] = {}
 
     def run(self) -> int:
@@ -69,13 +68,13 @@ class _Splitter:
         return count
 
     def _rewrite(self, node: torch.fx.Node) -> bool:
-        """Rewrites a node where that is possible, and says whether it was."""
+        """Rewrites a node if possible. Returns True if it rewrote an operator."""
         if node.target is operator.getitem and node.args[0] in self._lists:
             self._stand_for(node, self._lists[node.args[0]][node.args[1]])
             return False
         result = self._computed(node)
         if result is None:
-            # The operator stays as it is, and takes whole complex tensors.
+            # The operator stays as it is, so it needs complex tensors as operands.
             node.args, node.kwargs = pytree.tree_map_only(
                 torch.fx.Node, self._whole, (node.args, node.kwargs)
             )
@@ -93,7 +92,7 @@ class _Splitter:
             self._lists[node] = result
 
     def _computed(self, node: torch.fx.Node) -> Any:
-        """What computes the node's result: a pair, a node, or a list of them; None if unknown."""
+        """Returns the replacement of a node: a pair, a node, or a list; None if unsupported."""
         call = _call_of(node)
         if call is None:
             return None
@@ -110,7 +109,7 @@ class _Splitter:
 
         def note(name: str, make: Callable[[], torch.Tensor]) -> torch.Tensor:
             wanted[name] = make
-            # Fake, since it is made in the state of tracing.
+            # A fake tensor, because `tracing` is active.
             return make()
 
         values = [operand.meta["val"] for operand in operands]
@@ -129,7 +128,7 @@ class _Splitter:
         return results.unflatten(copied)
 
     def _slot(self, leaf: Any, operands: list[torch.fx.Node]) -> Any:
-        """The place of an argument among the operands, which it joins; a constant itself."""
+        """Appends a node to the operands and returns its slot; returns constants unchanged."""
         if not isinstance(leaf, torch.fx.Node):
             return leaf
         slot = _Slot(len(operands), _is_complex(leaf.meta["val"]))
@@ -141,7 +140,7 @@ class _Splitter:
         return slot
 
     def _pair(self, node: torch.fx.Node) -> _Pair:
-        """The pair of a complex node; one that is not rewritten is split at its first use."""
+        """Returns the pair of a complex node; splits a node that has none at its first use."""
         if node not in self._pairs:
             self._pairs[node] = _Pair(
                 *self._inlined(lambda z: (torch.real(z), torch.imag(z)), [node], node)
@@ -149,7 +148,7 @@ class _Splitter:
         return self._pairs[node]
 
     def _whole(self, node: torch.fx.Node) -> torch.fx.Node:
-        """A complex node for one that was rewritten; any other node itself."""
+        """Returns a complex node for one that was rewritten; any other node unchanged."""
         pair = self._pairs.get(node)
         if pair is None or node.op == "placeholder":
             return node
@@ -158,7 +157,7 @@ class _Splitter:
     def _inlined(
         self, function: Callable[..., Any], operands: list[torch.fx.Node], origin: torch.fx.Node
     ) -> Any:
-        """Puts the trace of a function of the operands before the node that is looked at."""
+        """Traces a function of the operands and inserts the trace at the insertion point."""
         values = [operand.meta["val"] for operand in operands]
         traced = trace(function, values, self._table)
         return inline(traced, operands, self._graph, origin_of(origin))
@@ -166,7 +165,7 @@ class _Splitter:
 
 @dataclass(frozen=True)
 class _Slot:
-    """An argument's place among the operands; a complex one takes two."""
+    """The position of an argument among the operands. A complex argument takes two."""
 
     index: int
     is_complex: bool
@@ -178,7 +177,7 @@ class _Slot:
 
 
 class _Results:
-    """Takes the result of a call apart into tensors, and puts what stands for them together."""
+    """Flattens the result of a call to tensors, and rebuilds it with nodes in their place."""
 
     def flatten(self, result: Any) -> list[torch.Tensor]:
         leaves, self._spec = pytree.tree_flatten(
@@ -201,7 +200,11 @@ class _Results:
 
 
 def _call_of(node: torch.fx.Node) -> Callable[..., Any] | None:
-    """A function that is given constants, and the node's arguments with `Complex` in them."""
+    """Returns the replacement function of a node, or None if there is none.
+
+    Its arguments are a `fourier.Constant` and the node's arguments, with `Complex` for complex
+    tensors.
+    """
     transform = _FOURIER.get(node.target)
     if transform is not None:
         sizes = [node.args[0].meta["val"].shape[dim] for dim in node.args[1]]
@@ -214,7 +217,7 @@ def _call_of(node: torch.fx.Node) -> Callable[..., Any] | None:
 
 
 def _touches_complex(node: torch.fx.Node) -> bool:
-    """Whether a node takes or makes a complex tensor."""
+    """Returns True if a node takes or returns a complex tensor."""
     values = [node.meta.get("val"), [operand.meta.get("val") for operand in node.all_input_nodes]]
     return any(map(_is_complex, pytree.tree_leaves(values)))
 

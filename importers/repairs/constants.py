@@ -9,18 +9,18 @@ from torch._guards import detect_fake_mode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 
-# On a placeholder that is not in the program's signature yet: its name and the tensor.
+# Metadata key on placeholders that are not in the signature yet: (constant name, tensor).
 _MARK = "unmess.constant"
 
 
 def constant_placeholder(
     graph: torch.fx.Graph, name: str, make: Callable[[], torch.Tensor]
 ) -> torch.fx.Node:
-    """A placeholder for a constant tensor; the one of that name, where the graph has it already.
+    """Returns the placeholder of a constant tensor; adds it if the graph has none of that name.
 
     Args:
-        name: of the weight that it becomes.
-        make: gives the tensor; called outside of any tracing state.
+        name: the name of the weight that it becomes.
+        make: computes the tensor; called outside of fake tensor mode and autograd.
     """
     placeholders = [node for node in graph.nodes if node.op == "placeholder"]
     for node in placeholders:
@@ -38,7 +38,7 @@ def constant_placeholder(
 
 
 def take_constants(graph: torch.fx.Graph) -> list[tuple[InputSpec, torch.Tensor]]:
-    """The constants added so far, each with what stands for it in a program's signature."""
+    """Returns the constants added so far, each with its input spec, and removes their marks."""
     taken = []
     for node in graph.nodes:
         if _MARK in node.meta:

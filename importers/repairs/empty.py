@@ -1,4 +1,4 @@
-"""Results without elements, and writes of none, which nothing needs to be computed for."""
+"""Removes operators whose results, or written values, have no elements."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _WRITE = torch.ops.aten.index_put.default
 
 
 def leave_nothing_to_compute(graph: torch.fx.Graph) -> int:
-    """Replaces each operator whose only result has no elements, at any size, and each write of no
-    elements; returns how many.
+    """Replaces operators whose only result has no elements by `empty`, and drops empty writes.
+
+    Returns the number of operators replaced. Only sizes that are statically known count.
     """
     replaced = 0
     for node in list(graph.nodes):
@@ -39,7 +40,7 @@ def _is_empty(node: torch.fx.Node) -> bool:
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor) or not isinstance(node.target, torch._ops.OpOverload):
         return False
-    # The importer writes no complex type for it.
+    # The importer does not write complex types for `empty`.
     if value.is_complex():
         return False
     return _has_no_elements(value)

@@ -1,4 +1,4 @@
-"""Booleans that Python reads: as integers, which the importer compares, one at a time."""
+"""Rewrites symbolic booleans to integer comparisons, which the importer supports."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _OPPOSITE = {
 
 
 def read_flags_as_integers(graph: torch.fx.Graph) -> int:
-    """Takes `sym_ite`, `sym_not` and assertions of several things apart; returns how many.
+    """Rewrites `sym_ite`, `sym_not` and assertions of conjunctions; returns how many.
 
-    The first two come with a branch on a flag of the data, which `draft` asserts to go as on the
-    example: `sym_ite(flag, 1, 0)` becomes the integer that the flag's tensor holds, the negation of
-    a comparison the opposite comparison.
+    `sym_ite(flag, 1, 0)` becomes the flag's tensor read as an integer. The negation of a comparison
+    becomes the opposite comparison. Both come from branches on data, where `draft` asserts that the
+    branch goes as on the example. An assertion of `a & b` becomes one assertion per operand.
     """
     replaced = 0
     for node in list(graph.nodes):
@@ -65,7 +65,7 @@ def _read_integer(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         with fake_mode:
             wide.meta = {**origin_of(node), "val": tensor.meta["val"].to(torch.int64)}
         integer = graph.call_function(aten.item.default, (wide,))
-    # Made here, it is no new result that a later trace would look for.
+    # Otherwise a later trace expects this symbol among its own results.
     with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
         value = fake_mode.shape_env.create_unbacked_symint()
     integer.meta = {**origin_of(node), "val": value}
@@ -106,7 +106,7 @@ def _assert_each(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 
 
 def _retype(comparison: torch.fx.Node) -> None:
-    """The comparison's symbolic value: the capture may know it from its own assertion."""
+    """Recomputes the symbolic value: the capture may have fixed it through its own assertion."""
     operands = [
         operand.meta["val"] if isinstance(operand, torch.fx.Node) else operand
         for operand in comparison.args

@@ -1,8 +1,8 @@
 """Discrete Fourier transforms as products with matrices of cosines and sines.
 
-A long transform is taken apart into two shorter ones (Cooley and Tukey), a long one of prime length
-into convolutions (Bluestein), so that no matrix has more than `_DIRECT` rows. The matrices are
-constants of the program, computed in float64.
+A transform of more than `_DIRECT` elements is split into two shorter ones (Cooley and Tukey). One
+of prime length becomes a convolution (Bluestein). No matrix has more than `_DIRECT` rows. The
+matrices are constants of the program, computed in float64.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import torch
 
 from importers.repairs.complex_operators import OPERATORS, Complex, real_dtype
 
-# Longest transform that is one matrix product: 2 matrices of 1 MB in f32.
+# The longest transform that is one product: its two matrices have 1 MB each in f32.
 _DIRECT = 512
 
-# Gives the constant of a name, which the function makes where it is not there yet.
+# Returns the constant of a name; calls the function if there is none yet.
 Constant = Callable[[str, Callable[[], torch.Tensor]], torch.Tensor]
 
 _multiply = OPERATORS[torch.ops.aten.mul]
@@ -26,7 +26,7 @@ _multiply = OPERATORS[torch.ops.aten.mul]
 def complex_to_complex(
     constant: Constant, z: Complex, dims: Sequence[int], normalization: int, forward: bool
 ) -> Complex:
-    """As `aten._fft_c2c`."""
+    """Computes `aten._fft_c2c`."""
     result = z
     for dim in dims:
         result = _along(dim, result, lambda part: _transform(constant, part, forward))
@@ -36,7 +36,7 @@ def complex_to_complex(
 def real_to_complex(
     constant: Constant, x: torch.Tensor, dims: Sequence[int], normalization: int, onesided: bool
 ) -> Complex:
-    """As `aten._fft_r2c`; `onesided` keeps n // 2 + 1 elements along the last of `dims`."""
+    """Computes `aten._fft_r2c`. `onesided` keeps n // 2 + 1 elements along the last of `dims`."""
     *others, last = dims
     kept = x.shape[last] // 2 + 1 if onesided else x.shape[last]
 
@@ -52,7 +52,7 @@ def real_to_complex(
 def complex_to_real(
     constant: Constant, z: Complex, dims: Sequence[int], normalization: int, last_size: int
 ) -> torch.Tensor:
-    """As `aten._fft_c2r`: the inverse of a one-sided transform, to `last_size` elements."""
+    """Computes `aten._fft_c2r`: inverts a one-sided transform, to `last_size` elements."""
     *others, last = dims
     result = z
     for dim in others:
@@ -63,7 +63,7 @@ def complex_to_real(
 
 
 def _along(dim: int, z: Complex, transform: Callable[[Complex], Complex]) -> Complex:
-    """`transform`, which works on the last dimension, on `dim`. A part may be None for zero."""
+    """Applies `transform`, which works on the last dimension, to `dim`. A part of None is zero."""
 
     def moved(part: torch.Tensor | None) -> torch.Tensor | None:
         return None if part is None else part.transpose(dim, -1)
@@ -73,7 +73,7 @@ def _along(dim: int, z: Complex, transform: Callable[[Complex], Complex]) -> Com
 
 
 def _scaled(z: Complex, sizes: list[int], normalization: int) -> Complex:
-    """PyTorch's `fft_norm_mode`: 0 is none, 1 by the root of the number of elements, 2 by it."""
+    """Applies PyTorch's `fft_norm_mode` for n elements: 0 is none, 1 is 1/sqrt(n), 2 is 1/n."""
     count = math.prod(sizes)
     if normalization == 0:
         return z
@@ -83,7 +83,7 @@ def _scaled(z: Complex, sizes: list[int], normalization: int) -> Complex:
 
 
 def _transform(constant: Constant, z: Complex, forward: bool, kept: int | None = None) -> Complex:
-    """The transform along the last dimension, its first `kept` elements."""
+    """Returns the first `kept` elements of the transform along the last dimension."""
     size = z.real.shape[-1]
     if size <= _DIRECT:
         return _direct(constant, z, forward, size if kept is None else kept)
@@ -110,7 +110,7 @@ def _direct(constant: Constant, z: Complex, forward: bool, kept: int) -> Complex
 
 
 def _by_factors(constant: Constant, z: Complex, forward: bool, a: int, b: int) -> Complex:
-    """Length a·b: element j1·b + j2 goes to element k1 + a·k2."""
+    """Transforms length a·b in two steps. Input index: j1·b + j2; output index: k1 + a·k2."""
     dtype = z.real.dtype
     rows = z.map(lambda part: part.reshape(*part.shape[:-1], a, b).transpose(-1, -2))
     rows = _transform(constant, rows, forward)
@@ -124,7 +124,10 @@ def _by_factors(constant: Constant, z: Complex, forward: bool, a: int, b: int) -
 
 
 def _by_convolution(constant: Constant, z: Complex, forward: bool) -> Complex:
-    """Prime length n: with the chirp w[j] = exp(-πi j²/n), a convolution of length 2^k ≥ 2n - 1."""
+    """Transforms a prime length n by a convolution of length 2^k ≥ 2n - 1 (Bluestein).
+
+    The chirp is w[j] = exp(-πi j²/n).
+    """
     size, dtype = z.real.shape[-1], z.real.dtype
     padded = 1 << (2 * size - 2).bit_length()
     sign = 1 if forward else -1
@@ -137,7 +140,7 @@ def _by_convolution(constant: Constant, z: Complex, forward: bool) -> Complex:
         part("cos", lambda: _chirp(size).real),
         part("sin", lambda: _chirp(size).imag, sign),
     )
-    # The transform of the conjugate chirp; for the inverse its conjugate, mirrored, is itself.
+    # The transform of the conjugate chirp. The inverse uses its conjugate: the kernel is symmetric.
     kernel = Complex(
         part("kernel_real", lambda: _chirp_kernel(size, padded).real),
         part("kernel_imaginary", lambda: _chirp_kernel(size, padded).imag, sign),
@@ -152,7 +155,7 @@ def _by_convolution(constant: Constant, z: Complex, forward: bool) -> Complex:
 
 
 def _to_real(constant: Constant, z: Complex, size: int) -> Complex:
-    """The inverse transform of the half spectrum along the last dimension; imaginary part None."""
+    """Inverts the half spectrum along the last dimension. The imaginary part is None."""
     half, dtype = size // 2 + 1, z.real.dtype
     given = z.real.shape[-1]
     z = z.map(lambda part: part[..., :half])
@@ -162,7 +165,7 @@ def _to_real(constant: Constant, z: Complex, size: int) -> Complex:
         cosines = constant(*_inverse_wave("cos", size, dtype))
         sines = constant(*_inverse_wave("sin", size, dtype))
         return Complex(z.real @ cosines - z.imaginary @ sines, None)
-    # The imaginary parts of element 0 and, for an even size, of the middle one count for nothing.
+    # Ignore the imaginary parts of element 0 and, for an even size, of the middle element.
     inner = slice(1, (size + 1) // 2)
     real = torch.cat([z.real, z.real[..., inner].flip(-1)], -1)
     ends = torch.zeros_like(z.imaginary[..., :1])
@@ -173,7 +176,7 @@ def _to_real(constant: Constant, z: Complex, size: int) -> Complex:
 
 
 def _factor(size: int) -> int:
-    """The largest divisor up to the square root; 1 for a prime."""
+    """Returns the largest divisor up to the square root; 1 for a prime."""
     return next(d for d in range(math.isqrt(size), 0, -1) if size % d == 0)
 
 
@@ -182,7 +185,7 @@ def _short(dtype: torch.dtype) -> str:
 
 
 def _angles(rows: int, columns: int, size: int) -> torch.Tensor:
-    """2π j k / size, the product reduced before it is rounded: float64 `[rows, columns]`."""
+    """Returns 2π j k / size as float64 `[rows, columns]`, with j k reduced modulo `size` first."""
     product = torch.outer(torch.arange(rows), torch.arange(columns)) % size
     return product.to(torch.float64) * (2 * math.pi / size)
 
@@ -197,7 +200,7 @@ def _wave(kind: str, size: int, kept: int, dtype: torch.dtype):
 
 
 def _inverse_wave(kind: str, size: int, dtype: torch.dtype):
-    """`[half, size]`; elements that stand for two of the whole spectrum count twice."""
+    """Returns a `[half, size]` matrix. Elements with a conjugate twin in the spectrum weigh 2."""
 
     def make() -> torch.Tensor:
         weights = torch.full((size // 2 + 1, 1), 2.0, dtype=torch.float64)
@@ -210,13 +213,13 @@ def _inverse_wave(kind: str, size: int, dtype: torch.dtype):
 
 
 def _twiddle(kind: str, a: int, b: int, dtype: torch.dtype):
-    """`[b, a]`: rows are j2, columns are k1."""
+    """Returns the twiddle factors `[b, a]`: rows are j2, columns are k1."""
     name = f"dft_twiddle_{kind}_{a}x{b}_{_short(dtype)}"
     return name, lambda: _function(kind)(_angles(b, a, a * b)).to(dtype)
 
 
 def _chirp(size: int) -> torch.Tensor:
-    """exp(-πi j²/n) in complex128; j² is reduced before it is rounded."""
+    """Returns exp(-πi j²/n) in complex128, with j² reduced modulo 2n as an integer."""
     squares = (torch.arange(size) ** 2 % (2 * size)).to(torch.float64)
     return torch.polar(torch.ones(size, dtype=torch.float64), squares * (-math.pi / size))
 

@@ -1,4 +1,4 @@
-"""Lists of index tensors in the one form that torch-mlir lowers, and places that are data."""
+"""Rewrites index lists to the form that torch-mlir lowers, and checks computed indices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _READS = frozenset({aten.index.Tensor, aten._unsafe_index.Tensor})
 _WRITES = frozenset({aten.index_put.default})
 _CONVERT = torch.ops.prims.convert_element_type.default
 _MASKS = (torch.bool, torch.uint8)
-# What these make is no index from the back.
+# Results of these are not negative, unless an argument is.
 _COUNTS = frozenset({aten.arange.start_step, aten.nonzero.default, aten.argmax.default})
 _SAME_ELEMENTS = frozenset(
     {
@@ -33,9 +33,9 @@ _SAME_ELEMENTS = frozenset(
 
 
 def convert_indices(graph: torch.fx.Graph) -> int:
-    """Makes every index tensor i64 of positions; returns how many lists of indices it changed.
+    """Converts every index tensor to i64 positions; returns how many lists of indices it changed.
 
-    Writes wherever a mask is true become a choice for each element.
+    A write by a single mask becomes `where`.
     """
     nodes = [node for node in graph.nodes if _wants_conversion(node)]
     if not nodes:
@@ -52,7 +52,7 @@ def convert_indices(graph: torch.fx.Graph) -> int:
 
 
 def count_from_the_front(graph: torch.fx.Graph) -> int:
-    """Adds its dimension's size to each index below 0 of a write; returns how many were changed."""
+    """Adds the size of the dimension to negative indices of writes; returns how many changed."""
     nodes = [
         node
         for node in graph.nodes
@@ -89,9 +89,9 @@ def _put_from_the_front(
 
 
 def check_computed_places(graph: torch.fx.Graph) -> int:
-    """Asserts that no computed index of a selection is below the first; returns how many there are.
+    """Asserts that computed indices of selections are at least -size; returns how many there are.
 
-    Past the last one, the slice that is made of it is out of range.
+    An index past the last element needs no assertion: the slice that it lowers to is out of range.
     """
     nodes = [node for node in graph.nodes if _selects_by_data(node)]
     for node in nodes:
@@ -135,24 +135,27 @@ def _wants_conversion(node: torch.fx.Node) -> bool:
 
 
 def _fills_mask(node: torch.fx.Node) -> bool:
-    """Whether the node writes wherever a mask of the leading dimensions is true."""
+    """Returns True if the node writes by a single mask of the leading dimensions."""
     if node.target not in _WRITES or len(node.args[1]) != 1:
         return False
     (mask,), value = node.args[1], node.args[2]
     sizes = value.meta["val"].shape
-    # How many values are chosen by a mask may be none at all.
+    # A mask may choose no element, so a dynamic number of values may be 0.
     return _dtype(mask) in _MASKS and all(statically_known_true(size != 0) for size in sizes)
 
 
 def _choose(
     x: torch.Tensor, indices: list[torch.Tensor], value: torch.Tensor, accumulate: bool = False
 ) -> torch.Tensor:
-    """`x` with `value` (one, or one for each place), or its sum with it, where the mask is true."""
+    """Sets or adds `value` where the mask is true.
+
+    `value` holds one value for all places, or one for each place.
+    """
     (mask,) = indices
     mask = mask.to(torch.bool)
     rest = x.dim() - mask.dim()
     if value.dim() > rest:
-        # The n-th place takes the n-th value.
+        # The n-th position where the mask is true takes the n-th value.
         place = mask.reshape(-1).to(torch.int64).cumsum(0) - 1
         last = value.shape[0] - 1
         if last:
@@ -165,7 +168,7 @@ def _choose(
 
 
 def _count_beside_masks(node: torch.fx.Node) -> int | None:
-    """How many elements a mask has to choose, where other indices of the list say so."""
+    """Returns the number of elements that masks must choose to match the other indices, or None."""
     indices = [index.meta["val"] for index in node.args[1] if index is not None]
     shapes = [index.shape for index in indices if index.dtype not in _MASKS]
     if not shapes or len(shapes) == len(indices):
@@ -177,7 +180,7 @@ def _count_beside_masks(node: torch.fx.Node) -> int | None:
 
 
 def _with_known_counts(node: torch.fx.Node) -> Callable[..., torch.Tensor]:
-    """The call of `node` with places instead of masks."""
+    """Returns the call of `node` with positions instead of masks."""
     count = _count_beside_masks(node)
 
     def call(x: torch.Tensor, indices: list[torch.Tensor | None], *rest: Any) -> torch.Tensor:
@@ -193,7 +196,7 @@ def _with_known_counts(node: torch.fx.Node) -> Callable[..., torch.Tensor]:
 
 
 def _places_of(mask: torch.Tensor, count: int) -> list[torch.Tensor]:
-    """The places (i64 `[count]`) where a mask is true, of each of its dimensions."""
+    """Returns the positions where a mask is true: i64 `[count]` for each of its dimensions."""
     flat = mask.reshape(-1)
     number = flat.to(torch.int64).cumsum(0) - 1
     require(torch.eq(flat.sum(), count), "a mask chooses another number of elements than indices")
@@ -207,7 +210,7 @@ def _places_of(mask: torch.Tensor, count: int) -> list[torch.Tensor]:
 
 
 class _Conversion:
-    """Of the indices of one node. Dimensions that a mask covers together become one."""
+    """Converts the indices of one node. Merges the dimensions that one mask covers."""
 
     def __init__(self, graph: torch.fx.Graph, node: torch.fx.Node):
         self._graph = graph
@@ -235,14 +238,14 @@ class _Conversion:
         if len(shape) > 1:
             index = self._merge(dim, index)
         fake_mode = detect_fake_mode(index.meta["val"])
-        # Made here, it is no new result that a later trace would look for.
+        # Otherwise a later trace expects this symbol among its own results.
         with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
             count = fake_mode.shape_env.create_unbacked_symint()
         positions = self._insert(aten.nonzero.default, (index,), [count, 1], torch.int64)
         return self._insert(aten.select.int, (positions, 1, 0), [count], torch.int64)
 
     def _merge(self, dim: int, mask: torch.fx.Node) -> torch.fx.Node:
-        """Flattens a mask, and the dimensions of the operand that it covers, from `dim` on."""
+        """Flattens a mask and the dimensions of the operand that it covers, starting at `dim`."""
         sizes = list(mask.meta["val"].shape)
         operand = self._operand.meta["val"]
         shape = list(operand.shape)
@@ -257,7 +260,7 @@ class _Conversion:
         )
 
     def _unflatten(self) -> None:
-        """Gives what a write returns the shape that its operand had."""
+        """Restores the original shape of the result of a write."""
         node = self._node
         users = list(node.users)
         result, value = node, node.meta["val"]

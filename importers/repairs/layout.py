@@ -1,4 +1,4 @@
-"""Operators that change only how a tensor lies in memory."""
+"""Rewrites of `as_strided`, which the torch dialect cannot express."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _VIEW = torch.ops.aten.view.default
 
 
 def drop_layout_only_as_strided(graph: torch.fx.Graph) -> int:
-    """Replaces every `as_strided` whose result has the elements of its operand, in their order.
+    """Removes every `as_strided` that keeps the elements and their order; returns how many.
 
-    That is so where shape and offset are the same and the strides differ in dimensions of size 1
-    only, as after `adaptive_avg_pool2d` of a channels-last tensor; and where both lie in memory
-    without gaps and have as many elements, as in a group norm with one channel in each group,
-    which becomes a view.
+    If shape and offset are the same and strides differ only in dimensions of size 1, the operand
+    replaces it. This occurs after `adaptive_avg_pool2d` of a channels-last tensor. If both tensors
+    are contiguous with the same number of elements, a view replaces it. This occurs in a group norm
+    with one channel per group.
     """
     replaced = 0
     for node in list(graph.nodes):
@@ -66,10 +66,9 @@ def _is_layout_only(node: torch.fx.Node) -> bool:
 
 
 def gather_strided(graph: torch.fx.Graph) -> int:
-    """Replaces `as_strided` of a row-major tensor by a selection of its elements.
+    """Replaces `as_strided` of a row-major tensor by `index_select`; returns how many.
 
-    Returns how often it did. A tensor that is laid out in another way, or a size that is only known
-    when the program runs, is left.
+    Tensors with another layout and dynamic sizes are left unchanged.
     """
     nodes = [node for node in graph.nodes if _is_selection(node)]
     if not nodes:

@@ -1,4 +1,4 @@
-"""Numbers in the place of an operator's first tensor."""
+"""Converts Python numbers in the position of the first tensor operand to f64 tensors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from importers.repairs.retrace import replace_call
 
 
 def write_as_doubles(graph: torch.fx.Graph) -> int:
-    """Makes an f64 tensor of a number that an operator with an f64 result begins with, such as
-    0.1 - x; returns how many there were.
+    """Converts a number that is the first operand of an operator with an f64 result to a tensor.
+
+    An example is 0.1 - x. Returns how many there were.
     """
     nodes = [node for node in graph.nodes if _begins_with_a_number(node)]
     if not nodes:

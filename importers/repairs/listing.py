@@ -1,4 +1,4 @@
-"""Everything that is done to a program so that it can be imported and lowered, in one list."""
+"""Lists all changes made to a program so that it can be imported and lowered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importers.decompositions import DECOMPOSITIONS
 from importers.repair_list import ListedRepair
 from importers.repairs import REPAIRS
 
-# What `importers.torch_dialect` does on its own account, where torch-mlir's importer stops.
+# Constructs that `importers.torch_dialect` handles because torch-mlir's importer does not.
 _IMPORT_FORMS = (
     ListedRepair(
         "non-persistent buffers",

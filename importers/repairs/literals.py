@@ -1,4 +1,4 @@
-"""Which nodes of a graph torch-mlir may fold."""
+"""Finds the nodes of a graph that torch-mlir may fold."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import torch
 
 aten = torch.ops.aten
 
-# Of their operand these use the shape only.
+# These use only the shape of their operand.
 _BY_SHAPE = frozenset({aten.full_like, aten.zeros_like, aten.ones_like, aten.empty_like})
 
 
 def constant_nodes(graph: torch.fx.Graph) -> set[torch.fx.Node]:
-    """Returns the nodes that are computed from no input.
+    """Returns the nodes that depend on no input.
 
-    Lifted constants count, of which the small ones become literals.
+    They include lifted constants, because small ones become literals.
     """
     constant: set[torch.fx.Node] = set()
     for node in graph.nodes:
@@ -29,5 +29,5 @@ def constant_nodes(graph: torch.fx.Graph) -> set[torch.fx.Node]:
 
 
 def packet_of(node: torch.fx.Node) -> torch._ops.OpOverloadPacket | None:
-    """The operator of a node without its overload; None for other nodes."""
+    """Returns the operator of a node without its overload; None for other nodes."""
     return getattr(node.target, "overloadpacket", None)

@@ -1,9 +1,8 @@
 """Arithmetic on unsigned and on 8-bit integers, in wider signed ones.
 
-Past the torch dialect integers have no sign of their own, and several lowerings take unsigned ones
-for signed, or do not take them at all; those of 8 bits crash where they convert an operand. Here
-every operator that computes with them does so in a signed type that holds all their values; its
-result is wrapped to the narrow type again.
+Below the torch dialect integers are signless. Several lowerings treat unsigned integers as signed,
+or reject them. Lowerings of int8 crash where they convert an operand. This repair computes such
+operators in a signed type that holds all values, and wraps the result to the narrow type.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _WIDER = {
     torch.uint32: torch.int64,
 }
 
-# These move elements or convert them, which is done right.
+# These only move or convert elements, and lower correctly.
 _AS_THEY_ARE = frozenset(
     {
         *(aten.view, aten._unsafe_view, aten.expand, aten.permute, aten.transpose, aten.t),
@@ -36,12 +35,12 @@ _AS_THEY_ARE = frozenset(
         torch.ops.prims.convert_element_type,
     }
 )
-# Products of quantised operands are recognised by their type.
+# Quantized products are recognized by the dtype of their operands, so they must keep it.
 _OF_8_BITS = frozenset({aten.mm, aten.bmm, aten.matmul, aten.convolution})
 
 
 def compute_in_wider_integers(graph: torch.fx.Graph) -> int:
-    """Rewrites the operators that compute with such integers; returns how many there were."""
+    """Rewrites operators that compute with narrow integers; returns how many there were."""
     nodes = [node for node in graph.nodes if _computes_narrow(node)]
     if not nodes:
         return 0

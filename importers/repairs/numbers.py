@@ -1,8 +1,7 @@
-"""Arithmetic of numbers that are data, as operators on tensors without dimensions.
+"""Rewrites arithmetic on data-dependent numbers to operators on 0-d tensors.
 
-`x.item() < y.item()` is a comparison of two symbolic numbers. The torch dialect has some operators
-on numbers, and lowerings for fewer of them. Here each of the others becomes an operator on tensors,
-whose result is read.
+`x.item() < y.item()` compares two symbolic numbers. The torch dialect has few operators on numbers,
+and lowers fewer. Each of the others becomes an operator on tensors, followed by `item`.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _ARITHMETIC: Mapping[Any, Callable[..., torch.Tensor]] = {
 
 
 def compute_numbers_as_tensors(graph: torch.fx.Graph) -> int:
-    """Replaces operators on numbers that are data and lack a lowering; returns how many."""
+    """Replaces operators on data-dependent numbers that have no lowering; returns how many."""
     nodes = [node for node in graph.nodes if _is_wanted(node)]
     if not nodes:
         return 0
@@ -114,7 +113,7 @@ def _replace(graph: torch.fx.Graph, node: torch.fx.Node, table: Mapping) -> None
         number = graph.call_function(aten.item.default, (result,))
         number.meta = {**origin_of(node), "val": node.meta["val"]}
         if is_flag:
-            # The importer reads no booleans.
+            # The importer does not support `item` of a boolean, so read an integer.
             fake_mode = detect_fake_mode(result.meta["val"])
             with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
                 number.meta["val"] = fake_mode.shape_env.create_unbacked_symint()
@@ -126,7 +125,7 @@ def _replace(graph: torch.fx.Graph, node: torch.fx.Node, table: Mapping) -> None
 
 
 def _tensor(value: Any, node: torch.fx.Node) -> torch.Tensor:
-    """A number, or the only element of a tensor, without dimensions: i64, f64 or bool."""
+    """Converts a number or a tensor of one element to a 0-d tensor of i64, f64 or bool."""
     if isinstance(value, torch.Tensor):
         value = value.reshape(())
         if value.dtype == torch.bool:

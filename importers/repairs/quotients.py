@@ -1,4 +1,4 @@
-"""Quotients of constant integers."""
+"""Protects divisions of constant integers from wrong folding in torch-mlir."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ aten = torch.ops.aten
 
 
 def keep_quotients_from_folding(graph: torch.fx.Graph) -> int:
-    """Puts an operator that is not folded before constant dividends; returns how many.
+    """Replaces constant dividends `x` by `x | x`; returns how many.
 
-    `x | x` is `x`. torch-mlir lowers it and does not fold it, so the division reaches linalg.
+    torch-mlir lowers `x | x` and does not fold it, so the division reaches linalg.
     """
     constant = constant_nodes(graph)
     found = [node for node in constant if _divides_integers(node)]

@@ -1,4 +1,4 @@
-"""Reshapes between shapes of which several sizes are only known when the program runs."""
+"""Rewrites reshapes with several dynamic sizes to `flatten` and `unflatten`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from torch._guards import detect_fake_mode
 _VIEWS = (torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default)
 _FLATTEN = torch.ops.aten.flatten.using_ints
 _UNFLATTEN = torch.ops.aten.unflatten.int
-# What the nodes that take a reshape apart take over from it.
+# Metadata that the replacement nodes inherit.
 _ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
 
 
 @dataclass(frozen=True)
 class Group:
-    """Neighbouring dimensions of the operand that become neighbouring ones of the result.
+    """Adjacent dimensions of the operand that become adjacent dimensions of the result.
 
-    `before` and `after` are half-open ranges of dimensions; both hold the same number of elements.
+    `before` and `after` are half-open ranges of dimensions with the same number of elements.
     """
 
     before: tuple[int, int]
@@ -29,13 +29,13 @@ class Group:
 
 
 def group_dimensions(before: Sequence[sympy.Expr], after: Sequence[sympy.Expr]) -> list[Group]:
-    """The finest groups of dimensions in which a reshape from `before` to `after` falls apart.
+    """Splits a reshape from `before` to `after` into the smallest groups of dimensions.
 
-    Two products of sizes are equal where they are so for all values of their symbols. What cannot
-    be told apart is one group, so that the groups are right whatever the symbols are.
+    Two products of sizes count as equal only if they are equal for all values of their symbols. The
+    groups are therefore valid for all values. Dimensions that cannot be split form one group.
 
     Args:
-        before, after: sizes, each at least one dimension, of the same number of elements.
+        before, after: the sizes, of at least one dimension each and equal numbers of elements.
     """
     groups: list[Group] = []
     i = j = 0
@@ -52,23 +52,23 @@ def group_dimensions(before: Sequence[sympy.Expr], after: Sequence[sympy.Expr]) 
                 ratio = sympy.cancel(ratio / after[j])
                 j += 1
         groups.append(Group((first_i, i), (first_j, j)))
-    # What is left has size 1 in all.
+    # The remaining dimensions have size 1 in total.
     last = groups.pop()
     groups.append(Group((last.before[0], len(before)), (last.after[0], len(after))))
     return groups
 
 
 def take_apart_symbolic_views(graph: torch.fx.Graph) -> int:
-    """Replaces every `view` with symbolic sizes by flattening and unflattening of dimensions."""
+    """Replaces views with symbolic sizes by `flatten` and `unflatten`; returns how many."""
     replaced = 0
     for node in list(graph.nodes):
         if node.op == "call_function" and node.target in _VIEWS and _is_symbolic(node):
             with graph.inserting_before(node):
                 result = _take_apart(graph, node)
-            # Asked before the node is erased, which clears its arguments.
+            # Compare before the node is erased: erasing clears its arguments.
             unchanged = result is node.args[0]
             if unchanged and any(user.op == "output" for user in node.users):
-                # A view as the same shape; the program's results go by the names of their nodes.
+                # Keep a no-op view that is a result: results are identified by their node names.
                 continue
             node.replace_all_uses_with(result)
             graph.erase_node(node)
@@ -79,7 +79,7 @@ def take_apart_symbolic_views(graph: torch.fx.Graph) -> int:
 
 
 def _is_symbolic(node: torch.fx.Node) -> bool:
-    """Whether a size is symbolic. Scalars and empty tensors have no dimensions to group."""
+    """Returns True if a size is symbolic. Scalars and empty tensors have nothing to group."""
     shapes = [tuple(value.meta["val"].shape) for value in (node.args[0], node)]
     sizes = [size for shape in shapes for size in shape]
     return (
@@ -94,7 +94,7 @@ def _take_apart(graph: torch.fx.Graph, node: torch.fx.Node) -> torch.fx.Node:
     before, after = operand.meta["val"].shape, node.meta["val"].shape
     groups = group_dimensions([*map(_expression, before)], [*map(_expression, after)])
     shape, result = list(before), operand
-    # From the last dimension on, so that the numbers of those before stay what they are.
+    # Start at the last dimension, so that the indices of earlier dimensions stay valid.
     for group in reversed(groups):
         start, end = group.before
         if end - start > 1:

@@ -1,4 +1,4 @@
-"""Replaces a node by the trace of a function of the same arguments."""
+"""Replaces a node by the trace of a function with the same arguments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from importers.decompositions.tracing import inline, origin_of, trace
 
 
 def replace_call(node: torch.fx.Node, function: Callable[..., Any], table: Mapping) -> None:
-    """Puts the trace of `function`, called with the node's arguments, in the node's place.
+    """Replaces a node by the trace of `function`, called with the node's arguments.
 
-    Must run inside `tracing`. The function gives what the node gives: a tensor, or a list of them.
+    Must run inside `tracing`. The function returns what the node returns: a tensor or a list of
+    tensors.
 
     Args:
-        table: of decompositions, as `tracing` yields it.
+        table: the decompositions that `tracing` yields.
     """
     leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
     operands = [leaf for leaf in leaves if isinstance(leaf, torch.fx.Node)]

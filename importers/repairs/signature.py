@@ -1,4 +1,4 @@
-"""A program whose graph was rewritten gets a signature that fits it again."""
+"""Updates the signature of a program after its graph was rewritten."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from importers.repairs.constants import take_constants
 def with_fitting_signature(
     exported: torch.export.ExportedProgram,
 ) -> torch.export.ExportedProgram:
-    """The program with the constants that its graph gained and its outputs' present names."""
+    """Returns the program with added constants and current output names in its signature."""
     added = take_constants(exported.graph)
     signature = exported.graph_signature
     results = next(node for node in reversed(exported.graph.nodes) if node.op == "output").args[0]
@@ -28,7 +28,7 @@ def with_fitting_signature(
     constants = {**exported.constants, **{spec.target: tensor for spec, tensor in added}}
     exported.graph_module.recompile()
     with warnings.catch_warnings():
-        # PyTorch's own copying of pytree specs.
+        # PyTorch's own code warns when it copies pytree specs.
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
         return exported._update(
             exported.graph_module, ExportGraphSignature(inputs, outputs), constants=constants

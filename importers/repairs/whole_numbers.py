@@ -1,4 +1,4 @@
-"""Whole numbers beside constants of floating point."""
+"""Converts Python ints in arithmetic with floating-point constants to floats."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _ARITHMETIC = frozenset({aten.add, aten.sub, aten.rsub, aten.mul, aten.div})
 
 
 def write_as_floating_point(graph: torch.fx.Graph) -> int:
-    """Makes integers floating-point numbers where the other operand is a constant of that kind.
+    """Converts int operands to floats where the other operand is a floating-point constant.
 
-    Returns how many operators were changed.
+    Returns the number of operators that it changed.
     """
     found = [node for node in constant_nodes(graph) if _mixes(node)]
     for node in found:

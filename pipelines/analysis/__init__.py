@@ -1,1 +1,1 @@
-"""What a module is made of and what it costs: counted on the IR, nothing is run."""
+"""Analyzes the content and the cost of a module from its IR, without running it."""

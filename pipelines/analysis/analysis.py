@@ -1,4 +1,4 @@
-"""The whole analysis of a module at a stage."""
+"""Analyzes a module at a stage: operations, bodies, costs and memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipelines.ir_modules import copy_module, find_operations
 from unmess.core.error import Error
 from unmess.core.public_functions import public_functions
 
-# The pass that removes an operation which says in which order the others are executed.
+# The pass that removes each kind of call or jump between blocks.
 _STRUCTURING = {
     "func.call": "inline",
     **dict.fromkeys(("cf.br", "cf.cond_br", "cf.switch"), "lift-cf-to-scf"),
@@ -25,13 +25,13 @@ _STRUCTURING = {
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a module is made of and what it costs.
+    """The content and the cost of a module.
 
     Attributes:
-        name: of the model or file.
-        stage: of the module; costs, bodies and memory are there from linalg on.
-        operations: by dialect and name.
-        bodies: of linalg operations, each distinct one once.
+        name: the name of the model or file.
+        stage: the stage of the module. Costs, bodies and memory are available from linalg on.
+        operations: the numbers of operations by dialect and name.
+        bodies: the distinct bodies of linalg operations.
         entries: the functions that can be called.
     """
 
@@ -50,16 +50,16 @@ def analyze_module(
     values: Mapping[str, int] | None = None,
     given: Iterable[str] = (),
 ) -> Analysis:
-    """Analyses a module, which is left as it is.
+    """Analyzes a module without changing it.
 
     Args:
-        shapes: of the arguments of each entry function, dynamic sizes as expressions over symbols;
-            without them the symbols are called after the argument and the axis: `x.0`.
-        values: of these symbols. Numbers that depend on others are expressions.
-        given: the names that must be those of dynamic sizes.
+        shapes: the shapes of the arguments of each entry function. Dynamic sizes are expressions
+            over symbols. Without shapes, symbols are named by argument and axis: `x.0`.
+        values: the values of symbols. Results that depend on other symbols are expressions.
+        given: names that must be names of dynamic sizes.
 
     Raises:
-        Error: stage `usage`, where a name in `given` is not one.
+        Error: stage `usage`, if a name in `given` is not the name of a dynamic size.
     """
     analysis = _analyze(module, name, stage, shapes or {}, values or {})
     known = {symbol for entry in analysis.entries for symbol in entry.symbols}
@@ -100,16 +100,16 @@ def _analyze(
 
 
 def _functions(module: ir.Module) -> list[ir.OpView]:
-    """Those with a body that can be called from outside."""
+    """Returns the public functions that have a body."""
     return [
         operation for operation in public_functions(module).values() if operation.regions[0].blocks
     ]
 
 
 def _structured(module: ir.Module) -> ir.Module:
-    """The module with its functions joined, and jumps between blocks as loops and branches.
+    """Inlines calls, and turns jumps between blocks into loops and branches.
 
-    What a function calls is then counted at each call, and what a loop does as often as it runs.
+    So operations of a called function count for each call, and those of a loop for each iteration.
     """
     found = {operation.name for operation in find_operations(module, _is_jump)}
     needed = dict.fromkeys(_STRUCTURING[name] for name in sorted(found, reverse=True))

@@ -1,4 +1,4 @@
-"""What one execution of a scalar operation counts for."""
+"""Counts the arithmetic of one execution of a scalar operation."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 
 from torch_mlir import ir
 
-# One floating-point operation each. Conversions, selections and moves are none.
+# One floating-point operation each. Conversions, selections and moves do not count.
 _FLOP = re.compile(
     r"arith\.((add|sub|mul|div|rem|neg|cmp)f|(max|min)(imum|num)f)"
     r"|math\.(absf|ceil|copysign|floor|round|roundeven|trunc)"
 )
 _SEVERAL_FLOPS = {"math.fma": 2, "complex.add": 2, "complex.sub": 2, "complex.mul": 6}
-# These take many instructions, and how many is the machine's business.
+# The number of instructions of these functions depends on the hardware.
 _TRANSCENDENTAL = re.compile(
     r"math\.(a?(sin|cos|tan)h?|atan2|cbrt|erfc?|exp2?|expm1|fpowi|log(10|1p|2)?|powf|r?sqrt)"
 )
@@ -22,22 +22,22 @@ _INTEGER = re.compile(
 
 
 def flops(name: str) -> int:
-    """Floating-point operations; a fused multiplication and addition is two."""
+    """Returns the number of floating-point operations; a fused multiply-add counts as two."""
     return _SEVERAL_FLOPS.get(name) or int(_FLOP.fullmatch(name) is not None)
 
 
 def transcendentals(name: str) -> int:
-    """1 for exponentials, logarithms, roots, powers and trigonometric functions."""
+    """Returns 1 for exponentials, logarithms, roots, powers and trigonometric functions, else 0."""
     return int(_TRANSCENDENTAL.fullmatch(name) is not None)
 
 
 def integers(name: str) -> int:
-    """1 for integer arithmetic and comparisons."""
+    """Returns 1 for integer arithmetic and comparisons, else 0."""
     return int(_INTEGER.fullmatch(name) is not None)
 
 
 def element_bytes(type_: ir.Type) -> int:
-    """Bytes of one element in memory; below one byte is one byte."""
+    """Returns the bytes of one element in memory, rounded up to whole bytes."""
     if isinstance(type_, ir.ComplexType):
         return 2 * element_bytes(ir.ComplexType(type_).element_type)
     if isinstance(type_, ir.IndexType):

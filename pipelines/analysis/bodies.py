@@ -1,4 +1,4 @@
-"""The bodies of linalg operations as data-flow graphs; equal bodies are equal graphs."""
+"""Represents bodies of linalg operations as data-flow graphs, so that equal bodies are equal."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _COMMUTATIVE = re.compile(
     r"arith\.((add|mul)[fi]|(and|or|xor)i|(max|min)(imum|num)f|(max|min)[su]i)"
 )
 _PREDICATES = {"arith.cmpf": arith.CmpFPredicate, "arith.cmpi": arith.CmpIPredicate}
-# What says nothing unless it differs from this.
+# Default values of attributes. Labels omit them.
 _DEFAULTS = {
     "fastmath": "#arith.fastmath<none>",
     "overflowFlags": "#arith.overflow<none>",
     "roundingmode": "#arith.roundingmode<to_nearest_even>",
 }
 _TEXTLESS = ("predicate", "operandSegmentSizes")
-# An expression with more operations than this is written as several.
+# Expressions with more operations than this are split.
 _LONG = 12
 
 
 @dataclass(frozen=True)
 class Node:
-    """A value in a body, or (the last one) what it yields.
+    """A value in a body. The last node of a body is its `yield`.
 
     Attributes:
         kind: `input`, `output` (the old value of the result's element), `constant`, `captured`
             (from outside the body), `operation` or `yield`.
-        label: what to show: `in0`, `out0`, `0.5`, `cmpf ugt`, …
-        type: of the value; empty for `yield`.
-        operands: positions of other nodes, each before this one.
+        label: the text to show: `in0`, `out0`, `0.5`, `cmpf ugt`, …
+        type: the type of the value; empty for `yield`.
+        operands: positions of other nodes, which precede this one.
     """
 
     kind: str
@@ -48,16 +48,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Body:
-    """Nodes in an order in which they can be computed; what nothing uses is left out.
+    """The used nodes of a body in topological order.
 
-    Operands of commutative operations are in one order, and equal values are one node, so that
-    bodies that compute the same in the same way are equal.
+    Operands of commutative operations are sorted, and equal values share a node. So bodies that
+    compute the same in the same way are equal.
     """
 
     nodes: tuple[Node, ...]
 
     def __str__(self) -> str:
-        """As expressions, one line each: values used more than once first, results last."""
+        """Returns expressions, one per line: values used more than once first, results last."""
         uses = [0] * len(self.nodes)
         for node in self.nodes:
             for operand in node.operands:
@@ -86,12 +86,12 @@ class Body:
 
 @dataclass(frozen=True)
 class Form:
-    """How a body is applied.
+    """The operation that applies a body, with its loops, maps and types.
 
     Attributes:
         operation: `linalg.generic`, or a named operation.
         iterators: `parallel` or `reduction`, by loop.
-        maps: from loops to elements, by operand, results last.
+        maps: maps from loops to elements, by operand, results last.
         elements: element types by operand, results last.
     """
 
@@ -103,19 +103,19 @@ class Form:
 
 @dataclass
 class BodyGroup:
-    """All operations that have one body; `forms` counts them by how they apply it."""
+    """All operations with the same body; `forms` counts them by form."""
 
     body: Body
     forms: dict[Form, int] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
-        """How many operations have the body."""
+        """The number of operations that have the body."""
         return sum(self.forms.values())
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many have it, by the operation's name."""
+        """The number of operations that have the body, by name."""
         found: dict[str, int] = {}
         for form, count in self.forms.items():
             found[form.operation] = found.get(form.operation, 0) + count
@@ -123,7 +123,7 @@ class BodyGroup:
 
 
 def group_bodies(structured: Sequence[ir.Operation]) -> list[BodyGroup]:
-    """The distinct bodies of linalg operations, the most frequent first."""
+    """Groups linalg operations by their body, the most frequent first."""
     groups: dict[Body, BodyGroup] = {}
     for operation in structured:
         body = body_of(operation)
@@ -134,7 +134,7 @@ def group_bodies(structured: Sequence[ir.Operation]) -> list[BodyGroup]:
 
 
 def iterators(structured: ir.Operation) -> tuple[str, ...]:
-    """`parallel` or `reduction` by loop; a loop is parallel where it indexes a result."""
+    """Returns `parallel` or `reduction` for each loop; a loop that indexes a result is parallel."""
     maps = indexing_maps(structured)
     results = maps[len(maps) - len(destinations(structured)) :]
     parallel = {
@@ -147,7 +147,7 @@ def iterators(structured: ir.Operation) -> tuple[str, ...]:
 
 
 def form_of(structured: ir.Operation) -> Form:
-    """How a linalg operation applies its body."""
+    """Returns the form in which a linalg operation applies its body."""
     operands = list(structured.operands)
     return Form(
         structured.name,
@@ -161,7 +161,7 @@ def form_of(structured: ir.Operation) -> Form:
 
 
 def body_of(structured: ir.Operation) -> Body:
-    """The body of a linalg operation."""
+    """Returns the body of a linalg operation."""
     block = structured.regions[0].blocks[0]
     builder = _Builder(block, len(block.arguments) - len(destinations(structured)))
     last = block.operations[len(block.operations) - 1]
@@ -178,7 +178,7 @@ class _Builder:
         self._digests: dict[ir.Value, bytes] = {}
 
     def add(self, value: ir.Value) -> int:
-        """The position of the node for `value`, after those that it is computed from."""
+        """Adds nodes for `value` and its operands if missing, and returns its position."""
         node = self._leaf(value) or self._operation(value)
         if node not in self._positions:
             self._positions[node] = len(self.nodes)
@@ -210,11 +210,11 @@ class _Builder:
         )
 
     def _digest(self, value: ir.Value) -> bytes:
-        """Equal for equal values, whatever their positions."""
+        """Returns a digest that is equal for equal values and independent of their positions."""
         if value not in self._digests:
             leaf = self._leaf(value)
             if leaf is not None:
-                # Inputs in front of constants, as people write.
+                # Inputs come before constants, which is easier to read.
                 content = f"{leaf.label} {leaf.type}".encode()
                 rank = {"output": b"0", "input": b"1", "captured": b"3"}.get(leaf.kind, b"4")
                 self._digests[value] = rank + content
@@ -244,7 +244,7 @@ def _label(operation: ir.Operation, value: ir.Value) -> str:
         if key not in _TEXTLESS and _DEFAULTS.get(key) != text:
             parts.append(f"{key}={text}")
     if operation.regions:
-        # Compared as it is spelled.
+        # Operations with regions are compared by their text.
         spelled = operation.get_asm(assume_verified=True, use_local_scope=True)
         parts.append(hashlib.sha1(spelled.encode()).hexdigest()[:8])
     return " ".join(parts)

@@ -1,4 +1,4 @@
-"""Arithmetic and memory traffic of one operation, from its iteration domain and its body."""
+"""Computes arithmetic and memory traffic of an operation from its loops and its body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pipelines.analysis import arithmetic
 from pipelines.analysis.bodies import iterators
 from pipelines.analysis.sizes import Size, Sizes, destinations, is_structured
 
-# What only says how to look at memory, or makes room in it.
+# Operations without a cost of their own: views, allocations, scalars, and control flow, whose
+# regions are counted separately.
 _FREE = re.compile(
     r"tensor\.(empty|cast|expand_shape|collapse_shape|extract_slice|reshape|dim|extract)"
     r"|arith\.constant|ub\.poison|bufferization\.to_tensor|ml_program\.global_load|scf\..*"
@@ -21,20 +22,20 @@ _FREE = re.compile(
 _WIDENING = frozenset(f"arith.{name}" for name in ("extf", "extsi", "extui", "sitofp", "uitofp"))
 _PRODUCTS = ("arith.mulf", "arith.muli")
 _SUMS = ("arith.addf", "arith.addi")
-# The data of the largest operand is arranged anew, by comparisons that are not counted.
+# Operations that reorder their operands by comparisons, which are not counted.
 _ARRANGED = ("tm_tensor.sort", "tm_tensor.topk")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What is executed and moved. Every number is an integer, or an expression in symbols.
+    """Numbers of operations and bytes. Each is an integer, or an expression in symbols.
 
     Attributes:
-        flops: floating-point operations; a multiplication with an addition is two.
+        flops: floating-point operations; a multiply-add counts as two.
         transcendentals: exponentials, logarithms, roots, powers, trigonometric functions.
         integers: integer arithmetic and comparisons.
-        read, written: bytes, where each operation reads each operand and writes each result once
-            and nothing stays in a cache between two operations.
+        read, written: bytes, if each operation reads each operand once, writes each result once,
+            and no cache keeps data between operations.
     """
 
     flops: Size = 0
@@ -45,12 +46,12 @@ class Cost:
 
     @property
     def bytes(self) -> Size:
-        """Read and written together."""
+        """The sum of bytes read and written."""
         return self.read + self.written
 
     @property
     def intensity(self) -> float | None:
-        """Floating-point operations per byte; None where nothing is moved or sizes are unknown."""
+        """Floating-point operations per byte; None if nothing is moved or sizes are unknown."""
         if not isinstance(self.flops, int) or not isinstance(self.bytes, int) or not self.bytes:
             return None
         return self.flops / self.bytes
@@ -59,17 +60,17 @@ class Cost:
         return Cost(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Cost)))
 
     def times(self, count: Size) -> Cost:
-        """The cost of several executions."""
+        """Returns the cost of `count` executions."""
         return self if count == 1 else Cost(*(getattr(self, f.name) * count for f in fields(Cost)))
 
 
 @dataclass(frozen=True)
 class Costed:
-    """An operation's cost, and its kind.
+    """The cost and the kind of an operation.
 
-    `kind` is `contraction` (products that are summed: matrix products, convolutions), `reduction`,
-    `elementwise`, `indexed` (reads or writes places that are computed), `movement` (no arithmetic)
-    or `unknown`, whose arithmetic is not counted.
+    `kind` is `contraction` (sums of products: matrix products, convolutions), `reduction`,
+    `elementwise`, `indexed` (reads or writes at computed indices), `movement` (no arithmetic) or
+    `unknown` (arithmetic is not counted).
     """
 
     kind: str
@@ -77,7 +78,7 @@ class Costed:
 
 
 def cost_of(operation: ir.Operation, sizes: Sizes) -> Costed | None:
-    """What an operation costs; None for those that only look at memory or handle scalars."""
+    """Returns the cost of an operation; None for free ones, such as views, and for scalars."""
     if is_structured(operation):
         return _structured(operation, sizes)
     tensors = [value for value in operation.operands if _is_tensor(value)]
@@ -145,7 +146,7 @@ def _kind(operation: ir.Operation, body: Cost, looked_up: int) -> str:
 
 
 def _sums_products(operation: ir.Operation) -> bool:
-    """Whether the body is `out + a * b`, both maybe widened."""
+    """Returns whether the body is `out + a * b`, with operands that may be widened."""
     block = operation.regions[0].blocks[0]
     names = [each.operation.name for each in block.operations]
     arithmetic_ = [name for name in names[:-1] if name not in _WIDENING]
@@ -159,7 +160,7 @@ def _sums_products(operation: ir.Operation) -> bool:
 
 
 def _body_cost(operation: ir.Operation) -> Cost:
-    """Of one execution of an operation's region; of a branch in it, both sides."""
+    """Returns the cost of one execution of an operation's region; counts both sides of branches."""
     total = Cost()
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
@@ -177,7 +178,7 @@ def _scalar(name: str) -> Cost:
 
 
 def _looked_up(operation: ir.Operation) -> int:
-    """Bytes that one execution of the body reads at places that it computes."""
+    """Returns the bytes that one execution of the body reads at computed indices."""
     return sum(
         arithmetic.element_bytes(each.operation.results[0].type)
         for each in operation.regions[0].blocks[0].operations
@@ -186,12 +187,15 @@ def _looked_up(operation: ir.Operation) -> int:
 
 
 def _attention(operation: ir.Operation, sizes: Sizes) -> Costed:
-    """Two products, (queries, keys, depth) and (queries, keys, width), and a softmax between."""
+    """Returns the cost of attention.
+
+    It is two products, (queries, keys, depth) and (queries, keys, width), with a softmax between.
+    """
     query, key, value = (sizes.shape(operand) for operand in list(operation.operands)[:3])
     scores = math.prod(query[:-1]) * key[-2]
     read = sum(_bytes(operand, sizes) for operand in list(operation.operands)[:-1])
     written = _bytes(operation.results[0], sizes)
-    # Of each score: scaled, compared with the largest, that subtracted, summed, divided.
+    # Per score: scale, compare with the maximum, subtract it, sum, divide.
     flops = scores * (2 * query[-1] + 2 * value[-1] + 5)
     return Costed("contraction", Cost(flops, scores, 0, read, written))
 
@@ -210,5 +214,5 @@ def _bytes_of_element(value: ir.Value) -> int:
 
 
 def _bytes(value: ir.Value, sizes: Sizes) -> Size:
-    """Of a whole tensor; a scalar operand is not in memory."""
+    """Returns the bytes of a tensor; 0 for a scalar operand, which is not in memory."""
     return sizes.elements(value) * _bytes_of_element(value) if _is_tensor(value) else 0

@@ -1,4 +1,4 @@
-"""What one call of each entry function costs: by operation, kind, layer and source line."""
+"""Measures the cost of a call of an entry function by operation, kind, layer and source line."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _CONSTANTS = ("arith.constant", "torch.vtensor.literal", "tosa.const", "stablehl
 
 @dataclass(frozen=True)
 class OperationCost:
-    """An operation in the order of execution.
+    """The cost of one operation in a call.
 
     Attributes:
-        position: of the operation of the entry block that it is, or is inside of.
-        name: of the operation.
+        position: position of the operation, or of its enclosing operation, in the entry block.
+        name: name of the operation.
         kind: see `Costed`; empty before linalg, where nothing is counted.
-        type: of its first result.
-        layer: the module of the model; None where PyTorch recorded none.
+        type: type of its first result.
+        layer: the module of the model; None if PyTorch recorded none.
         line: the user's source line as `file:line`, or None.
-        times: how often it is executed in a call.
-        cost: of all these executions.
+        times: number of executions per call.
+        cost: cost of all these executions.
     """
 
     position: int
@@ -44,7 +44,7 @@ class OperationCost:
 
 @dataclass(frozen=True)
 class Weight:
-    """A tensor that comes with the model. `layer` is the path of the module that owns it."""
+    """A tensor of the model. `layer` is the path of the module that owns it."""
 
     name: str
     layer: str
@@ -55,13 +55,13 @@ class Weight:
 
 @dataclass
 class Share:
-    """What belongs to a layer, a source line or a kind of operation.
+    """The share of a layer, a source line or a kind of operation.
 
     Attributes:
-        name: path of the layer, `file:line`, or the kind; None where it is not known.
+        name: path of the layer, `file:line`, or the kind; None if unknown.
         type: the layer's class, or empty.
-        operations: how many, each once however often it is executed.
-        parameters, weight_bytes: of the weights that the layer itself owns.
+        operations: number of operations, each counted once however often it is executed.
+        parameters, weight_bytes: size of the weights that the layer itself owns.
     """
 
     name: str | None
@@ -74,14 +74,14 @@ class Share:
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry function.
+    """The measurements of one entry function.
 
     Attributes:
-        symbols: dynamic sizes and what each stands for.
-        unknown: those that had no value, and are in the numbers as symbols.
-        total: of one call.
-        formula: `total` with all sizes as symbols; None where no size is dynamic.
-        memory: None before linalg.
+        symbols: the symbols of dynamic sizes, and what each stands for.
+        unknown: symbols without a value. Results contain them.
+        total: cost of one call.
+        formula: `total` with all sizes as symbols; None if no size is dynamic.
+        memory: memory of one call; None before linalg.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Entry:
 
     @property
     def by_position(self) -> dict[int, OperationCost]:
-        """The operations of the entry block; of those in a loop, the first one of the loop."""
+        """The operations by position in the entry block; the first one if a loop has several."""
         return {each.position: each for each in reversed(self.operations)}
 
 
@@ -117,8 +117,8 @@ def measure_entry(
     """Measures one function.
 
     Args:
-        shapes: of the arguments, dynamic sizes as expressions; None where only the IR is known.
-        values: of symbols.
+        shapes: shapes of the arguments, dynamic sizes as expressions; None if only the IR is known.
+        values: values of symbols.
         with_costs: whether to count arithmetic, bytes and memory, which needs linalg.
     """
     sizes = _sizes(function, shapes, values)
@@ -164,7 +164,7 @@ def _sizes(
 
 
 def _mark(function: ir.OpView, index: int, kinds: Iterable[str] = ("input",)) -> str | None:
-    """The name that the model has for an argument."""
+    """Returns the model's name for an argument; None if it has none of these kinds."""
     if "arg_attrs" not in function.attributes:
         return None
     marks = function.attributes["arg_attrs"][index]
@@ -182,9 +182,9 @@ def _operations(function: ir.OpView, sizes: Sizes, with_costs: bool) -> Iterator
 def _executed(
     operation: ir.Operation, position: int, times: Size, sizes: Sizes, with_costs: bool
 ) -> Iterator[OperationCost]:
-    """The operation, and those of its regions, with how often each is executed.
+    """Yields the costs of an operation and those in its regions, for all their executions.
 
-    Of a branch both sides are counted.
+    Both sides of a branch count.
     """
     if operation.regions and not is_destination_style(operation):
         inner = times * _iterations(operation, sizes) if with_costs else times
@@ -245,7 +245,7 @@ def _weight(name: str, layer: str, type_: ir.Type) -> Weight:
 
 
 def _tensor(type_: ir.Type) -> tuple[list[int], ir.Type]:
-    """Shape and element type; a torch dialect tensor says them as text."""
+    """Returns shape and element type. Those of a torch dialect tensor are parsed from its text."""
     if isinstance(type_, ir.ShapedType):
         return list(type_.shape), type_.element_type
     text = str(type_).removeprefix("!torch.vtensor<[").removesuffix(">")
@@ -255,7 +255,7 @@ def _tensor(type_: ir.Type) -> tuple[list[int], ir.Type]:
 
 
 def _is_large(type_: ir.Type) -> bool:
-    """Whether a literal is a weight rather than a number that an operation needs."""
+    """Returns whether a literal has more than one element, and so counts as a weight."""
     text = str(type_)
     if not text.startswith(("tensor<", "!torch.vtensor<")):
         return False
@@ -300,7 +300,7 @@ def _lines(operations: Sequence[OperationCost]) -> tuple[Share, ...]:
 
 
 def _shares(items: Iterable[tuple[str | None, str, OperationCost]]) -> tuple[Share, ...]:
-    """By name, in the order of first execution."""
+    """Sums costs by name, in the order of first execution."""
     shares: dict[str | None, Share] = {}
     for name, kind, operation in items:
         share = shares.setdefault(name, Share(name, kind))

@@ -1,4 +1,4 @@
-"""The analysis of an MLIR file. Nothing here needs PyTorch."""
+"""Analyzes MLIR files, without PyTorch."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from unmess.core.model_sources import add_model_file
 def analyze_file(
     path: str | Path, at: str | None = None, sizes: Mapping[str, int] | None = None
 ) -> Analysis:
-    """Analyses the module in a file, lowered to the stage `at` first.
+    """Analyzes the module in a file, after lowering it to the stage `at`.
 
     Args:
-        at: by default the stage that the file is at.
-        sizes: of dynamic dimensions: `x.0` for axis 0 of the argument that was `x` in the model,
-            `arg0.0` where it has no name.
+        at: the stage; by default that of the file.
+        sizes: sizes of dynamic dimensions by name: `x.0` for axis 0 of the model's argument `x`,
+            `arg0.0` if the argument has no name.
 
     Raises:
-        Error: stage `usage`, or the one that lowering failed at.
+        Error: stage `usage`, or the stage at which lowering failed.
     """
     add_model_file(path)
     module = read_module(path, at)

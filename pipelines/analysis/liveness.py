@@ -1,4 +1,4 @@
-"""How much memory the tensors of a function hold at the same time."""
+"""Estimates the memory that the tensors of a function hold at the same time."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from torch_mlir import ir
 from pipelines.analysis.arithmetic import element_bytes
 from pipelines.analysis.sizes import Size, Sizes, destinations, is_destination_style
 
-# Another look at the memory of the first operand.
+# Views of the memory of the first operand.
 _VIEWS = re.compile(r"tensor\.(cast|expand_shape|collapse_shape|extract_slice|reshape)")
-# The result is made in the memory of this operand where nothing needs the old content later.
+# The result reuses the memory of this operand if nothing reads its old content later.
 _IN_PLACE = {"tensor.insert_slice": 1, "tensor.insert": 1, "tensor.scatter": 1}
 _LOOPS = {"scf.for": 3, "scf.while": 0}
 
 
 @dataclass(frozen=True)
 class Moment:
-    """After one operation of the entry function.
+    """The memory in use while one operation of the entry function runs.
 
     Attributes:
         operation: its position in the function's block.
-        bytes: what temporaries hold while it runs, its results included.
+        bytes: size of the live temporaries, including the operation's results.
     """
 
     operation: int
@@ -32,7 +32,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Held:
-    """A temporary that is live at the peak: the operation that made it, and its size in bytes."""
+    """A temporary that is live at the peak: its operation's position, and its size in bytes."""
 
     operation: int
     bytes: Size
@@ -42,18 +42,18 @@ class Held:
 class Memory:
     """Memory of a call, in bytes.
 
-    Temporaries are what the function makes, its results included, in the order of the IR and as if
-    each operation had a buffer of its own: an upper bound for what a compiler does that fuses or
-    reorders. A view takes no memory. A result is made in the memory of its destination where that
-    is not needed any more.
+    Temporaries are the tensors that the function computes, including its results. The estimate
+    follows the order of the IR and gives each operation its own buffer. This is an upper bound for
+    compilers that fuse or reorder. Views take no memory. A result reuses the memory of its
+    destination if that is not needed any more.
 
     Attributes:
-        inputs, weights, results: of the arguments (weights and state apart) and the results.
-        constants: literals in the IR.
-        peak: the most that temporaries hold at once; None where it depends on unknown sizes.
-        at: position of the operation where that is, in the entry block.
-        held: the temporaries that are live there, the largest first.
-        moments: the course of it, by operation that makes a tensor.
+        inputs, weights, results: size of inputs, of weights and state, and of results.
+        constants: size of the literals in the IR.
+        peak: the largest size of live temporaries; None if it depends on unknown sizes.
+        at: position of the operation at the peak, in the entry block.
+        held: the temporaries that are live at the peak, the largest first.
+        moments: the memory at each operation that changes it.
     """
 
     inputs: Size
@@ -68,7 +68,7 @@ class Memory:
 
 @dataclass
 class _Buffer:
-    """Made by the operation at `born`; `dies` is the last position that needs it."""
+    """A buffer, created at position `born` and last used at position `dies`."""
 
     bytes: Size
     born: int
@@ -76,7 +76,7 @@ class _Buffer:
 
 
 def memory_of(function: ir.OpView, sizes: Sizes) -> Memory:
-    """The memory that one call of `function` takes, a function without calls."""
+    """Returns the memory that one call of `function` takes. The function must not have calls."""
     block = function.regions[0].blocks[0]
     weights, inputs = 0, 0
     attributes = (
@@ -116,7 +116,7 @@ def memory_of(function: ir.OpView, sizes: Sizes) -> Memory:
 
 
 def _course(block: ir.Block, sizes: Sizes) -> tuple[list[Moment], list[_Buffer]]:
-    """The moments of a block, and the buffers that it makes."""
+    """Returns the moments of a block, and the buffers that it creates."""
     operations = [each.operation for each in block.operations]
     last_use = _last_uses(block, operations)
     owners: dict[ir.Value, _Buffer] = {}
@@ -134,7 +134,7 @@ def _course(block: ir.Block, sizes: Sizes) -> tuple[list[Moment], list[_Buffer]]
                     owners[result] = buffer
                 continue
             if operation.name in ("tensor.empty", "arith.constant"):
-                # Room is made where something is written; literals are counted apart.
+                # The operation that writes counts the memory; literals are counted separately.
                 continue
             before = _destination(operation, position)
             old = None if before is None else owners.get(before)
@@ -167,7 +167,7 @@ def _inner_peak(region: ir.Region, sizes: Sizes) -> Size:
     for block in region.blocks:
         for moment in _course(block, sizes)[0]:
             if not isinstance(moment.bytes, int) or not isinstance(peak, int):
-                # Which of two expressions is larger is not known; together they are a bound.
+                # The larger of two expressions is unknown. Their sum is an upper bound.
                 peak = peak + moment.bytes
             else:
                 peak = max(peak, moment.bytes)
@@ -175,12 +175,12 @@ def _inner_peak(region: ir.Region, sizes: Sizes) -> Size:
 
 
 def _bodies(operation: ir.Operation) -> list[ir.Region]:
-    """Regions that hold tensors: those of control flow, not the bodies of linalg operations."""
+    """Returns regions that allocate tensors: those of control flow, not bodies of linalg."""
     return list(operation.regions) if operation.name.startswith("scf.") else []
 
 
 def _last_uses(block: ir.Block, operations: list[ir.Operation]) -> dict[ir.Value, int]:
-    """The position of the last operation of the block in or at which a value is used."""
+    """Returns, for each value, the last position in the block that uses it, directly or nested."""
     position = {operation: index for index, operation in enumerate(operations)}
     found: dict[ir.Value, int] = {}
     for operation in operations:

@@ -1,4 +1,4 @@
-"""Which operations a module has, by dialect and name."""
+"""Counts the operations of a module by dialect and name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STRUCTURE = frozenset(("builtin.module", "func.func"))
 
 @dataclass(frozen=True)
 class OperationCount:
-    """How often an operation is there: on its own, and in the bodies of linalg operations."""
+    """The numbers of an operation outside and inside of the bodies of linalg operations."""
 
     dialect: str
     name: str
@@ -22,7 +22,7 @@ class OperationCount:
 
 
 def count_operations(module: ir.Module) -> list[OperationCount]:
-    """All operations but the module and its functions, the most frequent first."""
+    """Counts all operations except the module and its functions, the most frequent first."""
     outside: dict[str, int] = {}
     inside: dict[str, int] = {}
 
@@ -45,7 +45,7 @@ def count_operations(module: ir.Module) -> list[OperationCount]:
 
 
 def _full_name(operation: ir.Operation) -> str:
-    """With the operator's own name where the dialect has no operation for it."""
+    """Returns the operation's name; for `torch.operator`, followed by the operator's name."""
     if operation.name != "torch.operator":
         return operation.name
     return f"torch.operator {ir.StringAttr(operation.attributes['name']).value}"

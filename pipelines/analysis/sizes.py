@@ -1,4 +1,4 @@
-"""Sizes of a function's tensors: integers, or expressions in symbols where they are dynamic."""
+"""Computes the sizes of a function's tensors: integers, or expressions if they are dynamic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Size: TypeAlias = "int | sympy.Expr"
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
-# One axis of a result has the size of the same axis of this operand.
+# The result has the shape of this operand. With several results, later operands follow in order.
 _SAME_AS_OPERAND = {
     "tensor.cast": 0,
     "tensor.insert_slice": 1,
@@ -67,7 +67,7 @@ class Sizes:
     """The sizes of the tensors of one function.
 
     Attributes:
-        symbols: what each symbol stands for, by its name; those with a value too.
+        symbols: what each symbol stands for, by name, including symbols with a value.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class Sizes:
         arguments: Mapping[ir.Value, Sequence[int | str]],
         values: Mapping[str, int],
     ):
-        """Takes what is known from outside.
+        """Creates the sizes from those of the function's arguments.
 
         Args:
-            arguments: the shapes of the function's arguments that have dynamic dimensions; such a
-                dimension is an expression over symbols, as PyTorch spells it.
-            values: of symbols. A symbol without a value stays one.
+            arguments: the shapes of the function's arguments that have dynamic dimensions. A
+                dynamic dimension is an expression over symbols, in PyTorch's syntax.
+            values: the values of symbols. Symbols without a value stay symbols.
         """
         self._arguments = arguments
         self._values = values
@@ -89,12 +89,12 @@ class Sizes:
         self.symbols: dict[str, str] = {}
 
     def shape(self, value: ir.Value) -> tuple[Size, ...]:
-        """The sizes of a ranked tensor."""
+        """Returns the sizes of a ranked tensor."""
         if value not in self._shapes:
             static = ir.ShapedType(value.type).shape
             dynamic = _DYNAMIC in static
             found = self._dynamic_shape(value, tuple(static)) if dynamic else tuple(static)
-            # A static size is known better than how it came about.
+            # Prefer static sizes over expressions.
             self._shapes[value] = tuple(
                 size if known == _DYNAMIC else known
                 for known, size in zip(static, found, strict=True)
@@ -102,17 +102,17 @@ class Sizes:
         return self._shapes[value]
 
     def elements(self, value: ir.Value) -> Size:
-        """How many elements a ranked tensor has."""
+        """Returns the number of elements of a ranked tensor."""
         return math.prod(self.shape(value))
 
     def number(self, value: ir.Value) -> Size:
-        """An integer that the program computes, as far as sizes go into it."""
+        """Returns an integer that the program computes from sizes; a new symbol if unknown."""
         if value not in self._numbers:
             self._numbers[value] = self._number(value)
         return self._numbers[value]
 
     def loops(self, structured: ir.Operation) -> tuple[Size, ...]:
-        """The range of each loop of a linalg operation that has indexing maps."""
+        """Returns the range of each loop of a linalg operation that has indexing maps."""
         maps = indexing_maps(structured)
         ranges: list[Size | None] = [None] * maps[0].n_dims
         for operand, indexing in zip(structured.operands, maps, strict=True):
@@ -128,7 +128,7 @@ class Sizes:
         )
 
     def unknown(self, prefix: str, origin: str) -> Size:
-        """A new symbol for what only a run can tell."""
+        """Creates a symbol for a number that is known only at run time."""
         taken = [name for name in self.symbols if name.rstrip("0123456789") == prefix]
         return self._symbol(f"{prefix}{len(taken)}", origin)
 
@@ -136,7 +136,7 @@ class Sizes:
         self.symbols.setdefault(name, origin)
         if name in self._values:
             return self._values[name]
-        # Importing it takes half a second, which static programs need not wait for.
+        # Import it here: it takes half a second, and static programs do not need it.
         import sympy
 
         return sympy.Symbol(name, integer=True, positive=True)
@@ -177,7 +177,7 @@ class Sizes:
     def _carried_shape(
         self, value: ir.Value, block: ir.Block, static: tuple[int, ...]
     ) -> tuple[Size, ...]:
-        """Of a tensor that a loop carries: the one that it begins with has the same shape."""
+        """Returns the shape of a tensor that a loop carries, which is that of its initial value."""
         loop, position = block.owner, ir.BlockArgument(value).arg_number
         if loop.name == "scf.for" and position > 0:
             return self.shape(loop.operands[2 + position])
@@ -289,12 +289,12 @@ class Sizes:
 
 
 def indexing_maps(structured: ir.Operation) -> list[ir.AffineMap]:
-    """The map from loops to elements, for each operand of a linalg operation."""
+    """Returns the map from loops to elements for each operand of a linalg operation."""
     return [ir.AffineMapAttr(each).value for each in linalg.get_indexing_maps(structured)]
 
 
 def is_structured(operation: ir.Operation) -> bool:
-    """Whether it is a linalg operation whose loops and body are spelled out."""
+    """Returns whether it is a linalg operation with indexing maps and a body."""
     return (
         operation.name.startswith("linalg.")
         and len(operation.regions) == 1
@@ -303,7 +303,7 @@ def is_structured(operation: ir.Operation) -> bool:
 
 
 def is_destination_style(operation: ir.Operation) -> bool:
-    """Whether each result is what one of the last operands becomes."""
+    """Returns whether it is in destination-passing style: its last operands become its results."""
     return operation.name.startswith(("linalg.", "tm_tensor.")) and operation.name not in (
         "linalg.yield",
         "linalg.index",
@@ -312,12 +312,12 @@ def is_destination_style(operation: ir.Operation) -> bool:
 
 
 def destinations(operation: ir.Operation) -> list[ir.Value]:
-    """The operands that the results of a destination-style operation are made in."""
+    """Returns the operands that become the results of a destination-style operation."""
     return list(operation.operands)[len(operation.operands) - len(operation.results) :]
 
 
 def described(operation: ir.Operation | ir.OpView) -> str:
-    """An operation's name and the user's line that it comes from."""
+    """Returns an operation's name, with the user's source line if known."""
     line = location_line(operation.operation.location)
     return operation.operation.name + (f" at {line}" if line else "")
 

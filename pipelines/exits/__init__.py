@@ -1,1 +1,1 @@
-"""What the exits need besides torch-mlir's own passes: a file for each concern, in Python."""
+"""Rewrites for the exits in addition to torch-mlir's own passes, one file per concern."""

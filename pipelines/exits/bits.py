@@ -1,4 +1,4 @@
-"""Views of elements as elements of another type and the same width, which keep their bits."""
+"""Lowers views as another element type of the same width (`aten.view.dtype`) to bitcasts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WIDTHS = {
 
 
 def bitcast_views(module: ir.Module) -> None:
-    """Rewrites `aten.view.dtype` between types of one width in place.
+    """Rewrites `aten.view.dtype` between types of the same width in place.
 
-    The passes before have registered torch-mlir's dialect of casts between kinds of tensors.
+    Earlier passes must have registered torch-mlir's `torch_c` dialect.
     """
     if find_operations(module, lambda each: each.name == _VIEW):
         rewrite(module, {_VIEW: _bitcast})
@@ -37,6 +37,6 @@ def _bitcast(view: ir.Operation) -> ir.Value | None:
 
 
 def _builtin(kind: ir.Type) -> str:
-    """The tensor type behind a `!torch.vtensor`; its integers have no sign."""
+    """Returns the builtin tensor type of a `!torch.vtensor`, with signless integers."""
     sizes = ["?" if size is None else str(size) for size in sizes_of(kind)]
     return f"tensor<{'x'.join([*sizes, element_of(kind).removeprefix('s').removeprefix('u')])}>"

@@ -1,10 +1,11 @@
-"""Reshapes and broadcasts of dynamic sizes, as torch-mlir's lowerings to the exits have them.
+"""Rewrites dynamic reshapes and broadcasts to forms that torch-mlir lowers to the exits.
 
-- A reshape may be of dynamic size as a `view` in which that size is left open, and as nothing else.
-  What computed the size goes.
-- A broadcast to sizes that are there already, or that another operand of an elementwise operation
-  has, goes.
-- That a size is itself, which splits of dimensions ask, needs no check, and has no form.
+- Reshapes with one dynamic size become a `view` with -1, the only supported form. The computation
+  of the size is removed.
+- Broadcasts are removed if the operand already has the sizes, or if another operand of an
+  elementwise operation has them.
+- Assertions that a size equals itself, which splits of dimensions create, are removed, because
+  they have no lowering.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _ELEMENTWISE = (
     *(f"torch.aten.{op}.Tensor" for op in ("add", "sub", "mul", "div")),
     *(f"torch.aten.{op}.Tensor" for op in ("eq", "ne", "lt", "le", "gt", "ge")),
 )
-# Of no effect but their result.
+# Operations without side effects.
 _NUMBERS = {
     "torch.prim.ListConstruct",
     "torch.aten.size.int",
@@ -78,7 +79,7 @@ def _as_it_is(broadcast: ir.Operation) -> ir.Value | None:
 
 
 def _is_true(condition: ir.Value) -> bool:
-    """Whether it compares a size with itself."""
+    """Returns whether a condition compares a size with itself."""
     equal = maker_of(condition, "torch.aten.eq.int")
     if equal is None:
         return False
@@ -92,7 +93,7 @@ def _is_true(condition: ir.Value) -> bool:
 
 
 def _take_narrower_operands(elementwise: ir.Operation) -> None:
-    """Has it stretch operands itself, where another one has its sizes."""
+    """Removes broadcasts of operands if another operand has the sizes of the result."""
     if not _has_strict_sizes(elementwise):
         return
     shape = shape_of(elementwise.results[0].type)

@@ -1,6 +1,7 @@
-"""NaN in sorts, and in the places of extremes: it counts as larger than any number, the first wins.
+"""Fixes the order of NaN in sorts, argmax and argmin.
 
-torch-mlir's lowerings compare such that NaN loses each comparison, which leaves a sort in no order.
+NaN sorts as the largest number, and the index of an extreme is that of the first NaN. In
+torch-mlir's lowerings every comparison with NaN is false, so sorted results are out of order.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _Predicate = arith.CmpFPredicate
 
 
 def order_nan(module: ir.Module) -> None:
-    """Rewrites the comparisons of `tm_tensor.sort`, and of reductions to a place, at `linalg`."""
+    """Rewrites the comparisons of `tm_tensor.sort` and of argmax and argmin at `linalg`."""
     with module.context:
         for sort in find_operations(module, lambda operation: operation.name == "tm_tensor.sort"):
             for comparison in _comparisons(sort):
@@ -38,7 +39,7 @@ def _predicate(comparison: ir.Operation) -> int:
 
 
 def _keep_nan_last(comparison: ir.Operation) -> None:
-    """Two neighbours stay if the one that is to be the larger is NaN."""
+    """Makes the comparison also true if the operand that should be larger is NaN."""
     smaller, larger = comparison.operands
     if _predicate(comparison) in (_Predicate.OGE, _Predicate.OGT):
         smaller, larger = larger, smaller
@@ -49,7 +50,7 @@ def _keep_nan_last(comparison: ir.Operation) -> None:
 
 
 def _decides_place(comparison: ir.Operation, generic: ir.Operation) -> bool:
-    """Whether it compares an element with the extreme so far, and an integer is chosen by it."""
+    """Returns whether it compares an element with the current extreme, and selects an integer."""
     body, extreme = generic.regions[0].blocks[0], comparison.operands[1]
     if _predicate(comparison) not in (_Predicate.OGT, _Predicate.OLT):
         return False
@@ -62,7 +63,7 @@ def _decides_place(comparison: ir.Operation, generic: ir.Operation) -> bool:
 
 
 def _take_first_nan(comparison: ir.Operation) -> None:
-    """NaN beats any extreme so far but NaN."""
+    """Makes NaN win against any current extreme except NaN."""
     _, extreme = comparison.operands
     unordered = {_Predicate.OGT: _Predicate.UGT, _Predicate.OLT: _Predicate.ULT}
     number = ir.IntegerType.get_signless(64)

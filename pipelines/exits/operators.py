@@ -1,16 +1,16 @@
-"""Operators that torch-mlir's lowerings make something else of, in a form that they have right.
+"""Rewrites operators that torch-mlir lowers incorrectly.
 
-To TOSA and to StableHLO:
+For TOSA and StableHLO:
 
-- The sum of booleans is `or`; torch-mlir's is `xor`, or an addition that TOSA does not have.
+- The sum of booleans is `or`. torch-mlir emits `xor`, or an addition that TOSA does not have.
 
-To StableHLO:
+For StableHLO:
 
-- With `ceil_mode`, the last window of a max pooling may begin inside of the input and end behind
-  its padding. torch-mlir pads both ends for it, so that every window is at another place.
-- `remainder` has the sign of the divisor; torch-mlir gives it that of the dividend, as `fmod` has.
+- With `ceil_mode`, the last window of a max pooling may start inside the input and end after its
+  padding. torch-mlir pads both ends for it, which moves every window.
+- `remainder` has the sign of the divisor. torch-mlir's has the sign of the dividend, like `fmod`.
 - `x ** 0.5` is the square root, which is NaN for -inf.
-- Indices below 0 count from the back; torch-mlir's gather takes the first element for them.
+- Negative indices count from the end. torch-mlir's gather reads the first element for them.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def or_of_booleans(module: ir.Module) -> None:
 def for_stablehlo(module: ir.Module) -> None:
     """Rewrites a module at `torch` in place, for StableHLO.
 
-    Poolings of sizes that are not known stay as they are.
+    Does not change poolings of dynamic sizes.
 
     Raises:
-        Error: stage `stablehlo`, where the places of the largest elements of windows beyond the
-            input are used: they would be those in the padded input.
+        Error: stage `stablehlo`, if a max pooling has windows beyond its input and its indices are
+            used: they would be indices of the padded input.
     """
     remainders = ("torch.aten.remainder.Tensor", "torch.aten.remainder.Scalar")
     rewrite(
@@ -63,7 +63,7 @@ def for_stablehlo(module: ir.Module) -> None:
 
 
 def _remainder(operation: ir.Operation) -> ir.Value:
-    """What torch-mlir makes of it, and once the divisor where the sign is not the divisor's."""
+    """Returns torch-mlir's remainder, plus the divisor if the signs of the two differ."""
     y = operation.operands[1]
     kind = operation.results[0].type
     truths = _truths(kind)
@@ -105,7 +105,7 @@ def _power(operation: ir.Operation) -> ir.Value | None:
 
 
 def _count_from_the_front(operation: ir.Operation) -> None:
-    """Adds the size of its axis to each index below 0."""
+    """Adds the size of the axis to each negative index."""
     x, indices = operation.operands
     zero, one = integer_constant(0), integer_constant(1)
     found = list(indices.owner.operation.operands)
@@ -125,7 +125,7 @@ def _count_from_the_front(operation: ir.Operation) -> None:
 
 
 def _end_with_windows(pool: ir.Operation) -> None:
-    """Pads what a max pooling with `ceil_mode` takes, at its end, and takes that from it."""
+    """Pads the input of a max pooling with `ceil_mode` at the end, and disables `ceil_mode`."""
     if not value_of(pool.operands[5]):
         return
     axes = _POOLS[pool.name]
@@ -157,7 +157,7 @@ def _end_with_windows(pool: ir.Operation) -> None:
 
 
 def _padded(x: ir.Value, more: list[int]) -> ir.Value:
-    """Elements that no maximum is, behind the last ones of the last axes."""
+    """Pads the last axes at the end with the smallest value of the dtype."""
     element = element_of(x.type)
     if element.startswith("si"):
         lowest = integer_constant(-(2 ** (int(element[2:]) - 1)))
@@ -177,11 +177,11 @@ def _padded(x: ir.Value, more: list[int]) -> ir.Value:
 
 
 def _list(value: ir.Value, length: int) -> list[float]:
-    """A list of constants; one that has a single element stands for as many as there are axes."""
+    """Returns the values of a list of constants. Repeats a single element for all axes."""
     found = [value_of(element) for element in value.owner.operation.operands]
     return found * length if len(found) == 1 else found
 
 
 def _truths(kind: ir.Type) -> str:
-    """The type of as many truth values."""
+    """Returns the tensor type of booleans of the same shape."""
     return f"{str(kind).rpartition(',')[0]},i1>"

@@ -1,7 +1,7 @@
-"""Convolutions in the one layout for which StableHLO has a lowering to `linalg.conv`.
+"""Converts convolutions to the only layout that StableHLO lowers to `linalg.conv`.
 
-PyTorch's are NCHW. `stablehlo-legalize-to-linalg` takes NHWC with a kernel of HWIO; for others it
-has a form of many loops, and none where a size is dynamic.
+PyTorch's layout is NCHW. `stablehlo-legalize-to-linalg` requires NHWC with an HWIO kernel. It
+lowers other layouts to a nest of many loops, or fails if a size is dynamic.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipelines.ir_modules import find_operations
 
 
 def to_canonical_layout(module: ir.Module) -> None:
-    """Puts transpositions around convolutions, so that they are of NHWC, with kernels of HWIO."""
+    """Transposes operands and results of convolutions to NHWC, with HWIO kernels."""
     with module.context:
         for convolution in find_operations(module, lambda o: o.name == "stablehlo.convolution"):
             _rewrite(convolution)

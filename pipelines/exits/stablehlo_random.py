@@ -1,8 +1,8 @@
-"""Random numbers of StableHLO: `stablehlo.rng` has no seed, its lowerings to linalg a constant one.
+"""Lowers `stablehlo.rng`, which has no seed. Its lowering to linalg uses a constant one.
 
-They would give the same numbers at each call. Uniform ones are drawn as the way by linalg draws
-them, from a seed in a global that each call changes, by torch-mlir's own lowering of
-`aten.uniform`; others are refused.
+Each call would return the same numbers. Uniform numbers are lowered by torch-mlir's own lowering of
+`aten.uniform` instead, as at exit linalg, with a seed in a global that each call changes. Other
+distributions are errors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pipelines.ir_modules import find_operations, made
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
-# Of `aten.uniform`, and of what stands for the types of both dialects around it.
+# The passes that lower `aten.uniform` and the type casts around it.
 _LOWERING = (
     "builtin.module(func.func(convert-torch-to-linalg),convert-torch-conversion-to-mlprogram,"
     "func.func(canonicalize),func.func(torch-finalizing-backend-type-conversion))"
@@ -23,11 +23,11 @@ _UNIFORM = "#stablehlo<rng_distribution UNIFORM>"
 
 
 def draw_from_a_seed(module: ir.Module, stage: str) -> None:
-    """Rewrites the `stablehlo.rng` of a module, in place.
+    """Rewrites the `stablehlo.rng` of a module in place.
 
     Raises:
-        Error: `stage`, where one is of another distribution than the uniform one, of integers, or
-            of sizes that are not known.
+        Error: `stage`, for a distribution other than the uniform one, for integers, or for dynamic
+            sizes.
     """
     operations = find_operations(module, lambda operation: operation.name == "stablehlo.rng")
     if not operations:
@@ -61,7 +61,7 @@ def _check(operation: ir.Operation, stage: str) -> None:
 
 
 def _drawn(operation: ir.Operation) -> ir.Value:
-    """As many numbers of `aten.uniform`."""
+    """Creates an `aten.uniform` of the same shape."""
     low, high, _ = operation.operands
     kind = ir.RankedTensorType(operation.results[0].type)
     shape = ",".join(map(str, kind.shape))
@@ -75,7 +75,7 @@ def _drawn(operation: ir.Operation) -> ir.Value:
 
 
 def _number(scalar: ir.Value) -> ir.Value:
-    """A tensor without axes, as a number of the torch dialect."""
+    """Converts a tensor of rank 0 to a `!torch.float`."""
     kind = ir.RankedTensorType(scalar.type).element_type
     number = made("tensor.extract", kind, scalar)
     double = ir.F64Type.get()

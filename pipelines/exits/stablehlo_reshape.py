@@ -1,4 +1,4 @@
-"""Reshapes to sizes that are computed: StableHLO has them, its lowerings to linalg have not."""
+"""Lowers StableHLO's reshapes to computed sizes, which its lowering to linalg does not support."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pipelines.ir_modules import find_operations, made
 
 
 def reshape_by_hand(module: ir.Module) -> None:
-    """Rewrites `stablehlo.dynamic_reshape`: all dimensions are joined, and split as it says.
+    """Rewrites `stablehlo.dynamic_reshape`: collapses all dimensions, then expands to the new ones.
 
-    The number of elements, of which a size that was left open comes, is a product of sizes.
+    Also replaces `shape.num_elements`, from which a size of -1 is computed, with a product of
+    sizes.
     """
     with module.context:
         for operation in find_operations(module, lambda o: o.name == "shape.num_elements"):
@@ -80,6 +81,6 @@ def _index(value: int) -> ir.Value:
 
 
 def _reassociation(rank: int) -> ir.Attribute:
-    """Of all dimensions."""
+    """Returns the reassociation of all dimensions into one."""
     axes = ", ".join(map(str, range(rank)))
     return ir.Attribute.parse(f"[[{axes}]]")

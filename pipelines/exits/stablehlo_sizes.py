@@ -1,8 +1,8 @@
-"""What torch.export knows of dynamic sizes, said in StableHLO's own terms.
+"""Keeps torch.export's guarantee about dynamic sizes in StableHLO.
 
-A broadcast of a dynamic size may stretch it (1 to n) or keep it. Lowerings to linalg, in IREE too,
-have a form for either, but none for one that is decided when it runs. That no dynamic size is 1
-where another operand's is not is known of a captured program, and lost on the way to StableHLO.
+A broadcast of a dynamic size may stretch it (1 to n) or keep it. Lowerings to linalg, also in IREE,
+support both, but not a choice at run time. In captured programs, no dynamic size is 1 where another
+operand's size is not. The lowering to StableHLO loses this fact.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pipelines.ir_modules import find_operations
 from unmess.core.module import STRICT_SIZES
 
-# What stands for it while no torch type may be left.
+# A copy of `STRICT_SIZES` for the steps after the torch dialect.
 _NOTED = "unmess.strict_sizes"
 
 
@@ -25,7 +25,7 @@ def note_strict_sizes(module: ir.Module) -> None:
 
 
 def say_what_keeps_its_size(module: ir.Module) -> None:
-    """Says of each broadcast in such functions that it keeps its operand's dynamic sizes."""
+    """Marks each broadcast in such functions as keeping its operand's dynamic sizes."""
     with module.context:
         for function in module.body.operations:
             if _NOTED in function.attributes:

@@ -1,7 +1,7 @@
-"""Conversions between element types where sizes are dynamic: torch-mlir has none to TOSA.
+"""Lowers dtype conversions of dynamic sizes to TOSA, which torch-mlir does not support.
 
-They become what its lowering makes of static ones: TOSA's cast, which rounds to the nearest
-integer, behind a truncation, and a comparison with zero for booleans.
+Emits the same operations as torch-mlir for static sizes: a truncation before TOSA's cast, which
+rounds to the nearest integer, and a comparison with zero for booleans.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def cast_dynamic_sizes(module: ir.Module) -> None:
 
 
 def _load_dialects() -> None:
-    """Those of the lowering, which come with its pass."""
+    """Loads the dialects of the lowering by running its pass on an empty module."""
     with ir.Location.unknown():
         nothing = ir.Module.create()
     PassManager.parse("builtin.module(func.func(convert-torch-to-tosa))").run(nothing.operation)
@@ -67,7 +67,7 @@ def _truncated(x: ir.Value) -> ir.Value:
 
 
 def _zero(x: ir.Value) -> ir.Value:
-    """Of x's element type and rank."""
+    """Creates a zero of x's element type and rank."""
     kind = ir.RankedTensorType(x.type)
     element = kind.element_type
     value = ir.FloatAttr.get(element, 0.0) if _is_float(element) else ir.IntegerAttr.get(element, 0)
@@ -81,7 +81,7 @@ def _to_builtin(x: ir.Value) -> ir.Value:
 
 
 def _builtin(kind: ir.Type) -> ir.RankedTensorType:
-    """`tensor<?x3xi64>` for `!torch.vtensor<[?,3],si64>`."""
+    """Returns the builtin type, `tensor<?x3xi64>` for `!torch.vtensor<[?,3],si64>`."""
     shape, _, element = str(kind).removeprefix("!torch.vtensor<[").rpartition("],")
     sizes = "".join(f"{size}x" for size in shape.split(",") if size)
     # Builtin integers have no sign.

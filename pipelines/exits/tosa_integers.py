@@ -1,7 +1,8 @@
-"""Unsigned integers, and booleans in order: TOSA has neither.
+"""Handles unsigned integers and comparisons of booleans, which TOSA does not have.
 
-Its i8 is signed, so that torch-mlir's lowering makes numbers from -128 to 127 of bytes (`uint8`),
-and -1 of True. Bytes that are converted are given their values; what computes with them is refused.
+TOSA's i8 is signed, so torch-mlir's lowering interprets `uint8` as -128 to 127, and orders True as
+-1. Conversions from `uint8` and `uint16` are rewritten to keep the values. Computation with these
+types, and ordering of booleans, are errors.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
 _CONVERSION = "torch.aten.to.dtype"
-# PyTorch's numbers of the types.
+# PyTorch's number of the dtype.
 _INT32 = 3
 _BYTES = re.compile(r"!torch\.vtensor<\[[^]]*\],ui(8|16)>")
 _BOOLEANS = re.compile(r"!torch\.vtensor<\[[^]]*\],i1>")
-# They move elements, or ask whether they are the same, whatever they stand for.
+# Operators that only move elements, or test them for equality.
 _MOVES = re.compile(
     r"torch\.(aten\.(view|reshape|permute|transpose|t|expand|expand_as|slice|select|cat|stack|flip"
     r"|clone|contiguous|squeeze|unsqueeze|flatten|unflatten|broadcast_to|repeat|tile|index_select"
@@ -34,10 +35,10 @@ _ORDERS = re.compile(
 
 
 def give_bytes_their_values(module: ir.Module) -> None:
-    """Rewrites conversions of bytes in a module at `torch`.
+    """Rewrites conversions of unsigned integers in a module at `torch`.
 
     Raises:
-        Error: stage `tosa`, where something computes with bytes, or puts booleans in order.
+        Error: stage `tosa`, if an operator computes with unsigned integers or orders booleans.
     """
     with module.context:
         for operation in find_operations(module, lambda each: each.name.startswith("torch.")):
@@ -70,7 +71,7 @@ def _check(operation: ir.Operation) -> None:
 
 
 def _value(conversion: ir.Operation, bits: int) -> ir.Value:
-    """What is converted, as i32: as many low bits of what TOSA takes it for."""
+    """Returns the operand of a conversion as i32: sign-extended, then masked to its `bits`."""
     x, _, *rest = conversion.operands
     kind = ir.Type.parse(f"{str(x.type).rpartition(',')[0]},si32>")
     signed = made(_CONVERSION, kind, x, integer_constant(_INT32), *rest)

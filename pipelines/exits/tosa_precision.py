@@ -1,7 +1,7 @@
-"""TOSA without f64, which it does not have.
+"""Replaces f64, which TOSA does not have, with f32.
 
-torch-mlir takes variances, and compares with infinity, in f64, in programs that have none. Where a
-program is free of f64 as it is imported, what has been added is computed in f32, as eager does.
+torch-mlir computes variances, and compares with infinity, in f64. If the imported program has no
+f64, these computations are done in f32, as in eager.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _RAW_F64 = ",f64>"
 
 
 def has_f64(module: ir.Module) -> bool:
-    """Whether a module in the torch dialect has tensors of f64."""
+    """Returns whether a module in the torch dialect has tensors of f64."""
     return bool(
         find_operations(
             module,
@@ -29,7 +29,7 @@ def has_f64(module: ir.Module) -> bool:
 
 
 def narrow_f64(module: ir.Module) -> None:
-    """Makes every f64 of a module at stage `tosa` an f32."""
+    """Replaces every f64 in a module at stage `tosa` with f32."""
     with module.context, ir.Location.unknown():
         for operation in find_operations(module, _has_f64_result):
             if (
@@ -55,7 +55,7 @@ def _has_f64_result(operation: ir.Operation) -> bool:
 
 
 def _element(value: ir.Value) -> ir.Type | None:
-    """The element type of a tensor; None for what is none."""
+    """Returns the element type of a tensor; None for other values."""
     is_tensor = isinstance(value.type, ir.RankedTensorType)
     return ir.RankedTensorType(value.type).element_type if is_tensor else None
 

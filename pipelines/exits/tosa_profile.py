@@ -1,8 +1,8 @@
-"""TOSA operations in a combination of types that TOSA's profiles and extensions have.
+"""Changes type combinations that TOSA's profiles and extensions do not have.
 
-torch-mlir gathers 64-bit integers by 32-bit indices. TOSA 1.0 has 64-bit integers as an extension,
-in which indices are of 64 bits too; validators, IREE's among them, refuse the mixture. Nor is
-there a cast of 64-bit integers to floats; of those that were 32-bit ones before there is a way.
+torch-mlir gathers 64-bit integers with 32-bit indices. TOSA 1.0's extension for 64-bit integers
+requires 64-bit indices, and validators, such as IREE's, reject the mixture. TOSA also has no cast
+from 64-bit integers to floats. Integers that were widened from 32 bits are narrowed again first.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from torch_mlir import ir
 
 from pipelines.ir_modules import find_operations
 
-# The operand that holds indices.
+# The position of the operand with the indices.
 _INDICES = {"tosa.gather": 1, "tosa.scatter": 1}
-# The result has elements of the first operand.
+# Operations whose result consists of elements of the first operand.
 _SAME_ELEMENTS = {"tosa.reshape", "tosa.transpose", "tosa.slice", "tosa.tile", "tosa.reverse"}
 
 
 def keep_to_profile(module: ir.Module) -> None:
     """Widens the indices of gathers and scatters whose values are 64-bit integers.
 
-    Casts of widened 64-bit integers to floats go by way of the 32-bit ones that they were.
+    Casts of widened 64-bit integers to floats go through 32-bit integers.
     """
     with module.context:
         wide = ir.IntegerType.get_signless(64)
@@ -44,7 +44,7 @@ def keep_to_profile(module: ir.Module) -> None:
 
 
 def _was_narrow(value: ir.Value) -> bool:
-    """Whether the elements come from a tensor of 32-bit integers, or narrower ones."""
+    """Returns whether the elements come from a tensor of integers of 32 bits or fewer."""
     while isinstance(value.owner, ir.Operation | ir.OpView):
         operation = value.owner
         if operation.name == "tosa.cast":

@@ -1,6 +1,6 @@
-"""Random numbers: TOSA has none, and no memory for a seed.
+"""Rejects random numbers: TOSA has none, and no memory for a seed.
 
-torch-mlir makes constants of them, the same ones at each call, and for all operators of a shape.
+torch-mlir lowers them to constants: the same ones in each call, and for all operators of a shape.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pipelines.ir_modules import find_operations
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
-# Most of them are `aten.uniform` at `torch`; the others are where a backend keeps them whole.
+# Most of them are `aten.uniform` at `torch`. The others remain if they are backend-legal.
 _DRAWS = re.compile(
     r"torch\.(aten|valsem\.aten)\.(bernoulli|uniform|exponential|multinomial|normal_functional"
     r"|rand|rand_like|randn|randn_like|randint|randperm|random|rrelu_with_noise_functional)\b.*"
@@ -21,10 +21,10 @@ _DRAWS = re.compile(
 
 
 def refuse_random_numbers(module: ir.Module) -> None:
-    """Looks for them in a module at `torch`.
+    """Raises an error if a module at `torch` draws random numbers.
 
     Raises:
-        Error: stage `tosa`, at the first one.
+        Error: stage `tosa`, for the first such operator.
     """
     for operation in find_operations(module, lambda each: _DRAWS.fullmatch(each.name)):
         raise Error(

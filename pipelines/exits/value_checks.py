@@ -1,4 +1,4 @@
-"""Output dialects without assertions: values that eager refuses are computed with."""
+"""Removes value checks for exits without assertions, which compute with values eager rejects."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _ASSERT = "torch.runtime.assert"
 
 
 def leave_out_value_checks(module: ir.Module) -> None:
-    """Erases the assertions that unmess has added, and what only they use, at stage `torch`."""
+    """Erases the assertions that unmess added, and operations that only they use, at `torch`."""
     with module.context:
         checks = find_operations(module, _is_value_check)
         names = _names_behind(checks)
         for check in checks:
             check.erase()
-        # Users come after what they use.
+        # In reverse order: users before the operations that they use.
         for operation in reversed(find_operations(module, lambda each: each.name in names)):
             if not any(list(result.uses) for result in operation.results):
                 operation.erase()
@@ -30,12 +30,12 @@ def _is_value_check(operation: ir.Operation) -> bool:
 
 
 def _names_behind(checks: list[ir.Operation]) -> set[str]:
-    """The names of all operations that the conditions of assertions come from."""
+    """Returns the names of all operations that the conditions of assertions depend on."""
     values = [operand for check in checks for operand in check.operands]
     seen, names = set(), set()
     while values:
         value = values.pop()
-        # A block owns its arguments.
+        # The owner of a block argument is the block.
         if value not in seen and not isinstance(value.owner, ir.Block):
             seen.add(value)
             names.add(value.owner.operation.name)

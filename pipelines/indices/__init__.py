@@ -1,1 +1,1 @@
-"""Checks of indices that are data, for every runner."""
+"""Checks indices that a program computes from data, for every runner."""

@@ -1,4 +1,4 @@
-"""Which axes of an access may be out of range: those of which nothing proves the opposite."""
+"""Finds accesses that are not proved to be in range."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipelines.indices.slices import parts
 from pipelines.indices.values import Size, compare, constant, number, origin, size_of
 from pipelines.ir_modules import find_operations
 
-# Accesses to single elements, and where their indices begin among the operands.
+# Accesses to single elements, and the position of their first index among the operands.
 FIRST_INDEX = {"memref.load": 1, "memref.store": 2, "tensor.extract": 1, "tensor.insert": 2}
 SLICES = ("memref.subview", "tensor.extract_slice", "tensor.insert_slice")
 SCATTER = "tm_tensor.scatter"
@@ -23,10 +23,10 @@ SCATTER = "tm_tensor.scatter"
 
 @dataclass(frozen=True)
 class _Question:
-    """Whether an axis of an access is always in range.
+    """The question whether an axis of an access is always in range.
 
     Attributes:
-        answer: its number in `Ranges.proved`; None if the ranges of integers cannot prove it.
+        answer: index of the answer in `Ranges.proved`; None if range analysis cannot prove it.
     """
 
     access: ir.Operation
@@ -35,9 +35,9 @@ class _Question:
 
 
 def unproved(module: ir.Module) -> dict[ir.Operation, list[int]]:
-    """The accesses that may be out of range, each with its axes for which that holds.
+    """Returns the accesses that may be out of range, each with the axes that may be.
 
-    An access is an element or a slice of a tensor or a buffer, or a scatter (axis 0).
+    An access is to an element or a slice of a tensor or a buffer, or a scatter (axis 0).
     """
     ranges = Ranges(module.context)
     questions: list[_Question] = []
@@ -88,12 +88,12 @@ def _about_slice(operation: ir.Operation, ranges: Ranges) -> list[_Question]:
 
 
 def _below(limit: int) -> Callable[[ir.Value], ir.Value]:
-    # A negative number is a large one without a sign.
+    # As unsigned numbers, negative ones are large.
     return lambda index: compare(arith.CmpIPredicate.ult, index, number(limit, index.type))
 
 
 def _is_counted(access: ir.Operation, index: ir.Value, size: Size) -> bool:
-    """Whether an index counts a loop that has at most as many steps as the axis has elements."""
+    """Returns whether an index counts a loop that has no more steps than the axis has elements."""
     generic, loop = enclosing_generic(access), counted_by(index)
     if generic is not None and loop is not None:
         steps = loop_sizes(generic, loop)

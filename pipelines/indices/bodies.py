@@ -1,4 +1,4 @@
-"""Accesses in the body of a `linalg.generic`: `tensor.extract`, at an index that is data."""
+"""Checks each `tensor.extract` at a computed index in the body of a `linalg.generic`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pipelines.reference.analysis.contraction import indexing_maps
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
-# Assertions of torch-mlir on an index of a `tensor.extract` that follows.
+# torch-mlir's assertions about the index of a following `tensor.extract`, which is checked anyway.
 _REDUNDANT = {"index must be smaller than dim size", "index must be larger or equal to 0"}
 
 
 @dataclass
 class Body:
-    """The accesses of one `linalg.generic` that are to be checked.
+    """The accesses in one `linalg.generic` to check.
 
     Attributes:
-        accesses: each a `tensor.extract` and the axes whose index may be out of range.
-        assertions: each a `cf.assert` in the body.
+        accesses: `tensor.extract` operations, each with the axes that may be out of range.
+        assertions: the `cf.assert` operations in the body.
     """
 
     generic: ir.Operation
@@ -34,16 +34,16 @@ class Body:
 
 
 def clamp_index(index: ir.Value, size: Size) -> tuple[ir.Value, ir.Value]:
-    """Whether an index is in range, and the index itself, or 0 where it is not.
+    """Returns whether an index is in range, and the index, or 0 if it is not.
 
-    The comparison is done in the type of the number that the index was cast from: a device may
-    have an index type of 32 bits.
+    An index that was cast from i64 is compared as i64, because a device may have an index type of
+    32 bits.
     """
     cast = producer(index)
     wide = index
     if cast is not None and cast.name == "arith.index_cast" and _is_wide(cast.operands[0].type):
         wide = cast.operands[0]
-    # A negative number is a large one without a sign.
+    # As unsigned numbers, negative ones are large.
     inside = compare(arith.CmpIPredicate.ult, wide, size_value(size, wide.type))
     safe = arith.SelectOp(inside, wide, number(0, wide.type)).result
     if wide is not index:
@@ -56,7 +56,7 @@ def _is_wide(type: ir.Type) -> bool:
 
 
 def check_body(body: Body) -> None:
-    """Makes the accesses of a body safe, and asserts before its operation that none had to be."""
+    """Asserts before an operation that indices in its body are in range; others become 0."""
     generic = body.generic
     required: list[tuple[_Condition, str, ir.Location]] = []
     for access, axes in body.accesses:
@@ -85,7 +85,10 @@ def check_body(body: Body) -> None:
 
 @dataclass(frozen=True)
 class _Condition:
-    """A condition in a body, and the branches around it: each condition, and if it must hold."""
+    """A condition in a body, and its enclosing branches.
+
+    A branch is the condition of an `scf.if`, and whether the block is executed if that holds.
+    """
 
     value: ir.Value
     branches: tuple[tuple[ir.Value, bool], ...]
@@ -95,7 +98,7 @@ class _Condition:
         return [self.value, *(taken for taken, _ in self.branches)]
 
     def at(self, copies: Mapping[ir.Value, ir.Value]) -> ir.Value:
-        """The condition, made of copies; it holds where the branches are not taken."""
+        """Creates the condition from copies of its values; true if the branches are not taken."""
         condition = copies.get(self.value, self.value)
         true = number(1, condition.type)
         for taken, is_first in self.branches:
@@ -127,7 +130,7 @@ def _unhoistable(operation: ir.Operation) -> Error:
 
 
 def _size_before(generic: ir.Operation, tensor: ir.Value, axis: int) -> Size:
-    """A size as a value that is there before the operation."""
+    """Returns a size, as a value that is defined before the operation."""
     size = size_of(tensor, axis)
     if isinstance(size, int):
         return size
@@ -136,10 +139,10 @@ def _size_before(generic: ir.Operation, tensor: ir.Value, axis: int) -> Size:
 
 
 class Slice:
-    """What conditions in the body of a `linalg.generic` depend on.
+    """The backward slice of conditions in the body of a `linalg.generic`.
 
     Attributes:
-        loops: those that go through the elements that the conditions depend on.
+        loops: the loops over the elements that the conditions depend on.
     """
 
     def __init__(self, generic: ir.Operation, conditions: Sequence[_Condition]):
@@ -164,7 +167,7 @@ class Slice:
         )
 
     def require(self, message: str) -> None:
-        """Asserts the conditions at the insertion point."""
+        """Creates an assertion of the conditions at the insertion point."""
         generic, maps = self._generic, indexing_maps(self._generic)
         loops = sorted(self.loops)
         new = [
@@ -203,7 +206,7 @@ class Slice:
         return [condition.at(copies) for condition in self._conditions]
 
     def _collect(self, value: ir.Value) -> None:
-        """Takes in the operations that a value depends on, operands first."""
+        """Collects the operations that a value depends on, operands first."""
         stack = [(value, False)]
         while stack:
             current, has_operands = stack.pop()
@@ -226,7 +229,7 @@ class Slice:
 
 
 def _read_by(operation: ir.Operation) -> list[ir.Value]:
-    """The values that an operation reads, the operations inside of it too."""
+    """Returns the outer values that an operation and its nested operations read."""
     inner: set[ir.Value] = set()
     found: list[ir.Value] = []
 
@@ -253,7 +256,7 @@ def _replace_operands(operation: ir.Operation, by: Mapping[ir.Value, ir.Value]) 
 
 
 def _steps(generic: ir.Operation, loop: int) -> Size:
-    """The number of steps of a loop."""
+    """Returns the number of steps of a loop."""
     found: Size | None = None
     for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True):
         for axis, expression in enumerate(indexing.results):

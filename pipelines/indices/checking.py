@@ -1,4 +1,4 @@
-"""Checks the indices of a program that are data, for every runner."""
+"""Checks the computed indices of a program, for every runner."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pipelines.ir_modules import find_operations
 
 @step("check-indices")
 def check_indices(module: ir.Module) -> None:
-    """Checks indices of tensors that are not proved to be in range, in place.
+    """Adds checks of indices that are not proved to be in range, in place.
 
-    An index that is out of range is replaced by 0, so that no other memory is accessed, and an
-    assertion on the host ends the call, with the location of the access. Assertions in the bodies
-    of linalg operations become such assertions, too: IREE drops them there.
+    An index out of range is replaced by 0, so that no other memory is accessed. An assertion on the
+    host, with the location of the access, ends the call. Assertions in the bodies of linalg
+    operations become host assertions, too, because IREE drops them in bodies.
 
     Raises:
         Error: stage `compile`, for an access that cannot be checked.
@@ -47,16 +47,16 @@ def check_indices(module: ir.Module) -> None:
         for body in bodies.values():
             check_body(body)
         if accesses or bodies:
-            # Equal checks become one.
+            # Merge equal checks.
             PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
             _drop_repeated(module)
 
 
 def _drop_repeated(module: ir.Module) -> None:
-    """Erases assertions of a condition that the same block has asserted before, in place."""
+    """Erases assertions of conditions that the same block asserts before, in place."""
     asserted: set[tuple[ir.Operation, int, ir.Value]] = set()
     for assertion in find_operations(module, lambda each: each.name == "cf.assert"):
-        # The operation around a block, and the block's place in it.
+        # Identify a block by its parent operation and its position in it.
         parent, block = assertion.parent.operation, assertion.operation.block
         place = [each for region in parent.regions for each in region.blocks].index(block)
         known = (parent, place, assertion.operands[0])

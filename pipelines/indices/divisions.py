@@ -1,4 +1,4 @@
-"""Divisions of integers, which end the process where the divisor is 0."""
+"""Makes integer divisions safe, which crash the process if the divisor is 0."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _MESSAGE = "ZeroDivisionError"
 def check_divisions(module: ir.Module, *, unchecked: bool = False) -> None:
     """Makes divisions of integers at stage `linalg` safe, in place.
 
-    A divisor of 0 becomes 1, and an assertion on the host ends the call. The lowest integer by -1
-    wraps around, as in eager.
+    A divisor of 0 becomes 1, and an assertion on the host ends the call. The lowest integer divided
+    by -1 wraps around, as in eager.
 
     Args:
-        unchecked: leave the assertions out.
+        unchecked: omit the assertions.
     """
     bodies: dict[ir.Operation, Body] = {}
     found = find_operations(module, lambda each: each.name in (*_SIGNED, *_UNSIGNED))
@@ -44,12 +44,12 @@ def check_divisions(module: ir.Module, *, unchecked: bool = False) -> None:
 
 def _may_fail(operation: ir.Operation) -> bool:
     divisor = operation.operands[1]
-    # Those of type index are of sizes.
+    # Divisions of type index compute sizes and need no check.
     return isinstance(divisor.type, ir.IntegerType) and constant(divisor) in (None, 0, -1)
 
 
 def _make_safe(operation: ir.Operation) -> ir.Value:
-    """Divides by 1 in place of 0, and of -1 where that overflows; returns whether it is not 0."""
+    """Divides by 1 instead of 0, and instead of -1 on overflow; returns whether it is not 0."""
     dividend, divisor = operation.operands
     kind = divisor.type
     is_number = compare(arith.CmpIPredicate.ne, divisor, number(0, kind))

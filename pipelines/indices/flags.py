@@ -1,8 +1,8 @@
-"""Conditions on elements as one flag on the host.
+"""Reduces conditions on elements to one flag, which the host asserts.
 
-A compiler such as IREE runs a `linalg.generic` on a device, where an assertion cannot end the
-call: it drops assertions there. So the conditions are computed by an operation of their own, which
-reduces them to one number, and the host asserts that it is 0.
+IREE runs a `linalg.generic` on a device, where an assertion cannot end the call, and drops
+assertions there. So a separate operation reduces the conditions to one number, and the host asserts
+that it is 0.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def require_everywhere(
     """Asserts conditions on elements of tensors, at the insertion point.
 
     Args:
-        sizes: of the loops that go through the elements.
-        inputs: tensors, and how they are read in the loops.
-        conditions: makes values of type i1 of an element of each tensor, in the body of the loops.
+        sizes: sizes of the loops over the elements.
+        inputs: tensors, and their indexing maps.
+        conditions: creates values of type i1 from an element of each tensor, in the loops' body.
     """
     word = ir.IntegerType.get_signless(32)
     scalar = ir.RankedTensorType.get([], word)
@@ -37,7 +37,7 @@ def require_everywhere(
     covered = {str(each) for _, indexing in inputs for each in indexing.results}
     inputs, count = list(inputs), len(inputs)
     if not all(f"d{loop}" in covered for loop in range(rank)):
-        # The sizes of the loops come from operands: this one is not read.
+        # Operands define the sizes of the loops: add one that is not read.
         dynamic = [size_value(size) for size in sizes if not isinstance(size, int)]
         shape = [size if isinstance(size, int) else _DYNAMIC for size in sizes]
         byte = ir.IntegerType.get_signless(8)

@@ -1,4 +1,4 @@
-"""The loops of a `linalg.generic`, and how its operands are read in them."""
+"""Queries about the loops of a `linalg.generic` and the indices in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipelines.reference.analysis.contraction import indexing_maps
 
 
 def enclosing_generic(operation: ir.Operation) -> ir.Operation | None:
-    """The `linalg.generic` in whose body an operation is, at any depth."""
+    """Returns the innermost `linalg.generic` around an operation; None if there is none."""
     parent = operation.parent
     while parent is not None and parent.operation.name != "builtin.module":
         if parent.operation.name == "linalg.generic":
@@ -19,7 +19,7 @@ def enclosing_generic(operation: ir.Operation) -> ir.Operation | None:
 
 
 def loop_sizes(generic: ir.Operation, loop: int) -> list[Size]:
-    """The number of steps of a loop, once for each axis that it goes through."""
+    """Returns the number of steps of a loop, once for each operand's axis that it indexes."""
     return [
         size_of(operand, axis)
         for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)
@@ -30,7 +30,7 @@ def loop_sizes(generic: ir.Operation, loop: int) -> list[Size]:
 
 
 def loops_in(expression: ir.AffineExpr) -> set[int]:
-    """The loops that an index depends on."""
+    """Returns the loops that an index depends on."""
     if isinstance(expression, ir.AffineDimExpr):
         return {ir.AffineDimExpr(expression).position}
     if isinstance(expression, ir.AffineBinaryExpr):
@@ -40,7 +40,7 @@ def loops_in(expression: ir.AffineExpr) -> set[int]:
 
 
 def counted_by(index: ir.Value) -> int | None:
-    """The loop of the enclosing `linalg.generic` that counts an index, if one does."""
+    """Returns the loop of a `linalg.index`; None for other values."""
     operation = producer(index)
     if operation is None or operation.name != "linalg.index":
         return None

@@ -1,8 +1,8 @@
-"""Proves conditions on integers, by MLIR's integer range analysis.
+"""Proves conditions on integers with MLIR's integer range analysis.
 
-The scalar arithmetic that a condition depends on is copied to a function of its own, in which an
-argument stands for every value that nothing is known of. MLIR's `int-range-optimizations` then
-folds the conditions that always hold. For a tensor, one value stands for all its elements.
+The scalar arithmetic that a condition depends on is copied to a separate function. Arguments of the
+function represent unknown values. MLIR's `int-range-optimizations` then folds the conditions that
+always hold. One value represents all elements of a tensor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipelines.indices.values import constant, number, producer, size_of
 from pipelines.reference.analysis.contraction import indexing_maps
 
 _LARGEST = 2**62
-# Their results have elements of their first operand.
+# Operations whose results have elements of their first operand.
 _MOVES = {
     "linalg.broadcast",
     "linalg.transpose",
@@ -32,16 +32,16 @@ _MOVES = {
     "tensor.reshape",
     "tensor.splat",
 }
-# Their results have elements of all operands that have the same element type.
+# Operations whose results have elements of all operands of the same element type.
 _UNIONS = {"tensor.concat", "tensor.from_elements", "tensor.insert", "tensor.insert_slice"}
 
 
 class Ranges:
-    """Values of a program in a function for range analysis.
+    """A function for range analysis, with counterparts of a program's values.
 
-    An element of a tensor stands for the element at one position. The body of a `linalg.generic`
-    stands for one step, at that position: operands with the identity map are read there. Everything
-    else that reads a tensor gets a copy with the same range, since it may read another element.
+    The counterpart of a tensor represents the element at one position. That of a `linalg.generic`
+    represents one step, at that position. Operands with the identity map are read there. All other
+    readers of a tensor get a copy with the same range, because they may read another element.
     """
 
     def __init__(self, context: ir.Context):
@@ -53,18 +53,18 @@ class Ranges:
         self._conditions: list[ir.Value] = []
 
     def add(self, values: Sequence[ir.Value], condition: Callable[..., ir.Value]) -> int:
-        """Adds a condition; its number is the place of its answer in `proved`.
+        """Adds a condition and returns the index of its answer in `proved`.
 
         Args:
-            values: that it depends on; a tensor stands for any of its elements.
-            condition: makes a value of type i1 of their counterparts, at the insertion point.
+            values: the values that it depends on; a tensor represents any of its elements.
+            condition: creates a value of type i1 from their counterparts, at the insertion point.
         """
         with self._function.context, ir.Location.unknown(), ir.InsertionPoint(self._block):
             self._conditions.append(condition(*map(self._counterpart, values)))
         return len(self._conditions) - 1
 
     def proved(self) -> list[bool]:
-        """For each condition whether it holds in every call. Call once."""
+        """Returns for each condition whether it always holds. Call it only once."""
         context = self._function.context
         with context, ir.Location.unknown():
             with ir.InsertionPoint(self._block):
@@ -79,7 +79,7 @@ class Ranges:
         return [_is_true(condition) for condition in end.operands]
 
     def _counterpart(self, value: ir.Value) -> ir.Value:
-        # With a stack of its own: programs may be deeper than Python's.
+        # Use an explicit stack: chains of values may be deeper than Python's recursion limit.
         stack = [value]
         while stack:
             current = stack[-1]
@@ -146,7 +146,7 @@ class Ranges:
         return self._block.add_argument(type, ir.Location.unknown())
 
     def _below(self, limit: ir.Value) -> ir.Value:
-        """Some number from 0 up to a limit, which is excluded."""
+        """Creates an unknown number from 0 up to a limit, which is excluded."""
         last = arith.SubIOp(limit, number(1, limit.type)).result
         return arith.MinUIOp(self._anything(limit.type), last).result
 
@@ -168,12 +168,12 @@ def _is_true(condition: ir.Value) -> bool:
 
 
 def _copy(value: ir.Value) -> ir.Value:
-    """Another value with the same range, which `selection` does not take for the same."""
+    """Creates another value with the same range, which `selection` does not treat as equal."""
     return arith.MinSIOp(value, value).result
 
 
 def _extremes(attribute: ir.Attribute) -> tuple[int, int] | None:
-    """The least and the largest element of a literal of integers, if it is one."""
+    """Returns the smallest and the largest element of a literal of integers, or None."""
     if isinstance(attribute, ir.DenseIntElementsAttr):
         if attribute.is_splat:
             each = ir.IntegerAttr(attribute.get_splat_value()).value
@@ -202,7 +202,7 @@ def _is_integer(value: ir.Value) -> bool:
 
 
 def _needed(value: ir.Value) -> Sequence[ir.Value]:
-    """The values that the range of a value follows from; none where nothing is known of it."""
+    """Returns the values that determine the range of a value; none if its range is unknown."""
     if not _is_integer(value):
         return ()
     operation = producer(value)
@@ -242,7 +242,7 @@ def _needed_by_argument(value: ir.Value) -> Sequence[ir.Value]:
 
 
 def _counting_loop(value: ir.Value) -> ir.Operation | None:
-    """The loop from 0 that counts this value."""
+    """Returns the `scf.for` that counts this value; None if its start may be negative."""
     if not isinstance(value.owner, ir.Block):
         return None
     loop = value.owner.owner.operation
@@ -257,7 +257,7 @@ def _is_parallel(generic: ir.Operation) -> bool:
 
 
 def _reads_own_position(argument: ir.Value) -> bool:
-    """Whether an argument of a body is the element at the position of the result."""
+    """Returns whether an argument of a body is the element at the position of the result."""
     generic = argument.owner.owner.operation
     own_map = indexing_maps(generic)[ir.BlockArgument(argument).arg_number]
     return _is_identity(own_map)

@@ -1,8 +1,8 @@
-"""Values that are known to satisfy a comparison, for MLIR's integer range analysis.
+"""Refines ranges by known comparisons, for MLIR's integer range analysis.
 
-The analysis infers the range of `select(i < 0, i + n, i)` from the whole range of `i`. In a branch
-of a selection, though, the comparison is known to hold or not to hold. Each branch is rewritten so
-that its range shows that.
+The analysis infers the range of `select(i < 0, i + n, i)` from the whole range of `i`. But in each
+branch of a select, it is known whether the comparison holds. This module rewrites each branch to
+have the narrower range.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SWAPPED = {
 
 
 def selection(condition: ir.Value, chosen: ir.Value, otherwise: ir.Value) -> ir.Value:
-    """`arith.select`, whose branches have the range that the condition leaves them."""
+    """Creates an `arith.select` whose branches have ranges limited by the condition."""
     comparison = producer(condition)
     if comparison is not None and comparison.name == "arith.cmpi":
         predicate = _P(ir.IntegerAttr(comparison.attributes["predicate"]).value)
@@ -51,7 +51,7 @@ def selection(condition: ir.Value, chosen: ir.Value, otherwise: ir.Value) -> ir.
 
 
 def _refined(value: ir.Value, predicate: _P, left: ir.Value, right: ir.Value) -> ir.Value:
-    """`value` where `left predicate right` holds."""
+    """Returns `value` with its range limited by `left predicate right`."""
     operation = producer(value)
     if operation is not None and operation.name in ("arith.addi", "arith.subi"):
         operands = list(operation.operands)
@@ -62,7 +62,7 @@ def _refined(value: ir.Value, predicate: _P, left: ir.Value, right: ir.Value) ->
 
 
 def _limited(value: ir.Value, predicate: _P, left: ir.Value, right: ir.Value) -> ir.Value:
-    """`value` with the range that the comparison leaves it, if it is one of the two sides."""
+    """Returns `value`, limited by the comparison if it is one of the two sides."""
     if constant(value) is not None:
         return value
     if value == left:
@@ -76,7 +76,7 @@ def _bounded(value: ir.Value, predicate: _P, limit: ir.Value) -> ir.Value:
     if predicate == _P.ne:
         return value
     one = number(1, value.type)
-    # Where `limit` has no neighbor, no value satisfies the comparison, and the branch is dead.
+    # If `limit` has no neighbor, no value satisfies the comparison, and the branch is dead.
     if predicate in (_P.slt, _P.ult):
         limit = arith.SubIOp(limit, one).result
     elif predicate in (_P.sgt, _P.ugt):

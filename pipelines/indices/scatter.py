@@ -1,4 +1,4 @@
-"""Tensors of indices: those of a scatter or a gather, a column for each axis that they are of."""
+"""Checks tensors of indices of scatters and gathers, which have a column for each indexed axis."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pipelines.iree import tensor_ops
 
 
 def limits(scatter: ir.Operation) -> list[int] | None:
-    """For each column of the indices of a `tm_tensor.scatter` the number of places for an update.
+    """Returns the number of valid starts for each column of the indices of a `tm_tensor.scatter`.
 
-    None if one of them is known only when the program runs.
+    Returns None if a size is dynamic.
     """
     found = []
     for size, length in _sizes(scatter):
@@ -26,10 +26,10 @@ def limits(scatter: ir.Operation) -> list[int] | None:
 
 
 def _sizes(scatter: ir.Operation) -> list[tuple[Size, Size]]:
-    """For each column of the indices the size of the original's axis, and an update's length."""
+    """Returns for each column of the indices the size of its axis, and the length of an update."""
     updates, _, original = scatter.operands
     rank = original.type.rank
-    # The last axes of the original that an update has.
+    # The axes of an update: the last axes of the original.
     window = list(range(rank + 1 - updates.type.rank, rank))
     return [
         (
@@ -41,7 +41,7 @@ def _sizes(scatter: ir.Operation) -> list[tuple[Size, Size]]:
 
 
 def _bound(size: Size, length: Size, type: ir.Type) -> ir.Value:
-    """The number of places, as a value."""
+    """Creates the number of valid starts as a value."""
     if length == 1:
         return size_value(size, type)
     size, length = size_value(size, type), size_value(length, type)
@@ -50,18 +50,18 @@ def _bound(size: Size, length: Size, type: ir.Type) -> ir.Value:
 
 
 def check_scatter(scatter: ir.Operation) -> None:
-    """Asserts that the updates are inside of the original; those that are not go to its start."""
+    """Asserts that the updates are inside of the original; indices out of range become 0."""
     check_columns(scatter, _sizes(scatter), 1)
 
 
 def check_columns(
     operation: ir.Operation, sizes: Sequence[tuple[Size, Size]], columns: int | None
 ) -> None:
-    """Asserts that indices, the second operand, are in range; those that are not become 0.
+    """Asserts that indices, the second operand, are in range; others become 0.
 
     Args:
-        sizes: for each column the size of its axis, and the length of what is read or written.
-        columns: the axis of the indices that goes through the columns; None for a single column.
+        sizes: for each column, the size of its axis, and the length of the accessed window.
+        columns: the axis of the indices that has the columns; None for a single column.
     """
     indices = operation.operands[1]
     type, rank = indices.type.element_type, indices.type.rank

@@ -1,4 +1,4 @@
-"""What a slice of a tensor or a buffer takes of each axis."""
+"""Splits slices of tensors and buffers into their parts along each axis."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 @dataclass(frozen=True)
 class Part:
-    """What a slice takes of one axis. Every number is an int, or a value of type index.
+    """The part of a slice along one axis. Numbers are of type `Size`.
 
     Attributes:
         limit: the size of the axis.
-        operand: position of the offset among the operands; None for an int.
+        operand: position of the offset among the operands; None for a static offset.
     """
 
     offset: Size
@@ -30,22 +30,22 @@ class Part:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the slice has the whole axis, or the verifier has compared the numbers."""
+        """Whether the slice has the whole axis, or is static, so that the verifier checks it."""
         numbers = (self.offset, self.size, self.stride, self.limit)
         is_whole = self.offset == 0 and self.stride == 1 and self.size == self.limit
         return is_whole or all(isinstance(each, int) for each in numbers)
 
     @property
     def places(self) -> int | None:
-        """The number of offsets at which the slice is inside of the axis, if it is known."""
+        """The number of offsets at which the slice is inside of the axis; None if unknown."""
         numbers = (self.size, self.stride, self.limit)
         if not all(isinstance(each, int) for each in numbers) or self.size == 0:
             return None
         return max(self.limit - (self.size - 1) * self.stride, 0)
 
     def is_inside(self) -> ir.Value:
-        """Whether the slice is empty or inside of the axis, of type i1, at the insertion point."""
-        # Both are below 2**63 if neither is negative, so the sum does not overflow without a sign.
+        """Creates an i1 at the insertion point: whether the slice is empty or inside the axis."""
+        # If neither number is negative, both are below 2**63, and the unsigned sum cannot overflow.
         zero, limit = number(0, ir.IndexType.get()), size_value(self.limit)
         offset, size = size_value(self.offset), size_value(self.size)
         last = arith.SubIOp(size, number(1, size.type)).result
@@ -60,7 +60,7 @@ class Part:
 
 
 def parts(operation: ir.Operation) -> list[Part]:
-    """What a slice takes of each axis of the tensor or buffer that it is a slice of."""
+    """Returns the part of a slice along each axis of its tensor or buffer."""
     view = operation.opview
     whole = operation.operands[1 if operation.name == "tensor.insert_slice" else 0]
     position = sum(list(operation.attributes["operandSegmentSizes"])[:-3])

@@ -1,4 +1,4 @@
-"""Gathers and scatters of StableHLO, which replaces or skips indices that are out of range."""
+"""Checks indices of StableHLO's gathers and scatters, which StableHLO itself clamps or skips."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pipelines.stablehlo.origin import is_captured
 
 @step("check-stablehlo-indices")
 def check_stablehlo_indices(module: ir.Module) -> None:
-    """Asserts in captured programs that indices of gathers and scatters are in range, in place.
+    """Adds assertions to captured programs that indices of gathers and scatters are in range.
 
-    Other programs mean what StableHLO defines: they stay as they are.
+    Programs of other tools have StableHLO's semantics, and do not change.
     """
     found = find_operations(module, lambda each: each.name in _CHECKS and is_captured(each))
     with module.context:
@@ -25,7 +25,7 @@ def check_stablehlo_indices(module: ir.Module) -> None:
             with ir.InsertionPoint(operation), operation.location:
                 _CHECKS[operation.name](operation)
         if found:
-            # Equal checks become one.
+            # Merge equal checks.
             PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
 
 
@@ -55,7 +55,7 @@ def _check_scatter(scatter: ir.Operation) -> None:
 
 
 def _columns(operation: ir.Operation, axis: int) -> int | None:
-    """The axis of the indices that goes through their columns; None if there is one column."""
+    """Returns the axis of the indices that has the columns; None if there is one column."""
     return axis if axis < operation.operands[1].type.rank else None
 
 

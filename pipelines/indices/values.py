@@ -1,4 +1,4 @@
-"""Small questions about values and sizes, and operations on scalars."""
+"""Queries about values and sizes, and scalar operations."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 def producer(value: ir.Value) -> ir.Operation | None:
-    """The operation whose result the value is; None for an argument of a block."""
+    """Returns the operation that defines a value; None for a block argument."""
     return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
 def number(value: int, type: ir.Type) -> ir.Value:
-    """A constant."""
+    """Creates a constant."""
     return arith.ConstantOp(type, ir.IntegerAttr.get(type, value)).result
 
 
 def constant(value: ir.Value) -> int | None:
-    """The integer that a value always is, if it is a constant."""
+    """Returns the integer of a constant; None for other values."""
     operation = producer(value)
     if operation is None or operation.name != "arith.constant":
         return None
@@ -33,22 +33,22 @@ def constant(value: ir.Value) -> int | None:
 
 
 def compare(predicate: arith.CmpIPredicate, left: ir.Value, right: ir.Value) -> ir.Value:
-    """`arith.cmpi`."""
+    """Creates an `arith.cmpi`."""
     return arith.CmpIOp(predicate, left, right).result
 
 
 def all_of(*conditions: ir.Value) -> ir.Value:
-    """The conjunction of conditions of type i1."""
+    """Creates the conjunction of conditions of type i1."""
     return functools.reduce(lambda left, right: arith.AndIOp(left, right).result, conditions)
 
 
 def is_shaped(value: ir.Value) -> bool:
-    """Whether a value is a tensor or a buffer whose rank is known."""
+    """Returns whether a value is a ranked tensor or buffer."""
     return isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
 
 
 def size_value(size: Size, type: ir.Type | None = None) -> ir.Value:
-    """A size as a value of type index, or of another integer type."""
+    """Returns a size as a value of type index, or of another integer type."""
     if isinstance(size, int):
         return number(size, type or ir.IndexType.get())
     if isinstance(size, tuple):
@@ -61,7 +61,7 @@ def size_value(size: Size, type: ir.Type | None = None) -> ir.Value:
 
 
 def size_of(value: ir.Value, axis: int) -> Size:
-    """The size of an axis, by the value that it was made with if that is known."""
+    """Returns the size of an axis, traced back to the number or value that defines it."""
     while True:
         type = value.type
         if not type.is_dynamic_dim(axis):
@@ -83,7 +83,7 @@ def size_of(value: ir.Value, axis: int) -> Size:
         if name in ("memref.cast", "tensor.cast") and is_shaped(operands[0]):
             value = operands[0]
         elif name.startswith("linalg.") and isinstance(type, ir.RankedTensorType):
-            # The results have the sizes of the last operands.
+            # Results have the sizes of the last operands.
             results = list(operation.results)
             value = operands[len(operands) - len(results) + results.index(value)]
         elif name in ("tensor.insert", "tensor.insert_slice"):
@@ -93,7 +93,7 @@ def size_of(value: ir.Value, axis: int) -> Size:
 
 
 def origin(value: ir.Value) -> Size:
-    """The size that a value of type index is, or the value itself."""
+    """Returns the size that a value of type index is, or the value itself."""
     known = constant(value)
     if known is not None:
         return known

@@ -1,1 +1,1 @@
-"""IREE: compiled in a child process, run in this one; weights are named parameters."""
+"""IREE: compiles in a child process, runs in this one; weights are named parameters."""

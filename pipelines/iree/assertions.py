@@ -1,4 +1,4 @@
-"""Assertions as IREE's host code makes them: read once at the end, and known by their lines."""
+"""Joins assertions so that IREE's host reads one flag, and adds source lines to their messages."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pipelines.ir_modules import find_operations
 from unmess.core.check import Check
 from unmess.core.user_source import location_line
 
-# Flags that one operation combines. Devices limit how many buffers it may read.
+# How many flags one operation combines. Devices limit the number of buffers it may read.
 _TOGETHER = 8
 
 
 @step("iree-assertions")
 def join_assertions(module: ir.Module) -> None:
-    """Joins the assertions of each block on flags of the device to one, in place.
+    """Joins the assertions of each block that test flags on the device, in place.
 
-    To read a flag, the host waits for the device. So the flags are combined to the number of the
-    first one that is set, which is read once, when everything else in the block is under way.
+    Each read of a flag makes the host wait for the device. So the device computes the number of
+    the first flag that is set, and the host reads only this number, at the end of the block.
     """
     blocks: dict[ir.Block, list[tuple[ir.Operation, ir.Value]]] = {}
     with module.context:
@@ -45,7 +45,7 @@ def spell_lines(module: ir.Module) -> None:
 
 
 def _in(blocks: dict[ir.Block, list], block: ir.Block) -> list:
-    # Blocks have equality, and no hash of their own.
+    # An `ir.Block` has equality, but no matching hash.
     for known, found in blocks.items():
         if known == block:
             return found
@@ -53,7 +53,7 @@ def _in(blocks: dict[ir.Block, list], block: ir.Block) -> list:
 
 
 def _flag(assertion: ir.Operation) -> ir.Value | None:
-    """The tensor without axes that an assertion compares with 0, if it does that."""
+    """Returns the `tensor<i32>` that an assertion compares with 0; None for other assertions."""
     comparison = producer(assertion.operands[0])
     if comparison is None or comparison.name != "arith.cmpi":
         return None
@@ -83,10 +83,10 @@ def _join(block: ir.Block, found: Sequence[tuple[ir.Operation, ir.Value]]) -> No
 
 
 def _joined(flags: list[tuple[ir.Value, int | None]]) -> list[tuple[ir.Value, int | None]]:
-    """One code: the number of the first flag that is set, or 0.
+    """Combines flags into one code: the number of the first flag that is set, or 0.
 
     Args:
-        flags: each with its number; None for a code, which is a number already.
+        flags: each flag with its number; None for a value that is a code already.
     """
     while len(flags) > 1 or flags[0][1] is not None:
         flags = [(_first_set(group), None) for group in _groups(flags)]
@@ -126,7 +126,7 @@ def _first_set(flags: Sequence[tuple[ir.Value, int | None]]) -> ir.Value:
 
 
 def _line(operation: ir.Operation) -> str | None:
-    """The user's line of an operation, or else of the one that it is inside of."""
+    """Returns the user's line of an operation, or of its nearest enclosing operation with one."""
     while operation.name != "builtin.module":
         if line := location_line(operation.location):
             return line

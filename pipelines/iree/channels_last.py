@@ -1,12 +1,13 @@
-"""Networks of images in the layout that IREE has fast code for: channels are the last axis.
+"""Converts image networks to NHWC (channels last), the layout for which IREE has fast code.
 
-PyTorch's convolutions are NCHW. IREE has vector code for those of NHWC, and for depthwise ones only
-for those that it knows by name. Its own pass (`iree-preprocessing-convert-conv-to-channels-last`)
-leaves out depthwise convolutions and what is between convolutions but is not elementwise, so there
-remain transpositions of whole images, which end up inside of loops.
+PyTorch's convolutions are NCHW. IREE has vector code for NHWC convolutions; for depthwise ones it
+has vector code only for the named operations. Its own pass
+(`iree-preprocessing-convert-conv-to-channels-last`) skips depthwise convolutions, and operations
+between convolutions that are not elementwise. So transpositions of whole images remain, and end up
+inside of loops.
 
-Here, each value of four axes that a convolution or a pooling gives is made in NHWC, and so is what
-is computed from it, as far as possible. Where something else takes it, it is transposed back.
+This module computes each 4-D result of a convolution or pooling in NHWC, and so the values computed
+from it, as far as possible. Values that other operations use are transposed back.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from pipelines.iree.convolution_product import (
 )
 from pipelines.iree.tensor_ops import Size, copied, empty, permuted, sizes_of, sliced, transposed
 
-# From NCHW to NHWC and back: the axis of the one that each axis of the other is.
+# Permutations from NCHW to NHWC and back: axis `i` of the result is axis `order[i]` of the source.
 _TO, _BACK = (0, 2, 3, 1), (0, 3, 1, 2)
-# Operations on images: the same on NHWC, and where each axis of its second operand comes from.
+# Operations on NCHW images: the same operation on NHWC, and the permutation of its second operand.
 _NAMED = {
     "linalg.conv_2d_nchw_fchw": ("linalg.conv_2d_nhwc_hwcf", (2, 3, 1, 0)),
     "linalg.depthwise_conv_2d_nchw_chw": ("linalg.depthwise_conv_2d_nhwc_hwc", (1, 2, 0)),
@@ -32,16 +33,17 @@ _NAMED = {
 }
 _CONVOLUTION = "linalg.conv_2d_nchw_fchw"
 _GROUPED = "linalg.conv_2d_ngchw_gfchw"
-# How the channels of an image are two axes in a grouped convolution.
+# A grouped convolution splits the channel axis of an image into two: groups and channels.
 _GROUPS = [[0], [1, 2], [3], [4]]
 
 
 def to_channels_last(module: ir.Module) -> None:
     """Rewrites the functions of a module at `linalg` in place.
 
-    The number of images may be dynamic. What has other sizes that are not known stays NCHW.
+    The number of images may be dynamic. Values with other dynamic sizes stay NCHW.
 
-    A 1×1 convolution with strides becomes one without, of a slice: IREE makes scalar code of it.
+    A strided 1×1 convolution becomes an unstrided one of a strided slice, because IREE compiles the
+    strided one to scalar code.
     """
     with module.context:
         for function in module.body.operations:
@@ -50,10 +52,10 @@ def to_channels_last(module: ir.Module) -> None:
 
 
 class _Function:
-    """A function on its way to NHWC."""
+    """Rewrites one function to NHWC."""
 
     def __init__(self) -> None:
-        # The NHWC of a value, and the operations that nothing but each other need any more.
+        # The NHWC form of each value, and the operations to erase at the end.
         self._last: dict[ir.Value, ir.Value] = {}
         self._replaced: list[ir.Operation] = []
 
@@ -68,7 +70,7 @@ class _Function:
         self._give_back()
 
     def _rewriting(self, operation: ir.Operation) -> Callable[[ir.Operation], None] | None:
-        """How to rewrite an operation; None where it stays, or none of its operands is NHWC."""
+        """Returns the method that rewrites an operation; None if the operation stays as it is."""
         name = operation.name
         if name == _GROUPED:
             return self._grouped if _joins_groups(operation) else None
@@ -89,11 +91,10 @@ class _Function:
         return self._concat if name == "tensor.concat" else None
 
     def _give_back(self) -> None:
-        """Transposes what is still used as NCHW, and erases what is not."""
+        """Transposes values that are still used as NCHW, and erases the replaced operations."""
         # Compare results: Python wrappers of an operation are not unique.
         gone = {result for operation in self._replaced for result in operation.results}
-        # From the last to the first: the transposition that gives one value back may use another,
-        # which comes before it.
+        # Last to first, because the transposition back of one value may use an earlier value.
         for value, last in reversed(self._last.items()):
             users = [use.owner.operation for use in value.uses]
             if all(user.results and user.results[0] in gone for user in users):
@@ -108,7 +109,7 @@ class _Function:
         self._replaced.append(operation)
 
     def _of(self, value: ir.Value) -> ir.Value:
-        """A value of four axes as NHWC; the insertion point is where it is needed."""
+        """Returns the NHWC form of a 4-D value, created at the insertion point if needed."""
         if value in self._last:
             return self._last[value]
         owner = value.owner
@@ -120,7 +121,7 @@ class _Function:
         if made.name == "linalg.fill":
             return copied("linalg.fill", _sizes_of(value), made.operands[0])
         if made.name == "tensor.pad" and _padding(made) and _is_of_images(made):
-            # Otherwise, the transposition would be in the loops of the convolution.
+            # A transposition after the padding would end up in the loops of the convolution.
             return self._padded(made)
         if made.name == "linalg.broadcast":
             added = list(ir.DenseI64ArrayAttr(made.attributes["dimensions"]))
@@ -165,7 +166,7 @@ class _Function:
         self._put(operation, own.results[0])
 
     def _grouped(self, operation: ir.Operation) -> None:
-        """With what makes an image of its result, whose channels are one axis again."""
+        """Rewrites a grouped convolution and the `tensor.collapse_shape` that joins its groups."""
         image, weight, init = operation.operands
         (use,) = operation.results[0].uses
         joined = use.owner.operation
@@ -179,7 +180,7 @@ class _Function:
         self._put(joined, last)
 
     def _transpose(self, operation: ir.Operation) -> None:
-        """The model's own: from NHWC, or to it."""
+        """Removes the model's own transpositions from NHWC or to NHWC."""
         order = tuple(ir.DenseI64ArrayAttr(operation.attributes["permutation"]))
         source, _ = operation.operands
         if order == _BACK:
@@ -190,7 +191,7 @@ class _Function:
 
     def _generic(self, operation: ir.Operation) -> None:
         maps = [each.value for each in _array(operation.attributes["indexing_maps"])]
-        # The loops of NHWC, by those of NCHW.
+        # Maps the loops of NHWC to those of NCHW.
         loops = ir.AffineMap.get(4, 0, [ir.AffineDimExpr.get(axis) for axis in _BACK])
         operands, own_maps = [], []
         inputs = len(operation.operands) - len(operation.results)
@@ -241,7 +242,7 @@ class _Function:
         self._put(operation, own.results[0])
 
     def _slice(self, operation: ir.Operation) -> None:
-        """Takes a slice out, or puts one in: `static_offsets` and so on are by axis."""
+        """Rewrites `tensor.extract_slice` or `tensor.insert_slice`."""
         names = ("static_offsets", "static_sizes", "static_strides")
         attributes = _with_permuted(operation, *names)
         kind = permuted(operation.results[0].type, _TO)
@@ -254,7 +255,7 @@ class _Function:
 
 
 def _is_of_images(operation: ir.Operation) -> bool:
-    """Whether all that an operation gives are images, and only their number may be dynamic."""
+    """Returns whether all results are 4-D, and only the first size of each tensor is dynamic."""
     return (
         all(
             isinstance(result.type, ir.RankedTensorType) and result.type.rank == 4
@@ -273,9 +274,9 @@ def _is_known_but_for_first(kind: ir.RankedTensorType) -> bool:
 
 
 def _has_static_parameters(operation: ir.Operation) -> bool:
-    """Whether offsets and the like are attributes, and slices have four axes.
+    """Returns whether offsets, sizes and strides are attributes, and slices have four axes.
 
-    A slice may have the number of images as its one operand beside images.
+    The number of images may be an operand: the one dynamic size of a slice.
     """
     count = {"tensor.pad": 1, "tensor.extract_slice": 1, "tensor.insert_slice": 2}
     if operation.name not in count:
@@ -292,7 +293,7 @@ def _has_static_parameters(operation: ir.Operation) -> bool:
 
 
 def _joins_groups(operation: ir.Operation) -> bool:
-    """Whether a grouped convolution of floats is of an image, and gives one."""
+    """Returns whether a grouped float convolution has an expanded image and a collapsed result."""
     image, _, init = operation.operands
     users = [use.owner.operation for use in operation.results[0].uses]
     return (
@@ -305,7 +306,7 @@ def _joins_groups(operation: ir.Operation) -> bool:
 
 
 def _is_of_floats(operation: ir.Operation) -> bool:
-    """Whether a convolution is of f32 or f64 throughout; only the number of images is dynamic."""
+    """Returns whether all operands are f32, or all f64, and only their first size is dynamic."""
     kinds = [ir.RankedTensorType(operand.type) for operand in operation.operands]
     element = kinds[0].element_type
     return isinstance(element, ir.F32Type | ir.F64Type) and all(
@@ -314,7 +315,7 @@ def _is_of_floats(operation: ir.Operation) -> bool:
 
 
 def _windows(operation: ir.Operation) -> tuple[list[int], list[int]]:
-    """The strides and the dilations of a convolution."""
+    """Returns the strides and the dilations of a convolution."""
     strides, dilations = (operation.attributes[name] for name in ("strides", "dilations"))
     return list(ir.DenseIntElementsAttr(strides)), list(ir.DenseIntElementsAttr(dilations))
 
@@ -339,14 +340,14 @@ def _is_zero(value: ir.Value) -> bool:
 
 
 def _can_be_permuted(operation: ir.Operation) -> bool:
-    """Whether the loops of a `linalg.generic` are four, in which nothing asks for their index."""
+    """Returns whether a `linalg.generic` has four loops and no `linalg.index`."""
     maps = [each.value for each in _array(operation.attributes["indexing_maps"])]
     body = operation.regions[0].blocks[0]
     return maps[0].n_dims == 4 and all(each.operation.name != "linalg.index" for each in body)
 
 
 def _padding(operation: ir.Operation) -> ir.Value | None:
-    """What `tensor.pad` pads with, where that does not depend on the place."""
+    """Returns the value that `tensor.pad` pads with; None if its region computes the value."""
     first = operation.regions[0].blocks[0].operations[0].operation
     if first.name != "tensor.yield" or isinstance(first.operands[0].owner, ir.Block):
         return None
@@ -354,7 +355,7 @@ def _padding(operation: ir.Operation) -> ir.Value | None:
 
 
 def _strided(image: ir.Value, strides: ir.Attribute, result: ir.Value) -> ir.Value:
-    """What a 1×1 convolution with strides reads of an NHWC image."""
+    """Returns the slice of an NHWC image that a strided 1×1 convolution reads."""
     steps = [1, *ir.DenseIntElementsAttr(strides), 1]
     if steps == [1, 1, 1, 1]:
         return image
@@ -364,13 +365,13 @@ def _strided(image: ir.Value, strides: ir.Attribute, result: ir.Value) -> ir.Val
 
 
 def _sizes_of(value: ir.Value) -> list[Size]:
-    """The sizes of the NHWC of a value."""
+    """Returns the sizes of the NHWC form of a value."""
     sizes = sizes_of(value)
     return [sizes[axis] for axis in _TO]
 
 
 def _with_permuted(operation: ir.Operation, *names: str) -> dict[str, ir.Attribute]:
-    """The attributes of an operation, those of `names` by the axes of NHWC."""
+    """Returns the attributes of an operation, with those of `names` permuted to NHWC."""
     attributes = dict(operation.attributes.items())
     for name in names:
         values = list(ir.DenseI64ArrayAttr(attributes[name]))

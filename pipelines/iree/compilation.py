@@ -1,10 +1,10 @@
-"""A process of its own that runs IREE's compiler: it may crash, and its memory goes with it.
+"""Runs IREE's compiler in a separate process, which contains crashes and frees its memory.
 
     python -m pipelines.iree.compilation DIAGNOSTICS OPTION...
 
-The IR comes on stdin, the VM module goes to stdout, and the diagnostics as lines of JSON, each a
-severity and a text, to the file descriptor DIAGNOSTICS. The exit status is 1 where the IR does not
-compile, 2 where the options are refused.
+It reads IR from stdin and writes the VM module to stdout. It writes the diagnostics to the file
+descriptor DIAGNOSTICS as lines of JSON, each a severity and a text. The exit status is 1 if the IR
+does not compile, 2 if the compiler rejects the options.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ NOT_COMPILED, REFUSED = 1, 2
 
 
 def main() -> None:
-    """Compiles what comes on stdin, as the command line says."""
+    """Compiles the IR from stdin with the options of the command line."""
     end_with_parent()
     descriptor, options = int(sys.argv[1]), sys.argv[2:]
-    # What native code prints must not get into the module.
+    # Native code prints to stdout, too: keep that out of the module.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _import_interface_alone()
@@ -60,14 +60,15 @@ def main() -> None:
             invocation.output_vm_bytecode(output)
             out.write(output.map_memory())
             out.flush()
-    # What is left is to free memory, which the end of the process does at once.
+    # Skip the cleanup: the end of the process frees the memory faster.
     os._exit(0)
 
 
 def _import_interface_alone() -> None:
-    """Lets `iree.compiler.api` be imported without its package's bindings, which need NumPy.
+    """Makes `iree.compiler.api` importable without the bindings of its package.
 
-    They are not used here, and are most of what starting this process would take.
+    The bindings need NumPy and are not used here. Importing them would take most of the start-up
+    time of this process.
     """
     package = types.ModuleType("iree.compiler")
     folders = importlib.util.find_spec("iree").submodule_search_locations

@@ -1,4 +1,4 @@
-"""IREE's compiler, in a process of its own, with its diagnostics as errors."""
+"""Runs IREE's compiler in a separate process and turns its diagnostics into errors."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from unmess.core.module import Module
 from unmess.core.reproducer import write_reproducer
 from unmess.core.user_source import is_users, location_line
 
-# IREE spells a diagnostic as `file:line:column: message`, or `loc(…): message`.
+# IREE writes a diagnostic as `file:line:column: message` or `loc(…): message`.
 _PLACE = re.compile(r"([^:\n]+):(\d+):\d+: ")
 _LOCATION = re.compile(r"loc\((?:[^()]|\([^()]*\))*\): ")
-# Hardware that was asked for by a name that nobody has.
+# Errors about a requested processor or GPU that the compiler does not know.
 _UNKNOWN = re.compile(
     r"'([^']+)' is not a recognized processor|Unknown (?:CUDA|ROCM|Vulkan) target '([^']+)'"
 )
-# What the compiler says of an NVIDIA GPU that it does not know.
+# The error for an unknown NVIDIA GPU, which does not name it.
 _NO_GPU = "missing GPU target in"
 _GPU = re.compile(r"--iree-(?:cuda|rocm|vulkan)-target=(.+)")
-# Before what is wrong with an option.
+# The prefix of errors about options.
 _FLAGS = "Error parsing flags:"
-# Functions of C's library that the code calls; IREE links none.
+# Functions of the C library that the code calls: IREE does not link any.
 _UNDEFINED = re.compile(r"undefined symbol: (\w+)")
 _KIND = re.compile(r"(error|warning|note|remark): ")
 
@@ -54,12 +54,12 @@ class _Diagnostic:
 def compile_for(
     module: Module, target: Target, preset: Preset = PRESETS[PLAIN], more: Sequence[str] = ()
 ) -> bytes:
-    """Compiles a module at an exit, which is left as it is, to a VM module.
+    """Compiles a module at an exit to a VM module, without changing it.
 
-    Its weights are not in the result: they are parameters, named as in `module.weights`.
+    The result does not contain the weights: they are parameters, named as in `module.weights`.
 
     Args:
-        more: options of `iree-compile`, besides those of the target and the preset.
+        more: options of `iree-compile` in addition to those of the target and the preset.
 
     Raises:
         Error: stage `compile`.
@@ -69,12 +69,12 @@ def compile_for(
 
 
 def taken_as_it_is(module: Module) -> bool:
-    """Whether IREE has an input type for the module's stage; else it takes it at `linalg`."""
+    """Returns whether IREE has an input type for the module's stage; otherwise use `linalg`."""
     return module.stage in ("tosa", "stablehlo")
 
 
 def options_for(module: Module, target: Target, preset: Preset) -> tuple[str, ...]:
-    """The options of `iree-compile`: the target's, the preset's, and the module's input type."""
+    """Returns the options of `iree-compile` for the target, the input type and the preset."""
     kind = (f"--iree-input-type={module.stage}",) if taken_as_it_is(module) else ()
     return (*target.options, *kind, *preset.options)
 
@@ -82,11 +82,11 @@ def options_for(module: Module, target: Target, preset: Preset) -> tuple[str, ..
 def compile_with_packer(
     module: Module, target: Target, preset: Preset
 ) -> tuple[bytes, bytes | None]:
-    """Compiles a module as `compile_for` does, to a program that reads its weights packed.
+    """Compiles a module like `compile_for`, to a program that reads packed weights.
 
     Returns:
-        The VM module, and that of the packer (`packing.py`); None in its place where the program
-        reads the weights themselves.
+        The VM modules of the program and of the packer (`packing.py`). The packer is None if the
+        program reads the weights themselves.
 
     Raises:
         Error: stage `compile`.
@@ -100,7 +100,7 @@ def compile_with_packer(
 
 
 def text_for(module: Module, target: Target, preset: Preset) -> str:
-    """The IR that `iree-compile` makes the VM module of."""
+    """Returns the text of the IR that `iree-compile` takes."""
     ir = with_parameters(module, target.attributes)
     spell_lines(ir)
     if module.stage == "stablehlo":
@@ -111,15 +111,15 @@ def text_for(module: Module, target: Target, preset: Preset) -> str:
         for rewrite in preset.rewrites:
             rewrite(ir)
         cut_to_reach(ir)
-    # TOSA and StableHLO are spelled as torch-mlir's version of them does, which is not IREE's.
-    # Their generic forms agree.
+    # IREE and torch-mlir have different versions of TOSA and StableHLO. Their custom syntax
+    # differs, their generic form does not.
     return ir.operation.get_asm(
         enable_debug_info=True, print_generic_op_form=taken_as_it_is(module)
     )
 
 
 def command_for(options: Sequence[str]) -> str:
-    """The command that compiles a file as `compile_text` does."""
+    """Returns the command line that compiles a file like `compile_text`."""
     return f"iree-compile {shlex.join(map(without_output, options))} THIS_FILE -o /dev/null"
 
 
@@ -127,9 +127,9 @@ def compile_text(text: str, options: Sequence[str], name: str) -> bytes:
     """Compiles IR to a VM module.
 
     Args:
-        text: the IR, with locations, so that an error finds the user's source line.
-        options: of `iree-compile`.
-        name: of the model, for the reproducer.
+        text: the IR, with locations, so that errors can name the user's source line.
+        options: options of `iree-compile`.
+        name: the name of the model, for the reproducer.
 
     Raises:
         Error: stage `compile`, with the first error diagnostic and a reproducer.
@@ -152,7 +152,7 @@ def compile_text(text: str, options: Sequence[str], name: str) -> bytes:
                 hint="the system may be out of memory or of processes",
             ) from problem
         diagnostics.seek(0)
-        # A compiler that crashes may leave half a line.
+        # A compiler that crashes may leave an incomplete line.
         lines = [line for line in diagnostics.read().splitlines() if line.endswith(b"]")]
     if done.returncode == 0:
         return done.stdout
@@ -183,7 +183,7 @@ def _failed(
             hint="a CPU is host, generic or a name that LLVM knows, such as znver3; a GPU has a "
             "name such as sm_89, gfx942 or rdna3",
         )
-    # What LLVM and the options' checks say before they give up does not come as a diagnostic.
+    # Fatal errors of LLVM and of option checks are printed, not reported as diagnostics.
     errors += [line for line in printed if _fatal(line)]
     cause = brief(_message(errors[0])) if errors else "no diagnostic"
     if missing := dict.fromkeys(_UNDEFINED.findall("\n".join(printed))):
@@ -195,14 +195,14 @@ def _failed(
         cause = f"IREE's compiler crashes with {processes.ending(done.returncode)}: {cause}"
         if done.returncode == -signal.SIGKILL:
             hint = "the system may have run out of memory"
-    # The error first, then the frames that called it.
+    # Diagnostics name the place of the error first, then its callers.
     lines = [line for d in diagnostics if (line := _users_line(d.text))]
     repro = write_reproducer(f"// {command_for(options)}\n{text}", f"{name}-iree")
     return Error("compile", cause, where=lines[0] if lines else None, hint=hint, repro=repro)
 
 
 def _unknown_hardware(text: str, options: Sequence[str]) -> str | None:
-    """The name that was asked for and that the compiler says it does not know."""
+    """Returns the requested hardware name that the compiler does not know, if that is the error."""
     if match := _UNKNOWN.search(text):
         return match[1] or match[2]
     named = (_GPU.fullmatch(option) for option in options)
@@ -214,17 +214,17 @@ def _fatal(line: str) -> bool:
 
 
 def _message(text: str) -> str:
-    """A diagnostic without its place."""
+    """Returns the text of a diagnostic without its location and severity."""
     for pattern in (_LOCATION, _PLACE, re.compile(r"<unknown>:\d+: "), _KIND):
         text = pattern.sub("", text, count=1) if pattern.match(text) else text
     return text
 
 
 def _users_line(text: str) -> str | None:
-    """The user's source line that a diagnostic names first, if it does.
+    """Returns the first source line of the user in a diagnostic; None if it has none.
 
-    Callers follow the error itself: `torch/nn/modules/conv.py:565:0: …`, `model.py:12:0: called
-    from`.
+    The callers follow the error itself: `torch/nn/modules/conv.py:565:0: …`,
+    `model.py:12:0: called from`.
     """
     if match := _LOCATION.match(text):
         return location_line(match[0])

@@ -1,6 +1,7 @@
-"""Convolutions as products of matrices, where IREE's code for convolutions is slow.
+"""Lowers convolutions to matrix products where IREE's code for convolutions is slow.
 
-Figures are CPU times of `iree-cpu`, NHWC convolution by product; on Zen 4, where no other is named.
+Figures are CPU times on `iree-cpu`, NHWC convolution divided by product. They were measured on
+Zen 4, unless another CPU is named.
 """
 
 from __future__ import annotations
@@ -20,30 +21,30 @@ from pipelines.iree.tensor_ops import (
     zeros,
 )
 
-# Widths up to this, with no divisor from 2 to 8 that a tile could have, are slow. Of a 3×3
-# convolution: 11 takes 2.5 times as long, 13 2.8, 19 1.8, 31 1.6; others, and 149, less time.
+# Result widths up to this one are slow if no tile size from 2 to 8 divides them. Figures of 3×3
+# convolutions: width 11 2.5, 13 2.8, 19 1.8, 31 1.6; other widths, and 149, are below 1.
 _WIDEST = 64
 _DIVISORS = range(2, 9)
-# IREE's code for a convolution reads all weights for each tile of the result. More bytes than these
-# do not stay in a core's second-level cache meanwhile. On Cascade Lake, a 3×3 convolution of 512
+# IREE's code for a convolution reads all weights for each tile of the result. Weights of more bytes
+# than this limit do not stay in a core's L2 cache. On Cascade Lake, a 3×3 convolution of 512
 # channels took 1.9 to 2.7 times as long, ResNet-18 2.0 to 2.2 times, ResNet-50 1.4 times. With a
-# tenth of it as the limit, ResNet-18 takes 1.3 times as long as with this.
+# tenth of this limit, ResNet-18 takes 1.3 times as long as with this limit.
 _WEIGHTS_IN_CACHE = 1 << 20
 
 
 def is_better_as_product(
     weight: ir.Value, strides: Sequence[int], kind: ir.RankedTensorType
 ) -> bool:
-    """Whether a convolution without groups is one that IREE's own code is slow for.
+    """Returns whether IREE's own code for a convolution without groups is slow.
 
-    Windows in one direction, such as 7×1, take 4 to 12 times as long. With strides, those of a
-    result of height or width 1 do not compile. Windows beside each other, as of an image's patches,
-    are its elements in another order: IREE's scalar code for them took 12 % of a ViT's time.
-    Weights that are larger than a core's cache are read again and again.
+    Windows in one direction, such as 7×1, take 4 to 12 times as long. With strides, those with a
+    result of height or width 1 do not compile. Adjacent windows without overlap, such as patches of
+    an image, only reorder its elements: IREE's scalar code for them took 12 % of a ViT's time.
+    Weights that are larger than a core's cache are read again for each tile.
 
     Args:
-        weight: of shape (f, c, p, q).
-        kind: of the result, of shape (n, h, w, f); only n may be dynamic.
+        weight: the weight, of shape (f, c, p, q).
+        kind: the type of the result, of shape (n, h, w, f); only n may be dynamic.
     """
     window = ir.RankedTensorType(weight.type).shape[2:]
     if list(window) == [1, 1]:
@@ -52,8 +53,8 @@ def is_better_as_product(
     has_no_tile = width <= _WIDEST and all(width % divisor for divisor in _DIVISORS)
     elements = prod(ir.RankedTensorType(weight.type).shape)
     is_large = elements * ir.FloatType(kind.element_type).width // 8 > _WEIGHTS_IN_CACHE
-    # Products need data tiling, which is for sizes that are known. Without, VGG-11 takes 1.3 to 1.7
-    # times as long as with IREE's own code, ResNet-18 1.2 times (on Zen 5).
+    # Products need data tiling, which needs static sizes. Without data tiling, products make VGG-11
+    # take 1.3 to 1.7 times as long as with IREE's own code, ResNet-18 1.2 times (on Zen 5).
     is_slow = is_large and not kind.is_dynamic_dim(0)
     return is_slow or has_no_tile or list(window) == list(strides) or 1 in (*window, height)
 
@@ -66,13 +67,13 @@ def convolution_as_product(
     kind: ir.RankedTensorType,
     init: ir.Value | None,
 ) -> ir.Value:
-    """For each group, a matrix of the windows of the image times one of the weights.
+    """Creates, for each group, the product of a matrix of image windows and one of weights.
 
     Args:
-        image: padded, of shape (n, h, w, g·c), of floats; only n may be dynamic.
-        weight: of shape (g, f, c, p, q), as the operation on NCHW has it; or (f, c, p, q).
-        kind: of the result, of shape (n, h, w, g·f).
-        init: of that type, which is added; None for 0.
+        image: the padded image of floats, of shape (n, h, w, g·c); only n may be dynamic.
+        weight: the weight of the NCHW operation, of shape (g, f, c, p, q) or (f, c, p, q).
+        kind: the type of the result, of shape (n, h, w, g·f).
+        init: a tensor of that type to add; None for 0.
     """
     shape = list(ir.RankedTensorType(weight.type).shape)
     if len(shape) == 4:

@@ -1,4 +1,4 @@
-"""What a CPU must have to run what IREE compiles for it."""
+"""Checks that this CPU has the features that IREE's compiled code needs."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ func.func @add(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %b : tensor<4xf32>
 }
 \0"""
-# The first phase after which it is in the IR.
+# The first phase after which the IR contains the CPU's features.
 _PHASE = b"executable-sources"
 
 
 def required_cpu(options: Sequence[str]) -> tuple[str, frozenset[str]] | None:
-    """Architecture and features of the CPU that options are for; LLVM's names, of `FEATURES` only.
+    """Returns the architecture and the CPU features, as LLVM names them, that options compile for.
 
-    The compiler is asked: it says in the IR of any program what it has resolved `host`, or the
-    name of a CPU, to.
+    The compiler resolves `host`, or the name of a CPU, and writes the result into the IR of every
+    program. So this compiles a small program and reads its IR.
 
     Returns:
-        None, where no code for a CPU is made.
+        The architecture, and those features that are in `FEATURES`; None if the options do not
+        compile for a CPU.
 
     Raises:
-        RuntimeError: IREE compiles nothing with these options.
+        RuntimeError: IREE cannot compile with these options.
     """
     if not any("llvm-cpu" in option for option in options):
         return None
-    # It loads the compiler into this process: 70 MB.
+    # Import it here: it loads the compiler into this process (70 MB).
     from iree.compiler.api import Output, Session, Source, ctypes_dl
 
     with Session() as session:
@@ -53,12 +54,12 @@ def required_cpu(options: Sequence[str]) -> tuple[str, frozenset[str]] | None:
 
 
 def check_cpu(options: Sequence[str]) -> None:
-    """Raises an Error (`load`) where code that options are for would crash on this CPU."""
+    """Raises an Error (`load`) if code compiled with these options would crash on this CPU."""
     if not any(option.startswith(_CPU) and option != f"{_CPU}host" for option in options):
         return
     required, here = required_cpu(options), processor_features()
     lacking = sorted(required[1] - here)
-    # A system that does not say what its CPU has is not asked.
+    # Skip the check if the CPU features are unknown.
     if lacking and here:
         raise Error(
             "load",
@@ -68,11 +69,11 @@ def check_cpu(options: Sequence[str]) -> None:
 
 
 def parse_target(text: str) -> tuple[str, frozenset[str]]:
-    """What `required_cpu` returns, of the IR's text."""
+    """Parses the result of `required_cpu` from the text of the IR."""
     machine = re.search(r'target_triple = "([^-"]+)', text)[1]
     match = re.search(r'cpu_features = "([^"]*)"', text)
-    # The last word on a feature counts.
-    # Of `generic` it is empty: the baseline of the architecture.
+    # The last entry for a feature counts. For `generic` the list is empty: the baseline of the
+    # architecture.
     words = re.findall(r"[+-][^,]+", match[1]) if match else []
     has = {word[1:]: word[0] == "+" for word in words}
     return machine, frozenset(name for name, on in has.items() if on) & FEATURES

@@ -1,4 +1,4 @@
-"""The devices that IREE's drivers find here."""
+"""The devices that IREE's drivers find on this system."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SECONDS = 60
 
 @dataclass(frozen=True)
 class Device:
-    """A device, as its driver describes it.
+    """A device, as described by its driver.
 
     Attributes:
-        name: for people.
+        name: the name to show to users.
         report: the driver's description, in lines `name: value`.
     """
 
@@ -30,18 +30,18 @@ class Device:
     report: str
 
     def find(self, pattern: str) -> str | None:
-        """The first group of the first match of a pattern in the report."""
+        """Returns the first group of the first match of a pattern in the report."""
         match = re.search(pattern, self.report, re.MULTILINE)
         return None if match is None else match[1]
 
 
 @dataclass(frozen=True)
 class Devices:
-    """What a driver finds.
+    """The devices of a driver.
 
     Attributes:
         found: the devices, the default one first.
-        problem: why there are none, one line; None where there are some.
+        problem: one line that says why there are none; None if there are some.
     """
 
     found: tuple[Device, ...] = ()
@@ -60,7 +60,7 @@ def devices(driver: str) -> Devices:
 
 
 def ask_drivers(drivers: Sequence[str]) -> dict[str, Devices]:
-    """Asks drivers for their devices side by side, in another process, since a driver may crash."""
+    """Queries drivers for their devices in parallel, in another process: a driver may crash."""
     try:
         done = subprocess.run(
             processes.command("pipelines.iree.probe", *drivers),
@@ -89,7 +89,7 @@ def _devices(answer: dict[str, Any]) -> Devices:
 
 
 def _json_lines(output: bytes) -> Iterator[dict[str, Any]]:
-    """The answers among the lines; drivers print lines of their own."""
+    """Yields the answers, and skips lines that the drivers print."""
     for line in output.splitlines():
         with contextlib.suppress(json.JSONDecodeError, UnicodeDecodeError):
             answer = json.loads(line)

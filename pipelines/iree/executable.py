@@ -1,4 +1,4 @@
-"""A program compiled by IREE and run by its runtime, in this process."""
+"""Runs programs that IREE compiles, with IREE's runtime in this process."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class IreeExecutable(Executable):
         *,
         unchecked: bool = False,
     ):
-        """Compiles and loads `module`, at any stage up to `linalg`; it is left as it is.
+        """Compiles and loads `module`, at any stage up to `linalg`, without changing it.
 
         Args:
-            unchecked: leave out the checks of indices, and assertions.
+            unchecked: omit index checks and assertions.
 
         Raises:
             Error: the stage that failed, up to `load`.
@@ -144,7 +144,7 @@ class IreeExecutable(Executable):
                 results.append(result.spec.type(outputs.get_variant(index)))
                 continue
             view = outputs.get_as_object(index, rt.HalBufferView)
-            # State that the call does not return stays on the device until somebody reads it.
+            # State that the call does not return stays on the device until it is read.
             stays = result.kind == "state" and index not in signature.outputs
             if stays and not self._transfer.shares_memory:
                 results.append(view)
@@ -162,9 +162,10 @@ class IreeExecutable(Executable):
     def _keep_updated(
         self, signature: Signature, arguments: Sequence[Any], results: list[Any]
     ) -> None:
-        """State that was updated in place stays the tensor that it was.
+        """Replaces state that was updated in place by the original tensor.
 
-        What came back keeps that tensor's memory by way of IREE, and with each call by one more.
+        The returned tensor refers to that tensor's memory through IREE. Each call would add another
+        reference.
         """
         given = (argument for argument in signature.arguments if argument.kind != "weight")
         before = {

@@ -1,4 +1,4 @@
-"""Memory of this process, as IREE's files."""
+"""IREE files over memory of this process."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import torch
 
 
 def file_over(tensor: torch.Tensor, *, writable: bool = False) -> rt.FileHandle:
-    """A file whose content is a tensor's memory.
+    """Returns a file whose content is a tensor's memory.
 
-    IREE keeps the object that memory comes from, and lets go of it on the thread that used it last,
-    a worker of its own as a rule, without the interpreter's lock. An object that dies there ends
-    the process, now and then. So IREE gets one that never dies and owns nothing: some hundred bytes
-    for each file that is made.
+    IREE keeps a reference to the object that provides the memory. It drops it on the thread that
+    used it last, usually one of its workers, without holding the GIL. If that frees the object, the
+    process sometimes crashes. So IREE gets an object that is never freed and owns nothing. It leaks
+    some hundred bytes per file.
 
     Args:
-        tensor: on the CPU, contiguous. The caller keeps it for as long as the file is read.
+        tensor: a contiguous tensor on the CPU. The caller keeps it while the file is in use.
     """
     memory = (ctypes.c_uint8 * tensor.nbytes).from_address(tensor.data_ptr())
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(memory))

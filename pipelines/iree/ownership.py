@@ -1,4 +1,4 @@
-"""Which results of a call lie in memory that is somebody else's."""
+"""Finds results of a call that share memory with arguments, state or other results."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import torch
 
 
 def shared(arguments: Sequence[tuple[str, Any]], results: Sequence[tuple[str, Any]]) -> list[int]:
-    """The indices of the results that must be copied to be the caller's, or the state's, own.
+    """Returns the indices of the results that must be copied because they share memory.
 
     A program that returns an argument, or one value twice, returns the same memory. State may stay
-    in the memory that it was in; an output may be in none that the state, an argument or another
-    output is in.
+    in its memory. An output must not share memory with state, an argument or another output.
 
     Args:
-        arguments, results: each with its kind, `input`, `output` or `state`; what is no tensor in
-            the CPU's memory is passed over.
+        arguments, results: values with their kind, `input`, `output` or `state`. Values that are
+            not tensors in the CPU's memory are skipped.
     """
     taken = _Memory()
     late = []
-    # In order of who keeps the memory.
+    # In order of precedence: the first owner of a range of memory keeps it.
     for kind, values in (
         ("input", arguments),
         ("state", results),
@@ -39,7 +38,7 @@ def shared(arguments: Sequence[tuple[str, Any]], results: Sequence[tuple[str, An
 
 
 class _Memory:
-    """Disjoint ranges of addresses, in order."""
+    """A sorted set of disjoint address ranges."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []

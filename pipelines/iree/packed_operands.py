@@ -5,7 +5,7 @@ collapses an elementwise producer of (B, M, K) to (B*M, K). Its compiler then mo
 front of the expansion to (B, M, K) whenever both orders have the same number of tiles
 (`bubbleUpPackOpThroughExpandShape` of MLIR's DataLayoutPropagation.cpp, up to IREE 3.13). But
 the padding then follows the last matrix instead of each matrix, and all matrices but the first are
-wrong. Behind a barrier, the packing reads its operand from memory, and has no producer to move to.
+wrong. After a barrier, the packing reads its operand from memory and cannot move to a producer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def separate_packing(module: ir.Module) -> None:
 
 def _is_batch_product(operation: ir.Operation) -> bool:
     if operation.name == "linalg.quantized_batch_matmul":
-        # IREE makes a product without zero points of it, and corrections.
+        # IREE lowers it to a product without zero points, and corrections.
         return True
     return (
         operation.name.startswith("linalg.")
@@ -45,7 +45,7 @@ def _is_batch_product(operation: ir.Operation) -> bool:
 
 
 def _may_be_wrong(operand: ir.Value) -> bool:
-    """Whether the padding of some tiling fits into one tile for several matrices together."""
+    """Returns whether, for some tile size, the padding of several matrices fits into one tile."""
     shape = ir.RankedTensorType(operand.type).shape
     outer = 1
     for size in shape:
@@ -57,7 +57,7 @@ def _may_be_wrong(operand: ir.Value) -> bool:
 
 
 def _smallest_factor(number: int) -> int:
-    """The smallest factor above 1; the number itself below 2.
+    """Returns the smallest factor above 1; the number itself if it is below 2.
 
     IREE may collapse only some of the outer dimensions, so any factor may be their number.
     """

@@ -1,10 +1,10 @@
-"""Weights in the form that compiled code reads, made once.
+"""Packs weights once into the layout that compiled code reads.
 
 Fast code for matrix products and convolutions reads weights in another layout than the model's. By
-default IREE's programs rearrange them whenever they are loaded, into memory of their own: twice the
-memory, and none of it shared. The compiler can split that part off as a module of its own, the
-packer. It writes nearly all of a program's weights, rearranged or not, as one parameter, which is
-kept in a file and mapped. Those that code has no use for are not in it.
+default, IREE's programs rearrange the weights at each load, into private memory: this doubles the
+memory, and processes cannot share it. The compiler can split that part off into a separate module,
+the packer. The packer writes nearly all weights of a program, rearranged or not, as one parameter,
+which is kept in a file and mapped. Weights that the code does not use are not in it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pipelines.iree.presets import PLAIN
 from unmess.core.drivers import PROBLEMS, short_problem
 from unmess.core.error import Error
 
-# What a program reads in place of its weights. The name is the compiler's choice.
+# The parameter that a program reads in place of its weights. The compiler chooses the name.
 PACKED = "parameter0"
-# It runs here, whatever the program is compiled for.
+# The packer runs on this CPU, whatever the program's target is.
 PACKER_TARGET = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -36,7 +36,7 @@ _OUTPUT = "--iree-parameter-encoder-output-file="
 
 
 def splitting_options(packer: Path) -> tuple[str, ...]:
-    """Options of `iree-compile` that also write a packer's IR, to be compiled for PACKER_TARGET."""
+    """Returns options that make `iree-compile` also write the packer's IR, for PACKER_TARGET."""
     return (
         f"{_OUTPUT}{packer}",
         f"--iree-parameter-encoder-output-scope={SCOPE}",
@@ -45,23 +45,23 @@ def splitting_options(packer: Path) -> tuple[str, ...]:
 
 
 def without_output(option: str) -> str:
-    """The same option of `iree-compile`, where a packer's IR is of no interest."""
+    """Returns an option of `iree-compile`, changed to discard the packer's IR."""
     return f"{_OUTPUT}/dev/null" if option.startswith(_OUTPUT) else option
 
 
 class Packer:
-    """A packer with the weights that it takes.
+    """A compiled packer and its input weights.
 
     Attributes:
-        size: of what it makes, in bytes.
+        size: the size of the packed weights, in bytes.
     """
 
     def __init__(self, code: bytes, weights: Mapping[str, torch.Tensor]):
-        """Loads the code.
+        """Loads the packer.
 
         Args:
-            code: of the packer, compiled.
-            weights: on the CPU, contiguous.
+            code: the compiled packer.
+            weights: contiguous tensors on the CPU.
 
         Raises:
             Error: stage `load`.
@@ -80,7 +80,7 @@ class Packer:
             self.size = _size(self._context, self._module)
 
     def pack(self, into: rt.FileHandle, offset: int = 0) -> None:
-        """Writes `size` bytes to a file, from `offset` on.
+        """Writes the packed weights, `size` bytes, to a file at `offset`.
 
         Raises:
             Error: stage `load`.
@@ -89,7 +89,7 @@ class Packer:
             self._parameters.add_from_file_handle(PACKED, into, self.size, offset)
             done = rt.HalFence.create_at(self._device.create_semaphore(0), 1)
             arguments = rt.VmVariantList(3)
-            # Its steps, which it does not look at; what to wait for; what to signal.
+            # The steps, which the packer ignores; the fence to wait for; the fence to signal.
             for argument in (rt.VmVariantList(0), rt.HalFence(0), done):
                 arguments.push_ref(argument)
             self._context.invoke(_function(self._module, "encode"), arguments, rt.VmVariantList(0))
@@ -99,15 +99,16 @@ class Packer:
 def packed_weights(
     code: bytes, packer: bytes, weights: Mapping[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """What a program reads in place of its weights, by name, in memory.
+    """Packs weights into memory.
 
     Args:
-        code: of the program, compiled.
-        packer: compiled.
-        weights: on the CPU, contiguous.
+        code: the compiled program.
+        packer: the compiled packer.
+        weights: contiguous tensors on the CPU.
 
     Returns:
-        What the packer makes, and the weights that the program reads as they are.
+        The parameters of the program by name: the packed weights, and the weights that it reads
+        unpacked.
 
     Raises:
         Error: stage `load`.
@@ -119,9 +120,9 @@ def packed_weights(
 
 
 def read_as_they_are(code: bytes, weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The weights that a program looks for although it has a packer.
+    """Returns the weights that a program reads unpacked although it has a packer.
 
-    Names of parameters are in the code as they are spelled. One that is there by chance does no
+    The code contains the names of its parameters verbatim. A name that occurs by chance does no
     harm.
     """
     return {name: tensor for name, tensor in weights.items() if name.encode() in code}
@@ -140,11 +141,11 @@ def _errors() -> Iterator[None]:
 
 
 def _size(context: rt.VmContext, module: rt.VmModule) -> int:
-    """Bytes that the packer writes."""
+    """Returns the number of bytes that the packer writes."""
     found = rt.VmVariantList(1)
     context.invoke(_function(module, "indices"), rt.VmVariantList(0), found)
-    # A list of scopes, each a name and a list of parameters; of these each a kind, name, metadata,
-    # length and alignment.
+    # A list of scopes. A scope is a name and a list of parameters. A parameter is a kind, name,
+    # metadata, length and alignment.
     (scope,) = _lists(found.get_as_list(0))
     (parameter,) = _lists(scope.get_as_list(1))
     return parameter.get_variant(3)

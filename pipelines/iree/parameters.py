@@ -1,4 +1,4 @@
-"""Weights in the IR as IREE parameters: named, and absent from the compiled module."""
+"""Turns weights into IREE parameters: named, and not part of the compiled module."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ SCOPE = "model"
 
 
 def with_parameters(module: Module, attributes: Mapping[str, str] | None = None) -> ir.Module:
-    """The module's IR as IREE takes it: weights are globals, and entry functions take the rest.
+    """Returns a copy of the module's IR for IREE, with weights as globals instead of arguments.
 
-    An entry function becomes private, and a public one of its name loads the globals and calls it.
-    Inputs that are updated are kept (`updates.py`).
-    The result holds IREE's operations in generic form, which torch-mlir's context does not know.
+    Each entry function becomes private. A public function of its name loads the globals and calls
+    it. Inputs that are updated are preserved (`updates.py`).
+    The result contains IREE's operations in generic form, because torch-mlir's context does not
+    register them.
 
     Args:
-        attributes: to be given to the module, as MLIR spells them.
+        attributes: attributes to set on the module, in MLIR's syntax.
     """
     copy = copy_module(module.ir)
     copy.context.allow_unregistered_dialects = True
@@ -31,10 +32,10 @@ def with_parameters(module: Module, attributes: Mapping[str, str] | None = None)
         for name, text in (attributes or {}).items():
             copy.operation.attributes[name] = ir.Attribute.parse(text)
         parameters = _Parameters()
-        # Each goes to the start of the module, so the last one first.
+        # Last to first, because each function is inserted at the start of the module.
         for entry, signature in reversed(module.entries.items()):
             inner = entry_function(copy, entry)
-            # These are for unmess and torch-mlir; IREE has no use for them.
+            # Only unmess and torch-mlir use these attributes.
             inner.arg_attrs = [ir.DictAttr.get({}) for _ in signature.arguments]
             if STRICT_SIZES in inner.attributes:
                 del inner.attributes[STRICT_SIZES]
@@ -74,7 +75,7 @@ def _wrap(
 
 
 class _Parameters:
-    """The globals of a module's weights, which its entry functions share."""
+    """The globals for a module's weights, which its entry functions share."""
 
     def __init__(self) -> None:
         self._types: dict[str, ir.Type] = {}
@@ -90,7 +91,7 @@ class _Parameters:
         return load.result
 
     def declare(self, module: ir.Module) -> None:
-        """Puts a global for each weight that was loaded at the start of the module."""
+        """Inserts, at the start of the module, a global for each weight that was loaded."""
         with ir.InsertionPoint.at_block_begin(module.body):
             for name, kind in self._types.items():
                 escaped = name.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,7 +1,7 @@
-"""Named ways to compile that make programs faster on the CPU, and which one to take.
+"""Named presets of the compiler that make programs faster on the CPU, and how to choose one.
 
-Each has the measurement that justifies it: `./pixiw run bench presets` repeats it. `unmess tune`
-measures them on one program, and what it finds is taken from then on.
+A measurement justifies each: `./pixiw run bench presets` repeats it. `unmess tune` measures them on
+one program, and its choice is used from then on.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ _DATA_TILING = ("--iree-opt-data-tiling",)
 
 @dataclass(frozen=True)
 class Preset:
-    """A way to compile a program.
+    """A named way to compile a program.
 
     Attributes:
         about: what it does.
-        default: why it is taken where nobody asks for one; None where it never is.
-        options: of `iree-compile`.
-        rewrites: change IR at `linalg` in place, one after the other, before the compiler gets it.
-        otherwise: the preset to try where the compiler fails with this one.
+        default: when it is chosen automatically; None if it never is.
+        options: options of `iree-compile`.
+        rewrites: functions that change IR at `linalg` in place, in this order, before it is
+            compiled.
+        otherwise: the preset to try if the compiler fails with this one.
     """
 
     about: str
@@ -68,7 +69,7 @@ PRESETS = {
 
 
 def check_preset(name: str | None) -> None:
-    """Raises an Error (`usage`) where there is no preset of that name; None is none."""
+    """Raises an Error (`usage`) if there is no preset of that name. None is allowed."""
     if name is not None and name not in PRESETS:
         raise Error("usage", f"unknown preset {name!r}", hint=f"one of {', '.join(PRESETS)}")
 
@@ -76,8 +77,8 @@ def check_preset(name: str | None) -> None:
 def check_fit(name: str, module: Module) -> None:
     """Raises an Error (`usage`) if IREE cannot compile a program at an exit with a preset.
 
-    If sizes are dynamic, IREE's data tiling makes invalid IR, crashes, or computes something else.
-    IREE takes TOSA and StableHLO as they are, so rewrites of `linalg` do not apply to them.
+    With dynamic sizes, IREE's data tiling makes invalid IR, crashes, or computes wrong results.
+    IREE takes TOSA and StableHLO directly, so rewrites of `linalg` do not apply to them.
     """
     preset = PRESETS[name]
     if preset.rewrites and module.stage in ("tosa", "stablehlo"):
@@ -95,12 +96,12 @@ def check_fit(name: str, module: Module) -> None:
 
 
 def preset_for(module: Module) -> str:
-    """The preset for a program at stage `linalg`, by what is in it.
+    """Returns the default preset for the operations of a program.
 
-    One at another exit is compiled as IREE's users compile it.
+    The presets are for `linalg`. A program at another exit is compiled as IREE's users would.
     """
     if _is_dynamic(module):
-        # Its data tiling is for sizes that are known.
+        # IREE's data tiling needs static sizes.
         return "channels-last" if find_operations(module.ir, _is_of_known_images) else PLAIN
     if find_operations(module.ir, _is_convolution):
         return "channels-last-data-tiling"
@@ -110,7 +111,7 @@ def preset_for(module: Module) -> str:
 
 
 def tuned_preset(program_key: str | None) -> str | None:
-    """What `keep_tuned` was told for a program, a target and a processor; None where nothing."""
+    """Returns the preset that `keep_tuned` stored for a program, target and processor, or None."""
     if program_key is None:
         return None
     content = artifacts.read_artifact(tuned_key(program_key))
@@ -119,13 +120,13 @@ def tuned_preset(program_key: str | None) -> str | None:
 
 
 def keep_tuned(program_key: str | None, name: str, runner: str, model: str) -> bool:
-    """Takes a preset for this program from now on, in other processes too.
+    """Stores the preset to use for this program from now on, also in other processes.
 
     Args:
-        program_key: of the program for its target and processor, whatever the preset.
+        program_key: the key of the program, target and processor; independent of the preset.
 
     Returns:
-        Whether it could be kept.
+        Whether it was stored.
     """
     return program_key is not None and artifacts.write_artifact(
         tuned_key(program_key), name.encode(), runner=runner, model=model
@@ -133,7 +134,7 @@ def keep_tuned(program_key: str | None, name: str, runner: str, model: str) -> b
 
 
 def tuned_key(program_key: str) -> str:
-    """Under which name `unmess.core.artifacts` has the preset that `keep_tuned` was told."""
+    """Returns the key of the artifact in which `keep_tuned` stores the preset."""
     return hashlib.sha256(f"tuned {program_key}".encode()).hexdigest()
 
 
@@ -142,7 +143,7 @@ def _is_convolution(operation) -> bool:
 
 
 def _is_of_known_images(operation) -> bool:
-    """Whether it is a convolution of images, whose number alone may be dynamic."""
+    """Returns whether it is a 2-D convolution in whose results only the first size is dynamic."""
     return "conv_2d" in operation.name and not any(
         result.type.is_dynamic_dim(axis)
         for result in operation.results
@@ -155,7 +156,7 @@ def _is_product(operation) -> bool:
 
 
 def _is_dynamic(module: Module) -> bool:
-    """Whether there is a size that is known only when the program runs."""
+    """Returns whether any tensor has a dynamic size."""
     return bool(find_operations(module.ir, _has_dynamic_result))
 
 

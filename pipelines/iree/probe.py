@@ -1,9 +1,9 @@
-"""A process of its own that asks IREE's drivers for their devices, each in a fork: one may crash.
+"""Queries IREE's drivers for their devices, each in its own process, since a driver may crash.
 
     python -m pipelines.iree.probe vulkan cuda
 
-It prints one JSON object per driver: `driver`; `devices`, the driver's own description of each, the
-default one first; or `problem`, one line; or `crash`, the exit status of the fork.
+It prints one JSON object per driver: `driver`, and one of `devices` (the driver's description of
+each, the default one first), `problem` (the driver's message) or `crash` (the fork's exit status).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from unmess.core.processes import end_with_parent
 
 
 def main() -> None:
-    """Asks the drivers named on the command line, side by side."""
-    # Importing it once and forking takes a quarter of the time of four processes.
+    """Queries the drivers named on the command line in parallel."""
+    # One import and four forks take a quarter of the time of four processes that import it.
     import iree.runtime  # noqa: F401
 
     forks = {}
@@ -39,7 +39,7 @@ def _ask(name: str) -> dict:
 
     try:
         driver = rt.get_driver(name)
-        # A device that cannot be opened is no device.
+        # Open the default device: one that cannot be opened does not count.
         found = driver.query_available_devices()
         if found:
             driver.create_device(found[0])
@@ -54,7 +54,7 @@ def _ask(name: str) -> dict:
 
 
 def _print(answer: dict) -> None:
-    """Prints an answer in one write, since forks print at the same time and drivers do, too."""
+    """Prints an answer in one write, because other forks and drivers print at the same time."""
     sys.stdout.flush()
     os.write(1, f"\n{json.dumps(answer)}\n".encode())
 

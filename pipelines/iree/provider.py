@@ -1,4 +1,4 @@
-"""What a program's parameters are read from when it is loaded."""
+"""Provides the parameters of a program when it is loaded."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from unmess.core.note import Note
 
 @dataclass(frozen=True)
 class Parameters:
-    """What to load a program with.
+    """The parameters of a program.
 
     Attributes:
-        provider: reads the parameters.
-        notes: what there is to say of them.
-        memory: what the provider reads from, which must outlive the program.
-        borrowed: the weights whose own memory the program reads, call after call.
+        provider: provides the parameters to IREE.
+        notes: what to report about them.
+        memory: the tensors that the provider reads from. They must outlive the program.
+        borrowed: the weights whose own memory the program reads in each call.
     """
 
     provider: rt.ParameterProvider
@@ -33,12 +33,12 @@ class Parameters:
 
 
 def parameters(weights: Mapping[str, torch.Tensor], *, shared_memory: bool) -> Parameters:
-    """Parameters that read the tensors' own memory, or a file that holds the same.
+    """Returns parameters that are read from the tensors' own memory or from a file.
 
     Args:
-        shared_memory: whether the device computes in the CPU's memory. Then weights at addresses
-            that it can use are used there; the others come from a file that is mapped, or, where
-            none can be written, are copied by IREE.
+        shared_memory: whether the device computes in the CPU's memory. If so, aligned weights are
+            used where they are. The others are mapped from a file; if it cannot be written, IREE
+            copies them.
     """
     index, notes = rt.ParameterIndex(), ()
     apart = _misaligned(weights) if shared_memory else {}
@@ -71,13 +71,13 @@ def parameters(weights: Mapping[str, torch.Tensor], *, shared_memory: bool) -> P
 def packed_parameters(
     weights: Mapping[str, torch.Tensor], code: bytes, packer: bytes
 ) -> Parameters:
-    """What a program with a packer reads: from a file that is mapped, or from memory of its own.
+    """Returns packed parameters that are mapped from a file, or held in private memory.
 
     Args:
-        code: of the program.
+        code: the compiled program.
 
     Raises:
-        Error: stage `load`, where the weights cannot be packed.
+        Error: stage `load`, if the weights cannot be packed.
     """
     file = packed_file(weights, code, packer)
     memory = {}

@@ -1,8 +1,8 @@
 """Cuts off the part of an image that no window of a pooling or convolution reaches.
 
-With `ceil_mode`, and for some strides, an image is larger than its windows reach. IREE drops the
-axes of size 1 of a result together with their loops, takes all of the image for the one window that
-is left, and refuses the program, since the sizes differ.
+With `ceil_mode`, and for some strides, an image is larger than its windows reach. IREE drops axes
+of size 1 of the result together with their loops. It then takes the whole image for the one window
+that is left, and rejects the program, because the sizes differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipelines.lazy_dialects import linalg
 
 @step("iree-cut-to-reach")
 def cut_to_reach(module: ir.Module) -> None:
-    """Slices images along axes where one window is all there is. Rewrites `linalg` in place."""
+    """Slices images along axes that have only one window. Rewrites `linalg` in place."""
     with module.context:
         for operation in find_operations(module, _has_windows):
             with ir.InsertionPoint(operation), operation.location:
@@ -33,7 +33,7 @@ def _has_windows(operation: ir.Operation) -> bool:
 
 
 def _maps(operation: ir.Operation) -> list[ir.AffineMap]:
-    """The map from loops to elements, for each operand; none if it is no structured operation."""
+    """Returns the indexing map of each operand; none if the operation is not structured."""
     maps = linalg.get_indexing_maps(operation)
     return [] if maps is None else [ir.AffineMapAttr(each).value for each in maps]
 
@@ -54,7 +54,7 @@ def _cut(operation: ir.Operation) -> None:
 
 
 def _loop_sizes(operation: ir.Operation, maps: list[ir.AffineMap]) -> dict[int, int]:
-    """The sizes of loops by their number; dynamic ones are left out."""
+    """Returns the static sizes of loops by their number."""
     found = {}
     for operand, indexing in zip(operation.operands, maps, strict=True):
         for axis, expression in enumerate(indexing.results):
@@ -66,7 +66,7 @@ def _loop_sizes(operation: ir.Operation, maps: list[ir.AffineMap]) -> dict[int, 
 
 
 def _reach(expression: ir.AffineExpr, loops: dict[int, int]) -> int | None:
-    """How many elements a sum of multiples of loops reaches; None if it is none, or not known."""
+    """Returns how many elements a sum of loop multiples reaches; None if unknown or no sum."""
     if not isinstance(expression, ir.AffineAddExpr):
         return None
     last = _last(expression, loops)

@@ -1,4 +1,4 @@
-"""StableHLO as IREE takes it: without the shape dialect, random numbers and computed reshapes."""
+"""Removes what IREE rejects in StableHLO: shape operations, random numbers, dynamic reshapes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STABLEHLO_INPUT = Pipeline(
 
 
 def to_iree(module: ir.Module, name: str) -> None:
-    """Changes a module at `stablehlo` in place; most of those of static sizes stay as they are.
+    """Rewrites a module at `stablehlo` in place. Most modules with static sizes do not change.
 
     Raises:
         Error: stage `compile`.

@@ -1,4 +1,4 @@
-"""State that stays on a device until somebody reads it."""
+"""State that stays on a device until it is read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pipelines.iree.transfer import Transfer
 
 
 class DeviceState(MutableMapping[str, torch.Tensor]):
-    """Tensors by name, kept where the last call left them.
+    """Tensors by name, which stay where the last call left them.
 
-    Reading one moves it to the CPU, where it may be changed in place; the next call takes it back
-    to the device. What calls leave alone stays on the device.
+    Reading a tensor moves it to the CPU, where it may be changed in place. The next call moves it
+    back to the device. Tensors that are not read stay on the device.
     """
 
     def __init__(self, tensors: Mapping[str, torch.Tensor], transfer: Transfer):
@@ -41,10 +41,10 @@ class DeviceState(MutableMapping[str, torch.Tensor]):
         return len(self._values)
 
     def where_it_is(self, name: str) -> torch.Tensor | rt.HalBufferView | None:
-        """A tensor that was read or assigned, what is on the device, or None."""
+        """Returns the tensor if it is on the CPU, or else its device buffer; None if unknown."""
         return self._values.get(name)
 
     def keep(self, name: str, value: torch.Tensor | rt.HalBufferView, dtype: torch.dtype) -> None:
-        """Takes over what a call has left."""
+        """Stores the state that a call returned."""
         self._dtypes[name] = dtype
         self._values[name] = value

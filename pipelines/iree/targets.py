@@ -1,4 +1,4 @@
-"""The compiler's options for each of IREE's targets, in one table."""
+"""A table of the compiler's options for each of IREE's targets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from unmess.core.error import Error
 from unmess.core.note import Note
 from unmess.core.target_options import TargetOptions
 
-# What holds for every target: types stay what the program says. Only f64 is changed by default;
-# the others are said because IREE's defaults have changed before.
+# For every target: keep the types of the program. By default, IREE changes only f64. The other
+# options are explicit because IREE's defaults have changed before.
 _COMMON = (
     "--iree-input-demote-f64-to-f32=false",
     "--iree-input-demote-i64-to-i32=false",
@@ -22,17 +22,16 @@ _COMMON = (
 
 @dataclass(frozen=True)
 class Target:
-    """What a program is compiled for, and where it runs.
+    """The hardware that a program is compiled for, and the device that runs it.
 
     Attributes:
-        options: of the compiler.
+        options: options of the compiler.
         device: URI of the runtime's driver.
-        attributes: of the module, as MLIR spells them: what no option can say.
-        notes: what was chosen that the user did not ask for.
-        architecture: of the GPU, such as `sm_80`, `gfx942` or `rdna3`; None where there is none, or
-            it has no name.
-        preset: the user's choice of one; None where there is none, and `plain` for what has no
-            presets.
+        attributes: attributes of the module in MLIR's syntax, for what no option can express.
+        notes: choices that the user did not make.
+        architecture: the GPU's architecture, such as `sm_80`, `gfx942` or `rdna3`; None if there is
+            no GPU or no name.
+        preset: the preset that the user chose, or None; `plain` for targets without presets.
     """
 
     options: tuple[str, ...]
@@ -45,7 +44,7 @@ class Target:
 
 @dataclass(frozen=True)
 class _Hardware:
-    """What the compiler is told of the hardware; fields as of a Target."""
+    """How to describe the hardware to the compiler. The fields are like those of `Target`."""
 
     options: tuple[str, ...] = ()
     attributes: dict[str, str] = field(default_factory=dict)
@@ -58,9 +57,9 @@ class _Kind:
     """One row of the table.
 
     Attributes:
-        device: as of a Target.
-        options: that do not depend on the hardware.
-        hardware: what is said of the hardware that is asked for.
+        device: like `Target.device`.
+        options: options that do not depend on the hardware.
+        hardware: returns the description of the requested hardware.
     """
 
     device: str
@@ -68,11 +67,11 @@ class _Kind:
     hardware: Callable[[TargetOptions], _Hardware]
 
 
-# The architectures that the compiler has a table of. Code for one (PTX) runs on every device of
-# that or a later one, so a device gets the last that is not later than it.
+# The architectures that the compiler knows. Its code (PTX) runs on devices of the same or a later
+# architecture, so a device gets the latest known architecture that is not later than its own.
 CUDA = ("sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_120", "sm_121")
-# Without a device: the newest whose code also runs on the data-centre GPUs after it (sm_90,
-# sm_100), which the compiler has no tables of.
+# The default without a device: the newest architecture whose code also runs on later data-center
+# GPUs (sm_90, sm_100), which the compiler does not know.
 CUDA_DEFAULT = "sm_89"
 HIP_DEFAULT = "gfx942"
 
@@ -101,10 +100,10 @@ def _cuda_target(architecture: str, note: str | None = None) -> _Hardware:
 
 
 def cuda_architecture(own: str) -> str:
-    """The newest architecture that the compiler knows whose code runs on a device of `own`.
+    """Returns the newest architecture known to the compiler whose code runs on a device of `own`.
 
     Raises:
-        Error: stage `compile`, where the device is older than all of them.
+        Error: stage `compile`, if the device is older than all known architectures.
     """
     known = [name for name in CUDA if _number(name) <= _number(own)]
     if not known:
@@ -146,12 +145,12 @@ def _vulkan(options: TargetOptions) -> _Hardware:
 
 
 def _vulkan_device(device: Device | None) -> str:
-    """The attribute that describes a Vulkan device.
+    """Returns the attribute that describes a Vulkan device.
 
-    IREE's default, a baseline of Android, has no 8- and 16-bit types; what it does in their place
-    gives wrong results on Mesa's lavapipe. A capability that is named here costs nothing where a
-    program does not use it. What a device does not report (64-bit types, sizes of workgroups) is
-    what all devices of desktops have.
+    IREE's default is an Android baseline without 8- and 16-bit types, and its emulation of them
+    gives wrong results on Mesa's lavapipe. Listing a capability costs nothing if a program does not
+    use it. Devices do not report 64-bit types and workgroup sizes: those are what all desktop
+    devices have.
     """
 
     def reported(feature: str) -> bool:
@@ -161,7 +160,7 @@ def _vulkan_device(device: Device | None) -> str:
     compute += ["int8"] * reported("shaderInt8")
     storage = ["b64", "b32", *["b16"] * reported("storageBuffer16BitAccess")]
     storage += ["b8"] * reported("storageBuffer8BitAccess")
-    # Subgroups need to be of a known size.
+    # Subgroup operations need a known subgroup size.
     size = device and device.find(r"minSubgroupSize=(\d+)")
     subgroup = "shuffle|arithmetic" if size else "none"
     wgp = ", ".join(
@@ -222,23 +221,23 @@ TARGETS = tuple(_KINDS)
 
 
 def target(name: str, options: TargetOptions | None = None) -> Target:
-    """One of IREE's targets for the hardware that is asked for.
+    """Returns one of IREE's targets, for the requested hardware.
 
     Args:
         name: one of `TARGETS`.
 
     Raises:
-        Error: stage `compile`, where the compiler has nothing for the device that is there; stage
-            `usage` for an unknown preset.
+        Error: stage `compile`, if the compiler does not support the device; stage `usage`, if the
+            preset is unknown.
     """
-    # It imports MLIR, which listing the targets does not need.
+    # Import it here: it imports MLIR, which listing the targets does not need.
     from pipelines.iree.presets import check_preset
 
     kind = _KINDS[name]
     options = options or TargetOptions()
     check_preset(options.preset)
     hardware = kind.hardware(options)
-    # A module that describes its device itself is not given another one.
+    # If attributes describe the device, options must not add another one.
     own = () if hardware.attributes else kind.options
     return Target(
         options=(*_COMMON, *own, *hardware.options),
@@ -251,10 +250,10 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
 
 
 def driver(name: str) -> str:
-    """The runtime's driver that runs what is compiled for a target."""
+    """Returns the driver of the runtime that runs programs for a target."""
     return _KINDS[name].device
 
 
 def remedy(name: str) -> str | None:
-    """What to install where a target has no device, one line."""
+    """Returns one line that says what to install if a target has no device."""
     return drivers.remedy(_KINDS[name].device)

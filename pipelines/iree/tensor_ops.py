@@ -1,6 +1,6 @@
-"""Operations of linalg and tensor, made at the insertion point of the context.
+"""Creates operations of linalg and tensor at the context's insertion point.
 
-A size is an int, or a value of type `index` where it is known only when the program runs.
+A size is an int, or a value of type `index` if it is dynamic.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 def sizes_of(value: ir.Value) -> list[Size]:
-    """The sizes of a tensor."""
+    """Returns the sizes of a tensor."""
     kind = ir.RankedTensorType(value.type)
     return [
         _size_along(value, axis) if size == _DYNAMIC else size
@@ -25,7 +25,7 @@ def sizes_of(value: ir.Value) -> list[Size]:
 
 
 def product_of(sizes: Sequence[Size]) -> Size:
-    """The size of an axis that axes of these sizes are joined to."""
+    """Returns the product of sizes: the size of the axis that they collapse to."""
     total: Size = prod(size for size in sizes if isinstance(size, int))
     for size in _dynamic(sizes):
         factor = total if isinstance(total, ir.Value) else _index(total)
@@ -34,13 +34,13 @@ def product_of(sizes: Sequence[Size]) -> Size:
 
 
 def permuted(kind: ir.Type, order: Sequence[int]) -> ir.RankedTensorType:
-    """The type of what `transposed` gives."""
+    """Returns the type of the result of `transposed`."""
     tensor = ir.RankedTensorType(kind)
     return ir.RankedTensorType.get([tensor.shape[axis] for axis in order], tensor.element_type)
 
 
 def transposed(value: ir.Value, order: Sequence[int]) -> ir.Value:
-    """Axis `i` of the result is axis `order[i]` of `value`."""
+    """Transposes a tensor: axis `i` of the result is axis `order[i]` of `value`."""
     if list(order) == list(range(len(order))):
         return value
     sizes = sizes_of(value)
@@ -54,10 +54,11 @@ def copied(
     source: ir.Value,
     attributes: dict[str, ir.Attribute] | None = None,
 ) -> ir.Value:
-    """An operation that copies elements of a tensor, or a number, to where they belong.
+    """Creates a linalg operation that copies elements, such as `linalg.broadcast`.
 
     Args:
-        sizes: of the result.
+        sizes: the sizes of the result.
+        source: a tensor, or a number for `linalg.fill`.
     """
     is_tensor = isinstance(source.type, ir.RankedTensorType)
     element = ir.RankedTensorType(source.type).element_type if is_tensor else source.type
@@ -72,12 +73,12 @@ def copied(
 
 
 def empty(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
-    """A tensor of whatever elements."""
+    """Creates an uninitialized tensor."""
     return ir.Operation.create("tensor.empty", [_tensor(sizes, element)], _dynamic(sizes)).result
 
 
 def zeros(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
-    """A tensor of floats that are 0."""
+    """Creates a tensor of floats that are 0."""
     attribute = {"value": ir.FloatAttr.get(element, 0.0)}
     zero = ir.Operation.create("arith.constant", [element], [], attribute).result
     return copied("linalg.fill", sizes, zero)
@@ -86,11 +87,11 @@ def zeros(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
 def reshaped(
     name: str, value: ir.Value, sizes: Sequence[Size], groups: Sequence[Sequence[int]]
 ) -> ir.Value:
-    """`tensor.expand_shape` or `tensor.collapse_shape`.
+    """Creates `tensor.expand_shape` or `tensor.collapse_shape`.
 
     Args:
-        sizes: of the result.
-        groups: the axes of the side that has more, for each of the other's.
+        sizes: the sizes of the result.
+        groups: for each axis of the collapsed side, its axes on the expanded side.
     """
     axis = ir.IntegerType.get_signless(64)
     attributes = {
@@ -110,9 +111,9 @@ def reshaped(
 
 
 def sliced(value: ir.Value, sizes: Sequence[Size], strides: Sequence[int]) -> ir.Value:
-    """`tensor.extract_slice` from the first element on.
+    """Creates a `tensor.extract_slice` that starts at the first element.
 
-    `value` itself where that is all of it. An axis whose size is not known is taken whole.
+    Returns `value` itself if all sizes are the same. A dynamic size means the whole axis.
     """
     tensor = ir.RankedTensorType(value.type)
     if _static(sizes) == list(tensor.shape):
@@ -137,12 +138,12 @@ def elementwise(
     inputs: Sequence[tuple[ir.Value, Sequence[ir.AffineExpr]]],
     body: Callable[..., ir.Value],
 ) -> ir.Value:
-    """A `linalg.generic` with a loop for each axis of its result.
+    """Creates a `linalg.generic` with one parallel loop for each axis of its result.
 
     Args:
-        sizes: of the result, whose elements are of the first input's type.
-        inputs: tensors, each with the index of its element by the loops.
-        body: gets an element of each, and gives that of the result.
+        sizes: the sizes of the result. Its element type is that of the first input.
+        inputs: tensors, each with the results of its indexing map.
+        body: takes an element of each input and returns the element of the result.
     """
     rank = len(sizes)
     loops = [ir.AffineDimExpr.get(axis) for axis in range(rank)]

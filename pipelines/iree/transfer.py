@@ -1,4 +1,4 @@
-"""Tensors between PyTorch and a device of IREE, without a copy where both use the same memory."""
+"""Transfers tensors between PyTorch and IREE's devices, without a copy if they share memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ELEMENT_TYPES = {
     torch.complex64: rt.HalElementType.COMPLEX_64,
     torch.complex128: rt.HalElementType.COMPLEX_128,
 }
-# Those that IREE's DLPack knows nothing of.
+# Element types that IREE's DLPack does not support.
 _FLOAT8 = {
     torch.float8_e4m3fn: rt.HalElementType.FLOAT_8_E4M3_FN,
     torch.float8_e4m3fnuz: rt.HalElementType.FLOAT_8_E4M3_FNUZ,
@@ -48,11 +48,11 @@ _READ_BACK = int(rt.BufferUsage.TRANSFER_TARGET | rt.BufferUsage.MAPPING)
 
 
 class Transfer:
-    """Tensors to and from one device.
+    """Transfers tensors to and from one device.
 
     Attributes:
-        shares_memory: whether the device computes in the CPU's own memory. Then neither way copies:
-            the program reads a tensor's memory, and a result is the memory that it wrote.
+        shares_memory: whether the device computes in the CPU's own memory. If so, transfers do not
+            copy: the program reads a tensor's memory, and a result is the memory that it wrote.
     """
 
     def __init__(self, device: rt.HalDevice, driver: str):
@@ -61,10 +61,10 @@ class Transfer:
         self.shares_memory = driver.startswith("local-")
 
     def to_device(self, tensor: torch.Tensor) -> rt.HalBufferView:
-        """A tensor's elements on the device. Where memory is shared, they stay the tensor's.
+        """Returns a tensor on the device. With shared memory, it is the tensor's own if possible.
 
         Args:
-            tensor: on the CPU, contiguous.
+            tensor: a contiguous tensor on the CPU.
         """
         if (
             self.shares_memory
@@ -72,7 +72,7 @@ class Transfer:
             and tensor.data_ptr() % ALIGNMENT == 0
             and tensor.dtype not in _FLOAT8
         ):
-            # It keeps the tensor's memory as long as it lives.
+            # The view keeps the tensor's memory alive.
             return self._device.from_dlpack_capsule(torch.utils.dlpack.to_dlpack(tensor))
         try:
             buffer = self._allocator.allocate_buffer_copy(
@@ -88,14 +88,14 @@ class Transfer:
         )
 
     def to_torch(self, view: rt.HalBufferView, dtype: torch.dtype) -> torch.Tensor:
-        """A tensor on the CPU. Where memory is shared, it is the view's, and keeps it alive."""
+        """Returns a tensor on the CPU. With shared memory, it refers to the view's memory."""
         shape = tuple(view.shape)
         if 0 in shape:
             return torch.empty(shape, dtype=dtype)
         if self.shares_memory and dtype not in _FLOAT8:
             capsule = self._device.create_dlpack_capsule(view, _CPU_IN_DLPACK, 0)
             tensor = torch.utils.dlpack.from_dlpack(capsule)
-            # The IR's integers have no sign.
+            # Integers of the IR are signless.
             return tensor if tensor.dtype == dtype else tensor.view(dtype)
         result = torch.empty(shape, dtype=dtype)
         try:
@@ -107,7 +107,7 @@ class Transfer:
         return result
 
     def _read(self, source: rt.HalBuffer, target: np.ndarray) -> None:
-        """Copies a buffer of the device, once all work on it is done, and waits for it."""
+        """Copies a buffer from the device, after all work on it, and waits until it is copied."""
         size = source.byte_length()
         compatibility = self._allocator.query_buffer_compatibility(
             memory_type=_HOST,
@@ -117,7 +117,7 @@ class Transfer:
         )
         host = None
         if size == target.size and compatibility & int(rt.BufferCompatibility.IMPORTABLE):
-            # Some drivers want memory to begin at a page.
+            # Some drivers need page-aligned memory.
             with contextlib.suppress(ValueError):
                 host = self._allocator.import_host_allocation(target, _HOST, _READ_BACK)
         is_target = host is not None
@@ -138,12 +138,12 @@ class Transfer:
 
 
 def is_of_device(problem: Exception) -> bool:
-    """Whether the device is the cause: it is lost, or has too little memory."""
+    """Returns whether the device caused the error: it is lost, or has too little memory."""
     return any(word in str(problem) for word in (_LOST, _EXHAUSTED))
 
 
 def device_error(problem: Exception, doing: str, stage: str = "run") -> Error:
-    """The Error for an exception of IREE while it was `doing` something with a device."""
+    """Returns the Error for an exception of IREE that occurred while `doing` something."""
     text = str(problem)
     if _LOST in text:
         hint = "the driver gave up the device: start a new process, or call with smaller tensors"
@@ -155,5 +155,5 @@ def device_error(problem: Exception, doing: str, stage: str = "run") -> Error:
 
 
 def _bytes(tensor: torch.Tensor) -> np.ndarray:
-    """A contiguous tensor's memory, which the array keeps alive."""
+    """Returns a contiguous tensor's memory as an array, which keeps it alive."""
     return tensor.reshape(-1).view(torch.uint8).numpy()

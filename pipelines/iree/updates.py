@@ -1,9 +1,9 @@
-"""Arguments that a program updates are kept for their owner.
+"""Keeps programs from changing their callers' arguments in place.
 
-An operation that takes a tensor and gives back a changed one, such as `tensor.insert_slice`, works
-in place where IREE sees no other use of the tensor. For an argument it does not see the caller's,
-nor that it is returned as it was (iree-org/iree issue 16168). A use behind a barrier it does see,
-and makes a copy. State may be updated, which is what makes a step of a decoder cheap.
+An operation that returns a changed tensor, such as `tensor.insert_slice`, works in place if IREE
+finds no other use of its operand. For an argument, IREE ignores that the caller may use it, and
+that it may also be returned unchanged (iree-org/iree issue 16168). A use by a barrier makes IREE
+copy the tensor. State may be updated in place, which keeps the steps of a decoder fast.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-# The result has the operand's elements, in its memory.
+# Operations whose result shares the memory of the first operand.
 _VIEWS = {
     "tensor.bitcast",
     "tensor.cast",
@@ -22,19 +22,20 @@ _VIEWS = {
     "tensor.extract_slice",
     "tensor.reshape",
 }
-# What only reads its tensors.
+# Operations that only read their tensors.
 _READERS = {"tensor.dim", "tensor.extract", "tensor.pad", "tensor.concat", "tensor.rank"}
 # Structured operations that read their first operand and write to the second.
 _ONE_TO_ONE = {"linalg.broadcast", "linalg.softmax", "linalg.transpose"}
-# The operations of other input types that give back their first operand, changed.
+# Operations of other input types that return their first operand, changed.
 _WRITERS = {"stablehlo.dynamic_update_slice", "stablehlo.scatter", "tosa.scatter"}
 
 
 def keep_inputs(function: func.FuncOp, is_state: Sequence[bool]) -> None:
-    """Makes arguments of an entry function on tensors outlive their updates.
+    """Preserves the arguments of an entry function that its operations update.
 
     Args:
-        is_state: for each argument, whether it may be changed, unless it is returned as it was.
+        is_state: for each argument, whether it is state. State may be changed in place, unless the
+            function also returns it unchanged.
     """
     block = function.entry_block
     end = block.operations[len(block.operations) - 1]
@@ -51,7 +52,7 @@ def keep_inputs(function: func.FuncOp, is_state: Sequence[bool]) -> None:
 
 
 def _used_at(operation: ir.Operation, value: ir.Value) -> ir.Value:
-    """The value as it comes out of a barrier before the operation."""
+    """Returns the value after a barrier, which is inserted before the operation."""
     with ir.InsertionPoint(operation), operation.location:
         return ir.Operation.create(
             "util.optimization_barrier", results=[value.type], operands=[value]
@@ -67,7 +68,7 @@ def _is_return(use: ir.OpOperand) -> bool:
 
 
 def _uses(value: ir.Value) -> Iterator[ir.OpOperand]:
-    """The uses of a tensor and of its views, but for those that make the views."""
+    """Yields the uses of a tensor and its views, except those that create the views."""
     for use in value.uses:
         operation = use.owner.operation
         if operation.name in _VIEWS and use.operand_number == 0:
@@ -77,7 +78,7 @@ def _uses(value: ir.Value) -> Iterator[ir.OpOperand]:
 
 
 def _updates(use: ir.OpOperand) -> bool:
-    """Whether the operation may give back the operand's tensor, changed."""
+    """Returns whether the operation may update the operand's tensor and return it."""
     operation = use.owner.operation
     if operation.name in _READERS or _is_return(use):
         return False

@@ -1,4 +1,4 @@
-"""From a program to a VM module, by way of the cache where it can be."""
+"""Compiles programs to VM modules, and caches them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,13 @@ def vm_module(
     *,
     unchecked: bool = False,
 ) -> Compiled:
-    """The VM module of a program, whose IR is left as it is. Weights are parameters.
+    """Returns the VM module of a program, from the cache or compiled. Weights are parameters.
+
+    The program's IR is not changed.
 
     Args:
-        seconds: the time that lowering takes is added to, under `lower`.
-        unchecked: leave out the checks of indices, and assertions.
+        seconds: the time of lowering is added to it, under `lower`.
+        unchecked: omit index checks and assertions.
 
     Raises:
         Error: the stage that failed, up to `compile`.
@@ -95,7 +97,7 @@ def _needs_linalg(module: Module) -> bool:
 
 
 def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled:
-    """With a preset that the user did not ask for, or a simpler one where the compiler fails."""
+    """Compiles with an automatic preset, or with a simpler one if the compiler fails."""
     try:
         return _with_preset(module, target, preset)
     except Error as problem:
@@ -108,7 +110,7 @@ def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled
 
 
 def _about_preset(compiled: Compiled, *, is_tuned: bool) -> Note:
-    """Which preset was taken that the user did not ask for, and why."""
+    """Returns the note that says which preset was chosen automatically, and why."""
     preset = PRESETS[compiled.preset]
     if compiled.notes:
         why = "taken in its place"
@@ -121,7 +123,7 @@ def _about_preset(compiled: Compiled, *, is_tuned: bool) -> Note:
 
 def _with_preset(module: Module, target: Target, preset: str) -> Compiled:
     weights = _weights(module)
-    # The compiler gives what is packed a name that a weight may have, too.
+    # The compiler's name for the packed weights may clash with the name of a weight.
     if preset == PLAIN or not are_large(weights) or PACKED in weights:
         code, packer = compile_for(module, target, PRESETS[preset]), None
     else:
@@ -130,8 +132,8 @@ def _with_preset(module: Module, target: Target, preset: str) -> Compiled:
 
 
 def program_key(module: Module, runner: str, target: Target) -> str | None:
-    """What the code depends on but for the preset; None where nothing is to be kept."""
-    # Options say `host`; what that is belongs to the key.
+    """Returns the cache key for all but preset and checks; None if nothing is to be cached."""
+    # Options may say `host`, so the key includes the processor.
     options = (*target.options, *target.attributes.values(), processor())
     return cache_key(module, runner, _PACKAGES, options)
 

@@ -1,9 +1,9 @@
-"""Files of weights that IREE maps into memory: processes share their pages, and none is copied.
+"""Files of weights that IREE maps into memory: processes share their pages without a copy.
 
-Code on the CPU reads weights where they are, but only from addresses that are multiples of 64
-bytes. Those of a safetensors file hardly ever are: its header ends anywhere. So they are written
-once more, aligned, as IREE's parameter archive (`.irpa`), which keeps names and bytes and leaves
-types to the program.
+Code on the CPU reads weights in place, but only from addresses that are multiples of 64 bytes. In a
+safetensors file they hardly ever are, because its header has any length. So the weights are written
+again, aligned, to IREE's parameter archive (`.irpa`), which stores names and bytes; the program
+knows their types.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from unmess.core.writing import replacing
 SIZE = "UNMESS_WEIGHTS_MB"
 _DEFAULT_MB = 8192
 ALIGNMENT = 64
-# Less than this is copied in no time.
+# Copying fewer bytes than this takes too little time to be worth a file.
 _WORTH = 16 << 20
-# An archive ends with a checksum of what is before, which IREE does not look at. It is to find what
-# a disk or another program has done to a file, and is taken at every load: hence no digest.
+# An archive ends with a checksum of all preceding bytes, which IREE ignores. It detects damage by a
+# disk or another program. It is computed at each load, so a digest would be too slow.
 _CHECKSUM, _PIECE = 4, 1 << 20
 
 
@@ -42,11 +42,11 @@ def write_weights(
     weights: Mapping[str, torch.Tensor],
     fill: Callable[[Path], None] = lambda path: None,
 ) -> None:
-    """Writes tensors to a parameter archive, whole or not at all.
+    """Writes tensors to a parameter archive atomically.
 
     Args:
-        weights: on the CPU, contiguous; each is written once for each of its names.
-        fill: given the archive, to write into, before it is where others see it.
+        weights: contiguous tensors on the CPU. A tensor is written once for each of its names.
+        fill: called with the archive to write into, before the archive gets its final path.
 
     Raises:
         OSError: the folder or the file cannot be written.
@@ -62,11 +62,11 @@ def write_weights(
 
 
 def write_archive(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Writes tensors to a parameter archive. IREE maps it: each tensor begins at a multiple of 64.
+    """Writes tensors to a parameter archive, each at an offset that is a multiple of 64.
 
     Args:
         path: a new file, or an empty one, which keeps its permissions.
-        tensors: on the CPU, contiguous.
+        tensors: contiguous tensors on the CPU.
 
     Raises:
         OSError: the file cannot be written.
@@ -74,7 +74,7 @@ def write_archive(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     index = rt.ParameterIndex()
     for name, tensor in tensors.items():
         index.add_buffer(name, _bytes(tensor))
-    # IREE writes through a mapping. On a full disk that is a signal, and not an error.
+    # IREE writes through a mapping. On a full disk, that raises a signal instead of an error.
     needed = sum(tensor.nbytes + 2 * ALIGNMENT + 256 for tensor in tensors.values()) + (1 << 20)
     room = os.statvfs(path.parent)
     if room.f_bavail * room.f_frsize < needed:
@@ -87,10 +87,10 @@ def write_archive(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
 
 
 def map_weights(path: str | Path) -> rt.ParameterIndex:
-    """The parameters of an archive, read by memory map.
+    """Maps an archive into memory and returns its parameters.
 
     Raises:
-        OSError: there is no such file, or it is no archive.
+        OSError: the file does not exist, or is not an archive.
     """
     index = rt.ParameterIndex()
     try:
@@ -101,20 +101,20 @@ def map_weights(path: str | Path) -> rt.ParameterIndex:
 
 
 def are_large(weights: Mapping[str, torch.Tensor]) -> bool:
-    """Whether they are worth a file of their own; the others are copied in no time."""
+    """Returns whether weights are large enough for a file; copying smaller ones takes no time."""
     return sum(tensor.nbytes for tensor in weights.values()) >= _WORTH
 
 
 def aligned_file(weights: Mapping[str, torch.Tensor]) -> Path | None:
-    """The archive that holds these weights, in the cache folder; written where it is not there.
+    """Returns the archive of these weights in the cache folder; writes it if it is missing.
 
-    It is found by what the tensors hold now, not by the file that they came from.
+    Its name depends on the current content of the tensors, not on the file that they came from.
 
     Returns:
-        None where there is little to align, no room, or no folder that can be written.
+        The path; None if the weights are small, exceed the limit, or cannot be written.
 
     Raises:
-        Error: stage `usage`, where `UNMESS_WEIGHTS_MB` is not a number, or another user can change
+        Error: stage `usage`, if `UNMESS_WEIGHTS_MB` is not a number, or if another user can change
             the file.
     """
     if not are_large(weights):
@@ -129,12 +129,12 @@ def aligned_file(weights: Mapping[str, torch.Tensor]) -> Path | None:
 
 
 def packed_file(weights: Mapping[str, torch.Tensor], code: bytes, packer: bytes) -> Path | None:
-    """The archive that holds what a program with a packer reads, as `aligned_file` keeps it."""
+    """Returns the archive of a program's packed weights, cached like that of `aligned_file`."""
     as_they_are = read_as_they_are(code, weights)
 
     def write(path: Path) -> None:
         made = Packer(packer, weights)
-        # Pages of zeros, which are no memory until they are written.
+        # Pages of zeros take no memory until they are written.
         contents = {PACKED: torch.from_numpy(np.zeros(made.size, np.uint8)), **as_they_are}
         write_weights(path, contents, lambda path: _pack(made, path))
 
@@ -152,11 +152,11 @@ def _file(
     is_whole: Callable[[dict[str, int]], bool],
     write: Callable[[Path], None],
 ) -> Path | None:
-    """The archive of a name, of some `size` in bytes; None where there can be none.
+    """Returns the path of an archive of about `size` bytes; None if it cannot be written.
 
     Args:
-        is_whole: told the sizes of what is in it, by name.
-        write: makes the file of a path.
+        is_whole: returns whether the sizes of an archive's parameters, by name, are right.
+        write: writes the archive to a path.
     """
     limit = limit_of(SIZE, _DEFAULT_MB, "with 0, IREE copies the weights")
     if size > limit:
@@ -168,7 +168,7 @@ def _file(
             make_private(folder)
             evict([folder], limit - size)
             write(path)
-        # A folder of somebody else's stays as it is.
+        # Ignore errors: the folder may belong to another user.
         with contextlib.suppress(OSError):
             os.utime(path)
     except OSError as problem:
@@ -178,14 +178,14 @@ def _file(
 
 
 def _pack(packer: Packer, path: Path) -> None:
-    """Writes to the place of PACKED in an archive. It is not mapped: that would take memory."""
+    """Writes the packed weights to PACKED in an archive, without a mapping, to save memory."""
     _, offset = dict(map_weights(path).items())[PACKED].file_storage
     with path.open("r+b") as file:
         packer.pack(rt.FileHandle.wrap_fd(file.fileno(), readable=True, writable=True), offset)
 
 
 def _is_whole(path: Path, is_whole: Callable[[dict[str, int]], bool]) -> bool:
-    """Whether an archive is there and is what was written; says so where it is something else."""
+    """Returns whether an archive exists and is intact; reports a damaged one."""
     try:
         file = open_private(path)
     except FileNotFoundError:
@@ -204,7 +204,7 @@ def _is_whole(path: Path, is_whole: Callable[[dict[str, int]], bool]) -> bool:
 
 
 def _checksum(path: str | Path, size: int) -> bytes:
-    """CRC-32 of the CRC-32 of each piece of the first `size` bytes of a file."""
+    """Returns the CRC-32 of the CRC-32s of each piece of the first `size` bytes of a file."""
     with open(path, "rb") as file, ThreadPoolExecutor() as threads:
 
         def of_piece(start: int) -> bytes:
@@ -218,7 +218,7 @@ def _checksum(path: str | Path, size: int) -> bytes:
 def _digest(weights: Mapping[str, torch.Tensor], *more: bytes) -> str:
     digest = hashlib.sha256(b"\0".join(more))
     names = sorted(weights)
-    # Digests let other threads run meanwhile.
+    # hashlib releases the GIL, so threads compute digests in parallel.
     with ThreadPoolExecutor() as threads:
         contents = threads.map(lambda name: hashlib.sha256(_bytes(weights[name])).digest(), names)
         for name, content in zip(names, contents, strict=True):

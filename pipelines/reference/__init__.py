@@ -1,1 +1,1 @@
-"""The reference runner: linalg-on-tensors, MLIR's own passes, LLVM's JIT, nothing else."""
+"""The reference runner: compiles linalg-on-tensors with MLIR's own passes and LLVM's JIT only."""

@@ -18,18 +18,18 @@ from unmess.core.module import Module
 
 
 class ReferenceExecutable(Executable):
-    """A program compiled by MLIR's own passes and LLVM's JIT, in this process."""
+    """A program that MLIR's own passes and LLVM's JIT compile in this process."""
 
     runner = "reference"
 
     def __init__(self, module: Module, *, unchecked: bool = False):
-        """Compiles `module`, which may be at any stage up to `linalg`; it is left as it is.
+        """Compiles `module`, which may be at any stage up to `linalg`. Does not change it.
 
         Args:
-            unchecked: leave out the checks of divisors, indices and sizes.
+            unchecked: omit the checks of divisors, indices and sizes.
 
         Raises:
-            Error: the stage that failed, up to `compile`.
+            Error: with the stage that failed, up to `compile`.
         """
         super().__init__(module)
         with self._compiling():
@@ -55,11 +55,11 @@ class ReferenceExecutable(Executable):
             for argument in signature.arguments
         ]
         structure = layout.allocate()
-        # `alive` keeps what the addresses point to until the call is over.
+        # `alive` keeps the memory that the addresses point to until the call returns.
         alive = [descriptor(o) if isinstance(o, torch.Tensor) else scalar(o) for o in operands]
         places = map(ctypes.addressof, (structure, *alive))
         array = (ctypes.c_void_p * (1 + len(alive)))(*places)
-        # As MLIR packs a function's arguments, here the one array: each is the address of a cell.
+        # MLIR's packed interface takes the address of each argument. The only one is the array.
         cell = ctypes.c_void_p(ctypes.addressof(array))
         failure = Runtime.get().run(self._functions[entry], [ctypes.addressof(cell)])
         if failure:

@@ -1,4 +1,4 @@
-"""The passes from linalg-on-tensors to the LLVM dialect; `order` has what goes between them."""
+"""The passes from linalg-on-tensors to the LLVM dialect. `order` has the steps between them."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ LLVM = Pipeline(
 
 @step("reference-unaliased")
 def mark_unaliased(module: ir.Module) -> None:
-    """Says that the results of tm_tensor operations alias nothing.
+    """Marks the results of tm_tensor operations as not aliasing anything.
 
-    `tm-tensor-bufferize` gives each of them memory of its own, but does not put that in the IR, and
-    one-shot bufferization refuses to guess.
+    `tm-tensor-bufferize` gives each of them memory of its own, but does not mark it in the IR.
+    One-shot bufferization fails without the mark.
     """
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -105,10 +105,10 @@ def mark_unaliased(module: ir.Module) -> None:
 
 @step("reference-read-where-used")
 def read_where_used(module: ir.Module) -> None:
-    """Puts the view of a tensor's memory right before each operation that looks through it.
+    """Puts a view of a tensor's memory right before each operation that uses it.
 
-    `tm-tensor-bufferize` makes one view where the tensor is defined. One-shot bufferization takes
-    that for the only read, and reuses the memory before the operations that come later.
+    `tm-tensor-bufferize` creates one view where the tensor is defined. One-shot bufferization
+    treats that view as the only read, and reuses the memory before later operations read it.
     """
     views = find_operations(
         module,
@@ -125,10 +125,10 @@ def read_where_used(module: ir.Module) -> None:
 
 @step("reference-protect")
 def protect_arguments(module: ir.Module) -> None:
-    """Says that no function writes its arguments, except state, which it replaces.
+    """Marks all arguments of functions as read-only, except state, which the function replaces.
 
-    One-shot bufferization takes an argument for memory that it may write in place unless it is
-    told. State belongs to the Executable, but inputs are the caller's and weights the model's.
+    Without the mark, one-shot bufferization may write to arguments in place. The Executable owns
+    the state, but inputs belong to the caller and weights to the model.
     """
     with module.context:
         read_only = {"bufferization.writable": ir.BoolAttr.get(False)}

@@ -40,16 +40,16 @@ from pipelines.upstream.lowering import rewrite_tm_tensor
 
 @dataclass
 class Job:
-    """What the steps know of a program besides its IR.
+    """The data of a program that steps use besides its IR.
 
     Attributes:
         name: of the model, for reproducers.
-        assertions: takes what can fail when the program runs.
+        assertions: collects the run-time checks.
         entries: the functions that are called from outside.
-        threads: how many will work on large operations.
-        unchecked: whether checks of divisors, indices and sizes are left out.
-        level: at which it is worth to be optimized by LLVM; found on the way.
-        of_bf16: whether it computes with bf16; found on the way.
+        threads: the number of threads for large operations.
+        unchecked: whether checks of divisors, indices and sizes are omitted.
+        level: LLVM's optimization level; set by a step.
+        of_bf16: whether it computes with bf16; set by a step.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Part:
-    """A step in Python that needs to know the job; else as a Rewrite."""
+    """A step in Python that takes the job as well; otherwise like a Rewrite."""
 
     name: str
     why: str
@@ -72,7 +72,7 @@ class Part:
 
 @step("reference-sorts")
 def merge_rows(module: ir.Module) -> None:
-    """Rewrites `tm_tensor.sort`, in place."""
+    """Rewrites `tm_tensor.sort` in place."""
     rewrite_tm_tensor(module, ("tm_tensor.sort",))
 
 
@@ -203,10 +203,10 @@ def lower_to_llvm(
     threads: int = 1,
     unchecked: bool = False,
 ) -> int:
-    """Lowers linalg-on-tensors to the LLVM dialect, in place. See `Job` for what it takes.
+    """Lowers linalg-on-tensors to the LLVM dialect in place. `Job` describes the arguments.
 
     Returns:
-        The level at which it is worth to be optimized by LLVM.
+        LLVM's optimization level for the program.
 
     Raises:
         Error: stage `compile`.

@@ -1,1 +1,1 @@
-"""StableHLO of other tools, as both runners take it: a file for each kind of operation."""
+"""Rewrites StableHLO of other tools for both runners: a file for each kind of operation."""

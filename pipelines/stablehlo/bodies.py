@@ -1,4 +1,4 @@
-"""The bodies of StableHLO's operations, which compute with tensors of one element."""
+"""Applies bodies of StableHLO operations, which compute with 0-D tensors, to whole tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 
 def mapped(operation: ir.Operation, inputs: Sequence[ir.Value]) -> list[ir.Value]:
-    """The body of an operation, element by element: a `stablehlo.map` for each of its results.
+    """Applies the body of an operation elementwise: one `stablehlo.map` for each of its results.
 
     Args:
         inputs: tensors of one shape, in the order of the body's arguments.
@@ -18,7 +18,7 @@ def mapped(operation: ir.Operation, inputs: Sequence[ir.Value]) -> list[ir.Value
 
 
 def _mapped_result(operation: ir.Operation, inputs: Sequence[ir.Value], index: int) -> ir.Value:
-    # A copy that is never put anywhere, for its body.
+    # Clone the operation outside of any block, to move its body.
     copy = operation.clone(ip=False).operation
     block = copy.regions[0].blocks[0]
     returned = _returned(block)

@@ -1,6 +1,6 @@
-"""Conversions of floats to integers: out of range is the nearest integer, and NaN is 0, as in XLA.
+"""Makes conversions of floats to integers saturate, and convert NaN to 0, as in XLA.
 
-StableHLO leaves them to the implementation, and in LLVM they are undefined.
+In StableHLO, conversions out of range are implementation-defined, and in LLVM undefined.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipelines.upstream.generics import elementwise
 
 
 def saturate_casts(module: ir.Module) -> None:
-    """Rewrites such conversions in other tools' programs, in place."""
+    """Rewrites conversions of floats to integers in other tools' programs, in place."""
     with module.context:
         for cast in foreign_operations(module, _is_cast):
             with ir.InsertionPoint(cast), cast.location:
@@ -35,7 +35,7 @@ def _is_cast(operation: ir.Operation) -> bool:
 
 
 def is_in_body(operation: ir.Operation) -> bool:
-    """Whether an operation is in the body of another one, such as a reduction, of scalars."""
+    """Returns whether an operation is in the scalar body of another one, such as a reduction."""
     return operation.parent.operation.name not in _HOLDERS
 
 
@@ -51,7 +51,7 @@ def _saturated(cast: ir.Operation) -> ir.Value:
     high = 2 ** (width - 1) - 1 if signed else 2**width - 1
 
     def convert(x: ir.Value, _: ir.Value) -> list[ir.Value]:
-        # Powers of two, which floats have.
+        # The limits are powers of two, or 0, which floats represent exactly.
         above = _compare(arith.CmpFPredicate.OGE, x, float(high + 1))
         below = _compare(arith.CmpFPredicate.OLT, x, float(low))
         nan = arith.CmpFOp(arith.CmpFPredicate.UNO, x, x).result

@@ -1,4 +1,4 @@
-"""`stablehlo.while`, `if` and `case` as loops and branches of scf."""
+"""Lowers `stablehlo.while`, `if` and `case` to scf."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipelines.upstream.bodies import inline
 
 
 def to_scf(module: ir.Module) -> None:
-    """Rewrites the control flow of a module, in place. What regions compute stays StableHLO."""
+    """Lowers the control flow of a module in place. Other operations in its regions stay."""
     with module.context:
         for operation in find_operations(module, lambda each: each.name in _REWRITES):
             with ir.InsertionPoint(operation), operation.location:
@@ -45,9 +45,10 @@ def _if(branch: ir.Operation) -> list[ir.Value]:
 
 
 def _case(switch: ir.Operation) -> list[ir.Value]:
-    """A chain of branches: bufferization confuses the results of `scf.index_switch`.
+    """Lowers `stablehlo.case` to a chain of `scf.if`.
 
-    An index without a branch takes the last one.
+    Bufferization confuses the results of `scf.index_switch`. An index out of range selects the last
+    branch.
     """
     number = tensor.ExtractOp(switch.operands[0], []).result
 

@@ -1,4 +1,4 @@
-"""Custom calls: annotations are dropped, checks of shapes become assertions, others are refused."""
+"""Removes annotations, lowers shape checks to assertions, and rejects other custom calls."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
 _CALL = "stablehlo.custom_call"
-# They say where or how something is computed, and not what.
+# Annotations affect where or how values are computed, but not the values.
 _ANNOTATIONS = frozenset(
     ["Sharding", "annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"]
 )
 _SHAPE_ASSERTION = "shape_assertion"
-# Of a message of JAX, what is about its own syntax.
+# The start of the part of JAX's messages that is about its own syntax.
 _DETAILS = ". Using the following polymorphic shapes"
 
 
@@ -25,7 +25,7 @@ def resolve_custom_calls(module: ir.Module, stage: str) -> None:
     """Rewrites the custom calls of a module, in place.
 
     Raises:
-        Error: `stage`, for a call of code that is not in the file.
+        Error: stage `stage`, for a call of code that is not in the file.
     """
     with module.context:
         for call in find_operations(module, lambda each: each.name == _CALL):

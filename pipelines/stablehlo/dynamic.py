@@ -1,6 +1,6 @@
-"""Operations of dynamic sizes, as operations on tensors that both runners take.
+"""Lowers operations with dynamic sizes to tensor operations that both runners support.
 
-A size that does not fit ends the call: there is an assertion, or the slice is checked.
+A size that does not fit fails an assertion, or the check of a slice, at run time.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from pipelines.upstream.loops import Size, index, size
 
 
 def lower_dynamic_sizes(module: ir.Module) -> None:
-    """Rewrites such operations of other tools' programs, in place.
+    """Lowers operations with dynamic sizes, and gathers, in other tools' programs, in place.
 
     Raises:
         Error: stage `linalg`, for a size that depends on values of tensors.
     """
     with module.context:
-        # Sizes are found by the operations that compute them, so those are last.
+        # Lower the operations that compute sizes last: the other lowerings look for them.
         for rewrites in (_REWRITES, _SIZES):
             for operation in foreign_operations(module, lambda each: each.name in rewrites):  # noqa: B023
                 with ir.InsertionPoint(operation), operation.location:
@@ -47,7 +47,11 @@ def lower_dynamic_sizes(module: ir.Module) -> None:
 
 
 def _broadcast(operation: ir.Operation) -> ir.Value:
-    """A dynamic size of the operand is that of the result: only a static 1 is stretched."""
+    """Lowers a dynamic broadcast.
+
+    Only axes of static size 1 are stretched. Other sizes must be those of the result, which is
+    asserted.
+    """
     x, shape = operation.operands
     kind = ir.RankedTensorType(operation.results[0].type)
     sizes = result_sizes(shape, kind)
@@ -79,7 +83,7 @@ def _broadcast(operation: ir.Operation) -> ir.Value:
 
 
 def _without(x: ir.Value, ones: Sequence[int]) -> ir.Value:
-    """Axes of size 1 are joined to others."""
+    """Collapses axes of size 1 into their neighbors."""
     kind = ir.RankedTensorType(x.type)
     kept = [axis for axis in range(kind.rank) if axis not in ones]
     groups: list[list[int]] = [[] for _ in kept]
@@ -119,7 +123,7 @@ def _iota(operation: ir.Operation) -> ir.Value:
 
 
 def _reshape(operation: ir.Operation) -> ir.Value:
-    """All axes are joined, and split into those of the result."""
+    """Lowers a dynamic reshape: collapses all axes, and expands them to those of the result."""
     x, shape = operation.operands
     kind = ir.RankedTensorType(operation.results[0].type)
     sizes = result_sizes(shape, kind)
@@ -159,7 +163,7 @@ def _together(rank: int) -> ir.Attribute:
 
 
 def _pad(operation: ir.Operation) -> ir.Value:
-    """A pad is zeros between the elements, then a slice or more on each side."""
+    """Lowers a dynamic pad, which pads between elements, and adds or cuts elements on each side."""
     x, value, low, high, interior = operation.operands
     own = ir.RankedTensorType(x.type)
     kind = ir.RankedTensorType(operation.results[0].type)

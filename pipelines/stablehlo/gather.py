@@ -1,4 +1,4 @@
-"""`stablehlo.gather` and `dynamic_gather`, from the nearest window that is inside."""
+"""Lowers `stablehlo.gather` and `dynamic_gather` to a `linalg.generic`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipelines.upstream.loops import Size, index, size
 
 
 def lower_gather(operation: ir.Operation) -> ir.Value:
-    """Element by element, from the nearest window that is inside."""
+    """Lowers a gather, with start indices clamped so that each window is inside the operand."""
     numbers = _stablehlo.GatherDimensionNumbers(operation.attributes["dimension_numbers"])
     x, indices = operation.operands[0], as_signed(operation.operands[1])
     own, places = ir.RankedTensorType(x.type), ir.RankedTensorType(indices.type)

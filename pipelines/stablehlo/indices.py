@@ -1,4 +1,4 @@
-"""Indices of gathers: StableHLO takes the nearest window inside, IREE reads what is there."""
+"""Clamps indices of gathers, as StableHLO specifies. IREE reads out of bounds instead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipelines.upstream.loops import index, size
 
 
 def clamp_gathers(module: ir.Module) -> None:
-    """Clamps the indices of the gathers of other tools' programs, in place."""
+    """Clamps the indices of gathers in other tools' programs, in place."""
     with module.context:
         for gather in foreign_operations(module, lambda each: each.name == "stablehlo.gather"):
             with ir.InsertionPoint(gather), gather.location:
@@ -23,7 +23,7 @@ def clamp_gathers(module: ir.Module) -> None:
 
 
 def as_signed(indices: ir.Value) -> ir.Value:
-    """Indices as signless integers; what does not fit is at least out of range."""
+    """Converts unsigned indices to i64. Those that do not fit become 2^63 - 1: out of range."""
     kind = ir.RankedTensorType(indices.type)
     element = kind.element_type
     if not isinstance(element, ir.IntegerType) or not element.is_unsigned:

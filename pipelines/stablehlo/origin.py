@@ -1,4 +1,4 @@
-"""Which programs unmess has captured: their indices are checked, not clamped."""
+"""Tells programs that unmess captured, whose indices are checked, from those of other tools."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from torch_mlir import ir
 from pipelines.ir_modules import find_operations
 from unmess.core.public_functions import public_functions
 
-# Names of arguments come with a capture.
+# Captured programs have the names of the model's arguments as attributes.
 _NAMED = "unmess."
 
 
 def is_captured(operation: ir.Operation) -> bool:
-    """Whether an operation is in a function that unmess has captured."""
+    """Returns whether an operation is in a function that unmess captured."""
     while operation.name != "func.func":
         operation = operation.parent.operation
     attributes = operation.attributes
@@ -22,12 +22,12 @@ def is_captured(operation: ir.Operation) -> bool:
 
 
 def is_foreign(module: ir.Module) -> bool:
-    """Whether another tool wrote a module."""
+    """Returns whether another tool wrote a module."""
     return not any(is_captured(each.operation) for each in public_functions(module).values())
 
 
 def foreign_operations(
     module: ir.Module, matches: Callable[[ir.Operation], bool]
 ) -> list[ir.Operation]:
-    """As `find_operations`; empty for a module that unmess has captured."""
+    """Returns `find_operations` for a module of another tool; nothing for a captured one."""
     return find_operations(module, matches) if is_foreign(module) else []

@@ -1,4 +1,4 @@
-"""Operations on tensors of one element, made of scalars, as operations on scalars."""
+"""Turns operations on 0-D tensors that are made of scalars into operations on the scalars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCALAR = "tensor.from_elements"
 def compute_on_scalars(module: ir.Module) -> None:
     """Rewrites `linalg.generic` without loops whose inputs are made of scalars, in place.
 
-    Comparisons of sorts are such operations: their bodies must not allocate memory.
+    Comparisons of sorts are such operations. The bodies of sorts must not allocate memory.
     """
     with module.context:
         for generic in find_operations(module, _is_of_scalars):

@@ -1,6 +1,6 @@
-"""`stablehlo.scatter`: one update after the other, in loops.
+"""Lowers `stablehlo.scatter` to loops that apply one update after the other.
 
-An update whose window is not all inside of the operand is left out, as XLA does it.
+An update whose window is partly outside of the operand is skipped, as in XLA.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipelines.upstream.slices import Slice
 
 
 def to_loops(module: ir.Module) -> None:
-    """Rewrites the scatters of a module, in place."""
+    """Lowers the scatters of a module in place."""
     with module.context:
         for scatter in find_operations(module, lambda each: each.name == "stablehlo.scatter"):
             with ir.InsertionPoint(scatter), scatter.location:
@@ -63,7 +63,7 @@ class _Scatter:
         starts |= {axis: by_axis[place] for axis, place in self.batch.items()}
         limits = {axis: self._limit(axis, lengths[axis]) for axis in self.axes}
         inside = self._is_inside(starts, limits)
-        # What is inside stays as it is; the bounds are known to what checks slices.
+        # This does not change starts that are inside, but lets slice checks see the bounds.
         starts = {axis: _clamped(start, limits[axis]) for axis, start in starts.items()}
         branch = scf.IfOp(inside, [whole.type for whole in wholes], has_else=True)
         with ir.InsertionPoint(branch.then_block):
@@ -73,7 +73,7 @@ class _Scatter:
         return list(branch.results)
 
     def _lengths(self) -> dict[int, Size]:
-        """The size of the window along each axis of the operand."""
+        """Returns the size of the window along each axis of the operand."""
         lengths: dict[int, Size] = dict.fromkeys(self.axes, 1)
         for axis, place in zip(self.window, self.window_axes, strict=True):
             lengths[axis] = size(self.updates[0], place)
@@ -86,7 +86,7 @@ class _Scatter:
         return arith.IndexCastOp(ir.IndexType.get(), start).result
 
     def _limit(self, axis: int, length: Size) -> ir.Value:
-        """The last start at which a window is inside; negative if there is none."""
+        """Returns the largest start of a window that is inside; negative if there is none."""
         return arith.SubIOp(index(size(self.wholes[0], axis)), index(length)).result
 
     def _is_inside(self, starts: dict[int, ir.Value], limits: dict[int, ir.Value]) -> ir.Value:
@@ -108,7 +108,7 @@ class _Scatter:
     ) -> list[ir.Value]:
         offsets = tuple(starts.get(axis, 0) for axis in self.axes)
         there = Slice(offsets, tuple(lengths[axis] for axis in self.axes), self.window)
-        # The axes of the updates that are not of the window are those of the indices, in order.
+        # Axes of the updates outside of the window correspond to those of the indices, in order.
         rank = ir.RankedTensorType(self.updates[0].type).rank
         others = [axis for axis in range(rank) if axis not in self.window_axes]
         rows = {axis: by_axis[place] for axis, place in zip(others, self.places, strict=True)}

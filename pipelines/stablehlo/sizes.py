@@ -1,4 +1,4 @@
-"""Sizes that StableHLO computes as tensors, as values of type index."""
+"""Converts sizes that StableHLO computes as tensors to values of type index."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _BINARY: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
     "and": lambda x, y: arith.AndIOp(x, y).result,
     "or": lambda x, y: arith.OrIOp(x, y).result,
 }
-# Operations whose result has the elements of the operand.
+# Operations whose result has the same elements as the operand.
 _SAME = ("reshape", "convert", "broadcast_in_dim")
 
 
 def result_sizes(shape: ir.Value, kind: ir.Type) -> list[Size]:
-    """The sizes of a result; those that its type does not state are not negative."""
+    """Returns the sizes of a result, and asserts that the dynamic ones are not negative."""
     kind = ir.RankedTensorType(kind)
     sizes: list[Size] = []
     for axis in range(kind.rank):
@@ -50,7 +50,7 @@ def result_sizes(shape: ir.Value, kind: ir.Type) -> list[Size]:
 
 
 def assert_size(predicate: arith.CmpIPredicate, left: Size, right: Size, message: str) -> None:
-    """Asserts that two sizes compare so when the program runs."""
+    """Creates an assertion that compares two sizes; none if they are the same number."""
     if isinstance(left, int) and left == right:
         return
     holds = arith.CmpIOp(predicate, index(left), index(right)).result
@@ -58,10 +58,13 @@ def assert_size(predicate: arith.CmpIPredicate, left: Size, right: Size, message
 
 
 def element(value: ir.Value, place: int = 0) -> ir.Value:
-    """An element of a tensor of sizes, by its place in memory, of type index, or i1 for a boolean.
+    """Returns an element of a tensor of sizes, of type index, or i1 for a boolean.
+
+    Args:
+        place: the position of the element in row-major order.
 
     Raises:
-        Error: stage `linalg`, for a size that the shapes of the inputs do not decide.
+        Error: stage `linalg`, for a size that does not follow from the shapes of the inputs.
     """
     operation = _maker(value)
     name = operation.name.removeprefix("stablehlo.")
@@ -71,7 +74,7 @@ def element(value: ir.Value, place: int = 0) -> ir.Value:
         axis = ir.IntegerAttr(operation.attributes["dimension"]).value
         return tensor.DimOp(operation.operands[0], index(axis)).result
     if name in _SAME:
-        # A single number, or as many as there are.
+        # The source has one element, or as many as the result.
         source = operation.operands[0]
         is_one = ir.RankedTensorType(source.type).shape in ([], [1])
         if name != "broadcast_in_dim" or is_one:
@@ -115,7 +118,7 @@ def _computed(operation: ir.Operation, name: str, place: int) -> ir.Value:
 
 
 def _maker(value: ir.Value) -> ir.Operation:
-    """The operation that makes a value; what a loop never changes is made before it."""
+    """Returns the operation that computes a value; looks through loops that do not change it."""
     while isinstance(value.owner, ir.Block):
         loop = value.owner.owner.operation
         number = ir.BlockArgument(value).arg_number

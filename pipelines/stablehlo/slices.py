@@ -1,4 +1,4 @@
-"""Slices of dynamic sizes."""
+"""Lowers slices of tensors with dynamic sizes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pipelines.upstream.slices import Slice
 
 
 def lower_dynamic_slice(operation: ir.Operation) -> ir.Value | None:
-    """`stablehlo.dynamic_slice`; the slice is moved until it is inside.
+    """Lowers `stablehlo.dynamic_slice`, with starts clamped so that the slice is inside.
 
     Returns:
-        None for static sizes, which the upstream pass lowers.
+        The slice; None for static sizes, which the upstream pass lowers.
     """
     x, *starts = operation.operands
     if ir.RankedTensorType(x.type).has_static_shape:
@@ -30,7 +30,7 @@ def lower_dynamic_slice(operation: ir.Operation) -> ir.Value | None:
 
 
 def lower_dynamic_update_slice(operation: ir.Operation) -> ir.Value | None:
-    """`stablehlo.dynamic_update_slice`, likewise."""
+    """Lowers `stablehlo.dynamic_update_slice` like `lower_dynamic_slice`."""
     x, part, *starts = operation.operands
     kinds = [ir.RankedTensorType(each.type) for each in (x, part)]
     if all(kind.has_static_shape for kind in kinds):
@@ -51,7 +51,7 @@ def _nearest(x: ir.Value, starts: Sequence[ir.Value], lengths: Sequence[Size]) -
 
 
 def lower_computed_slice(operation: ir.Operation) -> ir.Value:
-    """Offsets, sizes and strides are computed; that the part is inside is checked later."""
+    """Lowers `stablehlo.real_dynamic_slice`, and asserts that the slice is inside."""
     x, starts, limits, strides = operation.operands
     own = ir.RankedTensorType(x.type)
     offsets, sizes, steps = [], [], []
@@ -71,10 +71,10 @@ def lower_computed_slice(operation: ir.Operation) -> ir.Value:
 
 
 def lower_reverse(operation: ir.Operation) -> ir.Value | None:
-    """`stablehlo.reverse`.
+    """Lowers `stablehlo.reverse`.
 
     Returns:
-        None for static sizes, which the upstream pass lowers.
+        The result; None for static sizes, which the upstream pass lowers.
     """
     (x,) = operation.operands
     kind = ir.RankedTensorType(x.type)

@@ -1,4 +1,4 @@
-"""`stablehlo.sort` as `tm_tensor.sort`, which has a lowering."""
+"""Lowers `stablehlo.sort` to `tm_tensor.sort`, which has a lowering to loops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unmess.core.dialects import load_unregistered
 
 
 def to_tm_tensor(module: ir.Module) -> None:
-    """Rewrites the sorts of a module, in place; each becomes stable."""
+    """Lowers the sorts of a module in place. Each becomes stable."""
     with module.context:
         sorts = find_operations(module, lambda each: each.name == "stablehlo.sort")
         if sorts:
@@ -25,7 +25,7 @@ def to_tm_tensor(module: ir.Module) -> None:
 
 
 def _sorted(sort: ir.Operation) -> list[ir.Value]:
-    """The body of `tm_tensor.sort` says whether two neighbors may stay: the second is not less."""
+    """Lowers a sort. The body of `tm_tensor.sort` returns whether two neighbors are in order."""
     number = ir.IntegerType.get_signless(64)
     axis = ir.IntegerAttr(sort.attributes["dimension"]).value
     new = ir.Operation.create(
@@ -45,13 +45,14 @@ def _sorted(sort: ir.Operation) -> list[ir.Value]:
             made("tensor.from_elements", ir.RankedTensorType.get([], each.type), each)
             for each in block.arguments
         ]
-        # Of each operand the first element, then the second: the other way round.
+        # The arguments are pairs of elements, one for each operand. Swap each pair.
         swapped = [each for pair in zip(scalars[1::2], scalars[::2], strict=True) for each in pair]
         comparisons = (mapped(sort, operands)[0] for operands in (scalars, swapped))
         is_less, is_more = (tensor.ExtractOp(each, []).result for each in comparisons)
         truth = arith.ConstantOp(is_less.type, ir.BoolAttr.get(True)).result
         is_not_more = arith.XOrIOp(is_more, truth).result
-        # Both, for what makes NaN the largest in each comparison: two NaN stay.
+        # Use both: a comparison that treats NaN as the largest may return true for two NaN in
+        # either order. They must stay.
         stays = arith.OrIOp(is_less, is_not_more).result
         ir.Operation.create("tm_tensor.yield", operands=[stays])
     return list(new.results)

@@ -1,4 +1,4 @@
-"""Functions that IREE computes wrongly for some values: `cbrt` of infinity, others of -0.0."""
+"""Corrects functions that IREE computes wrongly: `cbrt` for infinity, others for -0.0."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipelines.upstream.generics import elementwise
 
 
 def keep_special_values(module: ir.Module) -> None:
-    """Rewrites such functions in other tools' programs, in place."""
+    """Rewrites the affected functions in other tools' programs, in place."""
     with module.context:
         for operation in foreign_operations(module, _is_such):
             element = ir.RankedTensorType(operation.results[0].type).element_type
@@ -33,13 +33,13 @@ def _is_such(operation: ir.Operation) -> bool:
 
 
 def _atan2(y: ir.Value, x: ir.Value, _: ir.Value) -> list[ir.Value]:
-    """That of the magnitude of y, with the sign of y."""
+    """Computes atan2 of the magnitude of y, and copies the sign of y."""
     angle = math.Atan2Op(math.AbsFOp(y).result, x).result
     return [math.CopySignOp(angle, y).result]
 
 
 def _cbrt(x: ir.Value, _: ir.Value) -> list[ir.Value]:
-    """Infinity is its own cube root."""
+    """Computes the cube root; that of an infinity is the infinity itself."""
     infinity = arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, float("inf"))).result
     magnitude = math.AbsFOp(x).result
     is_infinite = arith.CmpFOp(arith.CmpFPredicate.OEQ, magnitude, infinity).result
@@ -55,7 +55,7 @@ def _tangent(x: ir.Value, _: ir.Value) -> list[ir.Value]:
 
 
 def _zero_is_kept(x: ir.Value, result: ir.Value) -> ir.Value:
-    """The sign of a zero stays."""
+    """Returns `x` if it is a zero, which keeps its sign; else `result`."""
     zero = arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, 0.0)).result
     is_zero = arith.CmpFOp(arith.CmpFPredicate.OEQ, x, zero).result
     return arith.SelectOp(is_zero, x, result).result

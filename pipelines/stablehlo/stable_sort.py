@@ -1,4 +1,4 @@
-"""Stable sorts for IREE, whose sort is not stable."""
+"""Makes sorts stable on IREE, whose own sort is not stable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SORT = "stablehlo.sort"
 
 
 def compare_places(module: ir.Module) -> None:
-    """Lets stable sorts of other tools' programs compare equal elements by their places."""
+    """Makes stable sorts in other tools' programs compare equal elements by their positions."""
     with module.context:
         for sort in foreign_operations(module, _is_stable):
             with ir.InsertionPoint(sort), sort.location:
@@ -28,7 +28,7 @@ def _is_stable(operation: ir.Operation) -> bool:
 
 
 def _with_places(sort: ir.Operation) -> list[ir.Value]:
-    """The sort by an operand that has the place of each element; one more, if there is none."""
+    """Rewrites a sort to use an operand of positions, which is added if there is none."""
     kinds, operands = [result.type for result in sort.results], list(sort.operands)
     place = next((at for at, each in enumerate(operands) if _has_places(each, sort)), None)
     if place is None:
@@ -56,7 +56,7 @@ def _has_places(operand: ir.Value, sort: ir.Operation) -> bool:
 
 
 def _compare(own: ir.Block, arguments: list[ir.Value], place: int) -> None:
-    # Of each operand the first element, then the second.
+    # The arguments are pairs of elements, one for each operand. Swap each pair.
     swapped = [each for pair in zip(arguments[1::2], arguments[::2], strict=True) for each in pair]
     count = len(own.arguments)
     (is_less,) = inline(own, arguments[:count])

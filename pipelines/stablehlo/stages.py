@@ -1,4 +1,4 @@
-"""StableHLO of other tools to what the rest of the pipelines takes."""
+"""Pipeline steps that prepare StableHLO of other tools for the other pipelines."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SPECIAL_VALUES = Rewrite(
     keep_special_values,
 )
 
-# On the way to linalg, before the operations that the upstream pass lowers.
+# Steps on the way to linalg, before the upstream pass.
 TO_LINALG_FIRST = (
     COMPOSITES,
     CUSTOM_CALLS,
@@ -117,7 +117,7 @@ def for_iree(module: ir.Module, name: str) -> None:
 
 
 def needs_linalg(module: ir.Module) -> bool:
-    """Whether IREE gets a program as linalg: one of another tool that has dynamic sizes."""
+    """Returns whether IREE needs a program as linalg: one of another tool with dynamic sizes."""
     return is_foreign(module) and bool(find_operations(module, _is_dynamic))
 
 

@@ -1,4 +1,4 @@
-"""Tensors without elements yet, of static and dynamic sizes."""
+"""Creates uninitialized tensors with static and dynamic sizes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pipelines.upstream.loops import Size, size
 
 
 def empty_like(x: ir.Value, element: ir.Type) -> ir.Value:
-    """A `tensor.empty` of the sizes of `x`."""
+    """Creates a `tensor.empty` with the sizes of `x`."""
     return empty([size(x, axis) for axis in range(ir.RankedTensorType(x.type).rank)], element)
 
 
 def empty(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
-    """A `tensor.empty`; a size is a number, or a value of type index."""
+    """Creates a `tensor.empty`; a size is a number, or a value of type index."""
     return tensor.EmptyOp(list(sizes), element).result

@@ -1,4 +1,4 @@
-"""linalg that upstream MLIR takes all the way: no operation that only torch-mlir knows.
+"""Lowers to linalg that upstream MLIR can process, without operations that only torch-mlir has.
 
-Everything stays on tensors with value semantics, so that whoever takes the IR over bufferizes it.
+All operations stay on tensors with value semantics. The tool that takes the IR bufferizes it.
 """

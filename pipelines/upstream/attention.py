@@ -1,4 +1,4 @@
-"""`tm_tensor.attention`: two products and a softmax, as `linalg.generic`."""
+"""Lowers `tm_tensor.attention` to `linalg.generic`: two products and a softmax."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pipelines.upstream.loops import size
 
 
 def rewrite_attention(attention: ir.Operation) -> list[ir.Value]:
-    """softmax(query · keyᵀ / √depth + mask) · value, in f32 or wider.
+    """Creates softmax(query · keyᵀ / √depth + mask) · value, computed in f32 or wider.
 
-    A row that the mask excludes altogether gives 0, as in PyTorch.
+    Rows that the mask excludes completely become 0, as in PyTorch.
     """
     query, key, value, *mask, output = attention.operands
     query_type = ir.RankedTensorType(query.type)
@@ -57,7 +57,7 @@ def _product(
     rhs_axes: tuple[int, int],
     wide: ir.Type,
 ) -> list[ir.Value]:
-    """A product of matrices, summed over the last of the loops."""
+    """Creates a product of matrices; the last loop is the reduction."""
     row = len(batch)
     return generic(
         [lhs, rhs],
@@ -73,7 +73,7 @@ def _product(
 
 
 def _softmax(scores: ir.Value, sizes: Sequence, wide: ir.Type) -> ir.Value:
-    """Along the last axis; rows of -∞ alone become 0."""
+    """Creates a softmax along the last axis. Rows in which all scores are -∞ become 0."""
     rank = len(sizes)
     axes = [list(range(rank)), list(range(rank - 1))]
     reduction = [*["parallel"] * (rank - 1), "reduction"]
@@ -111,7 +111,7 @@ def _softmax(scores: ir.Value, sizes: Sequence, wide: ir.Type) -> ir.Value:
 
 
 def _inverse_root(query: ir.Value, wide: ir.Type) -> ir.Value:
-    """1 / √(size of the last axis)."""
+    """Creates 1 / √(size of the last axis)."""
     depth = size(query, ir.RankedTensorType(query.type).rank - 1)
     if not isinstance(depth, ir.Value):
         return _constant(1 / numbers.sqrt(depth), wide)

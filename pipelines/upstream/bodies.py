@@ -1,4 +1,4 @@
-"""Putting the body of an operation somewhere else."""
+"""Inlines bodies of operations."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from torch_mlir import ir
 
 
 def inline(body: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
-    """Copies a body to the insertion point, for these arguments.
+    """Copies a body to the insertion point, with these arguments.
 
     Returns:
-        What its terminator yields.
+        The values that its terminator yields.
     """
     known = dict(zip(body.arguments, arguments, strict=True))
 

@@ -1,7 +1,7 @@
-"""Tensors of booleans become tensors of bytes, as PyTorch keeps them: 0 and 1.
+"""Converts tensors of booleans to tensors of bytes, 0 and 1, as PyTorch stores them.
 
-MLIR does not say how `i1` lies in memory, and tools differ: the LLVM 22.1 in the environment aborts
-where it lowers a load or a store of one. The entry function's own booleans are bytes, too.
+MLIR does not define the layout of `i1` in memory, and tools differ. LLVM 22.1 in the environment
+aborts when it lowers a load or a store of `i1`. Arguments and results of functions change, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipelines.ir_modules import find_operations
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
-# What only moves elements, or passes tensors on: with the types of its values, all is said.
+# Operations that only move elements or pass tensors on: changing the types of values is enough.
 _MOVES = (
     "tensor.",
     "scf.",
@@ -27,22 +27,22 @@ _MOVES = (
     "linalg.copy",
     "linalg.fill",
 )
-# What takes elements, by the number of operands before them.
+# Operations that take elements as operands, and which operands these are.
 _TAKES = {
     "tensor.insert": slice(0, 1),
     "tensor.from_elements": slice(None),
     "tensor.splat": slice(0, 1),
     "linalg.fill": slice(0, 1),
 }
-# What yields elements from a region.
+# Operations whose region yields elements.
 _YIELDS = ("linalg.generic", "tensor.generate", "tensor.pad")
 
 
 def keep_booleans_in_bytes(module: ir.Module) -> None:
-    """Makes each `tensor<…xi1>` a `tensor<…xi8>`, in place.
+    """Converts each `tensor<…xi1>` to `tensor<…xi8>`, in place.
 
     Raises:
-        Error: stage `linalg`, where an operation reads or makes booleans in a way not known here.
+        Error: stage `linalg`, for an unsupported operation on tensors of booleans.
     """
     operations = find_operations(module, _has_booleans)
     with module.context, ir.Location.unknown():
@@ -66,7 +66,7 @@ def _has_booleans(operation: ir.Operation) -> bool:
 
 
 def _is_boolean(type: ir.Type) -> bool:
-    """Whether it is a tensor of i1."""
+    """Returns whether it is a ranked tensor of i1."""
     return isinstance(type, ir.RankedTensorType) and _is_bit(type.element_type)
 
 
@@ -102,9 +102,9 @@ def _refuse_unknown(operation: ir.Operation) -> None:
 
 
 def _rewrite(operation: ir.Operation) -> None:
-    """Changes the types of an operation's results and of its blocks' arguments, and what it says.
+    """Changes the types of an operation's results and block arguments, and converts its elements.
 
-    Its operands have been changed, or will be, where they are made.
+    Operands change their types with the operations that define them.
     """
     name = operation.name
     if name == "arith.constant":
@@ -120,7 +120,7 @@ def _rewrite(operation: ir.Operation) -> None:
         operation.result.set_type(_byte())
         with ir.InsertionPoint.after(operation):
             _narrow(operation.result)
-    # Of `linalg.fill` and the like, which have the body that MLIR gives them.
+    # Bodies of named operations, such as `linalg.fill`, are fixed: change their arguments only.
     if name.startswith("linalg.") and name != "linalg.generic":
         _retype(operation.regions[0].blocks[0].arguments, _is_bit, lambda _: _byte())
     blocks = [block for region in operation.regions for block in region]
@@ -144,7 +144,7 @@ def _constant(booleans: ir.Attribute) -> ir.Attribute:
 
 
 def _widen_arguments(generic: ir.Operation) -> None:
-    """Lets the body read bytes."""
+    """Makes the body take bytes, and converts those that it reads to bits."""
     block = generic.regions[0].blocks[0]
     for operand, element in zip(generic.operands, block.arguments, strict=True):
         if isinstance(operand.type, ir.RankedTensorType) and _is_bit(element.type):
@@ -156,19 +156,19 @@ def _widen_arguments(generic: ir.Operation) -> None:
 
 
 def _narrow(byte: ir.Value) -> None:
-    """Gives the uses of a byte a bit: whether it is not 0."""
+    """Replaces the uses of a byte by a bit: whether the byte is not 0."""
     zero = arith.ConstantOp(_byte(), 0).result
     bit = arith.CmpIOp(arith.CmpIPredicate.ne, byte, zero)
     byte.replace_all_uses_except(bit.result, [bit.operation])
 
 
 def _yielded(operation: ir.Operation) -> list[bool]:
-    """For each element that the body yields, whether it goes into a tensor of booleans."""
+    """Returns, for each element that the body yields, whether the result is of booleans."""
     return [_is_boolean(result.type) for result in operation.results]
 
 
 def _widen(operation: ir.Operation, which: slice, wanted: list[bool]) -> None:
-    """Gives an operation bytes for some of its operands that are bits."""
+    """Extends the selected operands that are bits to bytes."""
     for index in range(len(operation.operands))[which]:
         operand = operation.operands[index]
         if wanted[index] and _is_bit(operand.type):

@@ -1,4 +1,4 @@
-"""`linalg.generic`, with a body that is built in Python."""
+"""Creates `linalg.generic` operations with bodies that are built in Python."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def generic(
     kinds: Sequence[str],
     body: Callable[..., Sequence[ir.Value]],
 ) -> list[ir.Value]:
-    """Makes a `linalg.generic` at the insertion point.
+    """Creates a `linalg.generic` at the insertion point.
 
     Args:
-        axes: for each operand, the loop that counts along each of its axes.
+        axes: for each operand, the loop that indexes each of its axes.
         kinds: `parallel` or `reduction`, for each loop.
-        body: of the elements of inputs and outputs; returns those of the results.
+        body: takes the elements of inputs and outputs, and returns those of the results.
     """
     maps = [
         ir.AffineMap.get(len(kinds), 0, [ir.AffineExpr.get_dim(loop) for loop in operand])
@@ -46,7 +46,7 @@ def elementwise(
     output: ir.Value,
     body: Callable[..., Sequence[ir.Value]],
 ) -> ir.Value:
-    """A `linalg.generic` whose operands all have the output's shape."""
+    """Creates a `linalg.generic` whose operands all have the output's shape."""
     rank = ir.ShapedType(output.type).rank
     axes = [list(range(rank))] * (len(inputs) + 1)
     return generic(inputs, [output], axes, ["parallel"] * rank, body)[0]

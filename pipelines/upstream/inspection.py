@@ -1,7 +1,7 @@
-"""What upstream MLIR makes of a module: a process of its own, which never loads torch-mlir.
+"""Parses a module with upstream MLIR, in a separate process that never loads torch-mlir.
 
-Both are native code with symbols of the same names, and a parser may crash on what it was not
-written for. Reads a JSON document from stdin, writes one to stdout: see `Request` and `main`.
+The native libraries of both have the same symbol names, and a parser may crash on IR that it does
+not support. Reads a JSON document from stdin and writes one to stdout: see `Request` and `main`.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import TypedDict
 
 from mlir import ir
 
-# An operation in generic form, and its indentation: a diagnostic may point behind its regions.
+# An operation in generic form, and its indentation: a diagnostic may point after its regions.
 _OPERATION = re.compile(r'^(\s*)(?:%\S.*? = )?"([\w.$-]+)"\(')
 _VERIFIED = re.compile(r"(?:unregistered operation )?'([\w.$-]+)' (?:op|found in dialect) ")
-# What MLIR calls text that comes from no file.
+# MLIR's file name for text that is not from a file.
 _UNNAMED = "-"
 # The beginning of a dialect's attribute or type.
 _SIGILS = "#!"
 _PART = re.compile(r"[#!][\w$]+\.[\w$.]+")
-# Put before the name of what upstream knows in another form, so that the rest is read.
+# Prefix for names that upstream has in another form. Renamed, they no longer stop the parser.
 _SET_ASIDE = "set_aside."
-# What is said of an operation only since what is in it, or what it is in, has been set aside.
+# Errors that only occur because a nested or enclosing operation was renamed.
 _CONSEQUENCE = re.compile(rf"'{re.escape(_SET_ASIDE)}|expect(?:s|ed) parent op")
 
 
 class Request(TypedDict):
-    """What stdin has.
+    """The JSON document on stdin.
 
     Attributes:
-        module: the module as it would be handed over, text or bytecode, in base64.
-        generic: its generic form, with locations; None where the first answer is enough.
+        module: the module as the user would pass it on, text or bytecode, in base64.
+        generic: its generic form, with locations; None to check only `module`.
     """
 
     module: str
@@ -43,11 +43,12 @@ class Request(TypedDict):
 
 
 def main() -> None:
-    """Writes `problem` (null where the module parses and verifies), `found` and `attributes`.
+    """Writes an answer with `problem`, `found`, `attributes` and `unread`.
 
-    `found`: what upstream does not know, each with `kind`, `name`, `dialect`, `count`, `location`
-    of the first and `problem`. `attributes`: how often each known operation has each attribute.
-    `unread`: why the generic form could not be looked through, else null.
+    `problem`: the first error, null if the module parses and verifies. `found`: the parts that
+    upstream does not know, each with `kind`, `name`, `dialect`, `count`, `location` of the first
+    and `problem`. `attributes`: how often each known operation has each attribute. `unread`: why
+    the generic form could not be parsed, else null.
     """
     request: Request = json.load(sys.stdin)
     problem = _strict(base64.b64decode(request["module"]))
@@ -76,12 +77,12 @@ def _message(problem: ir.MLIRError) -> str:
     diagnostics = problem.error_diagnostics
     if not diagnostics:
         return "it does not parse, without a message"
-    # Without the advice to allow unregistered dialects.
+    # Drop the advice to allow unregistered dialects.
     return diagnostics[0].message.split(". If this is intended")[0].strip()
 
 
 def _tolerant(text: str) -> dict:
-    """Reads the generic form with unknown operations in it, setting aside what is refused."""
+    """Parses the generic form, allows unknown operations, and renames those that are rejected."""
     refused: dict[str, str | None] = {}
     while True:
         with _context() as context:
@@ -101,17 +102,17 @@ def _tolerant(text: str) -> dict:
 
 
 def _without(name: str, text: str) -> str:
-    """The text with what has this name in a dialect that nobody knows."""
+    """Returns the text with this name moved to an unregistered dialect."""
     if name[0] in _SIGILS:
         return re.sub(rf"{re.escape(name)}\b", f"{name[0]}{_SET_ASIDE}{name[1:]}", text)
     return text.replace(f'"{name}"(', f'"{_SET_ASIDE}{name}"(')
 
 
 def _culprits(text: str, problem: ir.MLIRError) -> Iterator[str]:
-    """The names of what a diagnostic may be about: the operation, then the attribute or type."""
+    """Yields the names that diagnostics may be about: the operation, then the attribute or type."""
     lines = text.splitlines()
     for diagnostic in problem.error_diagnostics:
-        # A verifier names the operation, and has its location; a parser has the place in the text.
+        # Verifier errors name the operation. Parser errors have a position in the text.
         if match := _VERIFIED.match(diagnostic.message):
             yield match[1].removeprefix(_SET_ASIDE)
         location = diagnostic.location
@@ -129,7 +130,7 @@ def _culprits(text: str, problem: ir.MLIRError) -> Iterator[str]:
 
 
 class _Survey:
-    """Goes through a module and notes what its context does not know."""
+    """Collects the operations, types and attributes of a module that its context does not know."""
 
     def __init__(self, context: ir.Context, refused: dict[str, str | None]):
         self._context = context
@@ -139,13 +140,13 @@ class _Survey:
         self._known: dict[str, bool] = {}
 
     def of(self, module: ir.Module) -> dict:
-        """The answer's `found` and `attributes`."""
+        """Returns the answer's `found` and `attributes`."""
         with self._context:
             module.operation.walk(self._visit, ir.WalkOrder.PRE_ORDER)
         return {"found": list(self._found.values()), "attributes": self._attributes}
 
     def _visit(self, operation: ir.Operation) -> ir.WalkResult:
-        # Each once, however often the operation has it.
+        # Count each unknown name once per operation.
         unknown = dict.fromkeys([*self._itself(operation), *self._carried(operation)])
         for kind, name in unknown:
             entry = self._found.setdefault(
@@ -174,7 +175,7 @@ class _Survey:
             self._attributes.update(f"{name} {key}" for key in operation.attributes)
 
     def _carried(self, operation: ir.Operation) -> Iterator[tuple[str, str]]:
-        """The unknown types of its values, and what is unknown in its attributes."""
+        """Yields the unknown types of its values, and the unknown parts of its attributes."""
         values = [
             *operation.operands,
             *operation.results,
@@ -194,7 +195,7 @@ class _Survey:
                 yield "attribute name", part
 
     def _is_foreign(self, key: str) -> bool:
-        """Whether a dialect that is unknown puts it on operations, as `llvm.noalias` is put."""
+        """Returns whether it is an unknown dialect's attribute name, such as `llvm.noalias`."""
         return "." in key and not self._is_known(key.split(".")[0])
 
     def _is_known(self, dialect: str) -> bool:
@@ -208,13 +209,13 @@ class _Survey:
 
 
 def _spelled(part: ir.OpaqueAttr | ir.OpaqueType) -> str:
-    """Without what it is given: `torch.vtensor` for one of any shape."""
+    """Returns its name without parameters, such as `torch.vtensor` for tensors of any shape."""
     spelled = re.match(r"[\w.]+", f"{part.dialect_namespace}.{part.data}")[0]
     return spelled.removeprefix(_SET_ASIDE)
 
 
 def _parts(whole: ir.Attribute | ir.Type) -> Iterator[ir.Attribute | ir.Type | str]:
-    """An attribute or type, what is in it, and the keys of its dictionaries."""
+    """Yields an attribute or type, its nested attributes and types, and keys of dictionaries."""
     yield whole
     if isinstance(whole, ir.ArrayAttr):
         inner = list(whole)

@@ -1,6 +1,6 @@
-"""Starts the process that reads modules with upstream MLIR.
+"""Starts the process that parses modules with upstream MLIR.
 
-Nothing here imports MLIR, so that the process can start while this one still imports torch-mlir.
+This module does not import MLIR, so the process can start while this one imports torch-mlir.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _PACKAGE = "xtc-mlir-python-bindings"
 
 
 class Inspector:
-    """A process of `pipelines.upstream.inspection`, for one module.
+    """A process that runs `pipelines.upstream.inspection` for one module.
 
     Attributes:
-        version: of the package that has upstream MLIR.
+        version: name and version of the package of upstream MLIR.
     """
 
     def __init__(self) -> None:
@@ -53,6 +53,6 @@ class Inspector:
         self._process.communicate()
 
     def ask(self, request: dict[str, Any]) -> subprocess.CompletedProcess:
-        """Sends the request and waits for the end of the process."""
+        """Sends the request and waits until the process exits."""
         out, err = self._process.communicate(json.dumps(request).encode())
         return subprocess.CompletedProcess(self._process.args, self._process.returncode, out, err)

@@ -1,4 +1,4 @@
-"""Loops that carry tensors, and index arithmetic."""
+"""Creates loops that carry tensors, and index arithmetic."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import arith, scf, tensor
 
-# A number that is known, or one that is computed, of type index.
+# A static number, or a value of type index.
 Size = int | ir.Value
 
 
 def size(value: ir.Value, axis: int) -> Size:
-    """Of a tensor's axis; a `tensor.dim` at the insertion point where it is dynamic."""
+    """Returns the size of an axis; creates a `tensor.dim` if it is dynamic."""
     shape = ir.RankedTensorType(value.type)
     if not shape.is_dynamic_dim(axis):
         return shape.get_dim_size(axis)
@@ -20,7 +20,7 @@ def size(value: ir.Value, axis: int) -> Size:
 
 
 def index(number: Size) -> ir.Value:
-    """The number as a value."""
+    """Returns the number as a value of type index."""
     return number if isinstance(number, ir.Value) else arith.ConstantOp.create_index(number).result
 
 
@@ -31,10 +31,10 @@ def repeat(
     carried: Sequence[ir.Value],
     body: Callable[..., Sequence[ir.Value]],
 ) -> list[ir.Value]:
-    """An `scf.for` whose `body(place, *carried)` returns what it carries on.
+    """Creates an `scf.for`, whose `body(place, *carried)` returns the next carried values.
 
     Returns:
-        What is carried in the end.
+        The final carried values.
     """
     loop = scf.ForOp(index(start), index(end), index(by), list(carried))
     with ir.InsertionPoint(loop.body):
@@ -47,7 +47,10 @@ def repeat_each(
     carried: Sequence[ir.Value],
     body: Callable[..., Sequence[ir.Value]],
 ) -> list[ir.Value]:
-    """A nest of loops from 0, the last axis innermost; `body(places, *carried)` as for `repeat`."""
+    """Creates nested loops from 0, the last axis innermost.
+
+    `body(places, *carried)` is like that of `repeat`.
+    """
 
     def nested(places: list[ir.Value], carried: Sequence[ir.Value]) -> Sequence[ir.Value]:
         if len(places) == len(ends):

@@ -1,4 +1,4 @@
-"""From linalg as torch-mlir leaves it to what upstream MLIR knows."""
+"""Lowers torch-mlir's linalg to operations that upstream MLIR has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipelines.upstream.topk import rewrite_topk
 from unmess.core.error import Error
 from unmess.core.user_source import location_line
 
-# What each operation becomes: a function that builds its results where the operation stands.
+# For each operation, a function that creates its results at the insertion point.
 REWRITES: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
     "tm_tensor.attention": rewrite_attention,
     "tm_tensor.scan": rewrite_scan,
@@ -26,7 +26,7 @@ REWRITES: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
     "tm_tensor.sort": rewrite_sort,
     "tm_tensor.topk": rewrite_topk,
 }
-# Dialects that torch-mlir registers, or may leave behind, and upstream MLIR does not have.
+# Dialects that torch-mlir registers, or may leave in the IR, and upstream MLIR does not have.
 _FOREIGN = ("chlo", "stablehlo", "tm_tensor", "torch", "torch_c", "vhlo")
 
 
@@ -42,7 +42,7 @@ def rewrite_tm_tensor(module: ir.Module, names: Collection[str] = REWRITES) -> N
 
 
 def refuse_foreign(module: ir.Module) -> None:
-    """Raises an Error where an operation is left that upstream MLIR does not know."""
+    """Raises an Error if an operation is left that upstream MLIR does not have."""
     found = find_operations(module, lambda operation: operation.name.split(".")[0] in _FOREIGN)
     if found:
         first, *others = dict.fromkeys(operation.name for operation in found)
@@ -83,17 +83,17 @@ UPSTREAM = Pipeline(
 
 
 def lower_to_upstream(module: ir.Module, name: str = "module") -> bool:
-    """Rewrites what upstream MLIR does not know, in place.
+    """Rewrites operations and types that upstream MLIR does not have, in place.
 
     Args:
-        module: at the stage `linalg`.
-        name: of the model, for reproducers.
+        module: a module at the stage `linalg`.
+        name: the name of the model, for reproducers.
 
     Returns:
-        Whether a function has another signature now: booleans that go in or come out are bytes.
+        Whether a signature changed: booleans in arguments and results become bytes.
 
     Raises:
-        Error: stage `linalg`, with the operation and its source line, where one has no such form.
+        Error: stage `linalg`, with the operation and its source line, if it cannot be rewritten.
     """
     before = _signatures(module)
     UPSTREAM.apply(module, name)

@@ -1,4 +1,4 @@
-"""Attributes of operations that are newer than the released upstream MLIR."""
+"""Removes attributes of operations that are newer than the released upstream MLIR."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from torch_mlir import ir
 
 from pipelines.ir_modules import find_operations
 
-# Says that an operand is not negative: an optimization may use it, the result is the same.
+# States that an operand is not negative. Only optimizations use it; results do not depend on it.
 _NOT_NEGATIVE = "nonNeg"
 _ROUNDING = "roundingmode"
 _TO_NEAREST_EVEN = 0
 
 
 def drop_newer_attributes(module: ir.Module) -> None:
-    """Removes what says no more than the operation without it does, in place."""
+    """Removes newer attributes that do not affect results, in place."""
     with module.context:
         for operation in find_operations(module, _has_newer):
             if _NOT_NEGATIVE in operation.attributes:

@@ -1,4 +1,4 @@
-"""Whether upstream MLIR takes a module, and what in it is unknown there."""
+"""Checks whether upstream MLIR accepts a module, and lists the parts that it does not know."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from unmess.core.recognition import stage_of
 from unmess.core.user_source import location_line
 
 _BYTECODE = b"ML\xefR"
-# Literals above this number of elements are elided.
+# Literals with more elements than this are elided.
 _LARGE = 16
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """Something that upstream MLIR does not know.
+    """A part of a module that upstream MLIR does not know.
 
     Attributes:
-        kind: `operation`, `type`, `attribute`, `attribute name` (one that a dialect puts on the
-            operations of others), or `property` (which upstream would leave out in silence).
-        name: as it is spelled in the IR.
-        dialect: that it belongs to.
-        count: of the operations that it is, or is on.
+        kind: `operation`, `type`, `attribute`, `attribute name` (a dialect's attribute on another
+            dialect's operation), or `property` (which upstream drops silently).
+        name: its name in the IR.
+        dialect: the dialect that it belongs to.
+        count: number of operations that are it or have it.
         where: the first source line, as `file:line`, or None.
-        problem: what upstream says about an operation that it knows in another form, or None.
-        harmless: whether upstream reads it all the same, and keeps it.
-        removable: whether `--to linalg --upstream-only` leaves none of it.
+        problem: upstream's error for an operation that it has in another form, or None.
+        harmless: whether upstream parses and keeps it nevertheless.
+        removable: whether `--to linalg --upstream-only` removes it.
     """
 
     kind: str
@@ -51,15 +51,14 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Portability:
-    """What upstream MLIR makes of a module.
+    """The result of reading a module with upstream MLIR.
 
     Attributes:
-        version: of the package that has upstream MLIR.
-        problem: the first thing that upstream says against the module, or None where it parses and
-            verifies.
-        unknown: what it does not know, in the order of the IR.
-        removable: whether there is a form of the module that upstream takes.
-        remedy: how to get it, or why there is none, as one line; None where none is needed.
+        version: name and version of the package of upstream MLIR.
+        problem: upstream's first error, or None if the module parses and verifies.
+        unknown: the parts that upstream does not know, in the order of the IR.
+        removable: whether there is a form of the module that upstream accepts.
+        remedy: one line that says how to get it, or why there is none; None if none is needed.
     """
 
     version: str
@@ -70,7 +69,7 @@ class Portability:
 
     @property
     def ok(self) -> bool:
-        """Whether upstream parses and verifies the module, and drops nothing of it."""
+        """Whether upstream parses and verifies the module without dropping any part of it."""
         return self.problem is None and all(each.harmless for each in self.unknown)
 
 
@@ -80,28 +79,28 @@ def examine(
     name: str = "module",
     inspector: Inspector | None = None,
 ) -> Portability:
-    """Asks the upstream MLIR of the environment, in a process of its own.
+    """Reads a module with the environment's upstream MLIR, in a separate process.
 
     Args:
-        module: at any stage; it is left as it is.
-        given: the file that the module was read from, text or bytecode; by default its text.
-        name: of the model, for reproducers.
+        module: a module at any stage. It is not changed.
+        given: content of the file of the module, text or bytecode; by default the module's text.
+        name: the name of the model, for reproducers.
         inspector: a process that was started earlier, to save time.
 
     Raises:
-        Error: stage `load`, where the environment has no upstream MLIR.
+        Error: stage `load`, if the environment has no upstream MLIR.
     """
     found = _ask(module, given, inspector)
     if found.ok:
         return found
     if given is not None and given.startswith(_BYTECODE) and _ask(module, None).ok:
         return replace(found, removable=True, remedy="text in place of bytecode (-o FILE.mlir)")
-    # Only modules that upstream does not take need the pipelines, which take 0.2 s to import.
+    # Only modules that upstream rejects need the pipelines, which take 0.2 s to import.
     from pipelines.lower import Changes, lower, plan
 
     stage = stage_of(module)
     if stage == "torch":
-        # It may be as it was imported: what is in the contract already passes through.
+        # The module may be raw. One that already meets the backend contract passes unchanged.
         stage = "raw"
     rewritten = Module(name, stage, copy_module(module), None, {})
     try:
@@ -135,7 +134,7 @@ def _ask(module: ir.Module, given: bytes | None, inspector: Inspector | None = N
         return Portability(version, _crash(done), ())
     answer = json.loads(done.stdout)
     if answer["unread"]:
-        # Where it stands in the text is no operation, whose like could be set aside.
+        # There is no operation at the error position, so nothing can be renamed and tried again.
         return Portability(version, answer["problem"] or answer["unread"], ())
     unknown = [
         Unknown(
@@ -161,7 +160,7 @@ def _crash(done: subprocess.CompletedProcess) -> str:
 
 
 def _dropped(module: ir.Module, kept: dict[str, int]) -> list[Unknown]:
-    """Attributes of operations that upstream knows, which it has not after reading them."""
+    """Returns attributes of known operations that are missing after upstream has parsed them."""
     had: Counter[str] = Counter()
     first: dict[str, ir.Location] = {}
     known = {key.split(" ")[0] for key in kept}
@@ -190,7 +189,7 @@ def _dropped(module: ir.Module, kept: dict[str, int]) -> list[Unknown]:
 
 
 def _text(module: ir.Module, *, generic: bool = False) -> str:
-    """With locations; of the large literals of weights, only the types are of interest."""
+    """Returns the text with locations. Large literals are elided: only their types matter."""
     return module.operation.get_asm(
         enable_debug_info=True,
         print_generic_op_form=generic,

@@ -1,4 +1,4 @@
-"""`tm_tensor.scan`: a loop along one axis, with the other axes as `linalg.generic`."""
+"""Lowers `tm_tensor.scan` to a loop along one axis, with a `linalg.generic` for the others."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from pipelines.upstream.slices import Slice
 
 
 def rewrite_scan(scan: ir.Operation) -> list[ir.Value]:
-    """The results of a scan: the running values, and the last of them.
+    """Creates the results of a scan: the running values, and the last of them.
 
-    The first value of an inclusive scan is the first element, that of an exclusive one the
-    accumulator's.
+    An inclusive scan starts with the first element, an exclusive one with the accumulator's.
     """
     source, output, accumulator = scan.operands
     axis = ir.IntegerAttr(scan.attributes["dimension"]).value
@@ -23,7 +22,7 @@ def rewrite_scan(scan: ir.Operation) -> list[ir.Value]:
     body = scan.regions[0].blocks[0]
 
     def advance(place: ir.Value, so_far: ir.Value, last: ir.Value) -> list[ir.Value]:
-        # An exclusive scan is one element behind.
+        # An exclusive scan reads the element before the current one.
         read = place
         if not inclusive:
             behind = arith.SubIOp(place, index(1)).result

@@ -1,4 +1,4 @@
-"""`tm_tensor.scatter`: one update after the other, in the order in which they are given."""
+"""Lowers `tm_tensor.scatter` to a loop that applies the updates in order."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pipelines.upstream.slices import Slice
 
 
 def rewrite_scatter(scatter: ir.Operation) -> list[ir.Value]:
-    """The original with its updates; those that fall on the same place are combined there.
+    """Creates the updated tensor. The body combines each update with the current value.
 
-    An update is a number, or a window of the original that begins where the indices say.
+    An update is an element, or a window of the original that starts at the indices.
     """
     updates, indices, original = scatter.operands
     mapped = list(ir.DenseI64ArrayAttr(scatter.attributes["dimension_map"]))
     body = scatter.regions[0].blocks[0]
     rank = ir.RankedTensorType(original.type).rank
-    # The last axes of the original that an update has.
+    # The axes of an update: the last axes of the original.
     window = tuple(range(rank + 1 - ir.RankedTensorType(updates.type).rank, rank))
 
     def update(place: ir.Value, so_far: ir.Value) -> list[ir.Value]:

@@ -1,4 +1,4 @@
-"""Rectangular parts of tensors, taken out and put back."""
+"""Extracts and inserts slices of tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Slice:
 
     Attributes:
         offsets, sizes: one per axis of the tensor.
-        kept: the axes that the part has; the others are of size 1.
+        kept: the axes of the part; the slice has size 1 along the others.
     """
 
     offsets: tuple[Size, ...]
@@ -26,7 +26,7 @@ class Slice:
 
     @classmethod
     def at(cls, value: ir.Value, places: dict[int, ir.Value]) -> Slice:
-        """The part of `value` at these places of some axes, all of it along the others."""
+        """Returns the slice of `value` at these indices of some axes, whole along the others."""
         axes = range(ir.RankedTensorType(value.type).rank)
         return cls(
             tuple(places.get(axis, 0) for axis in axes),
@@ -35,11 +35,11 @@ class Slice:
         )
 
     def take(self, whole: ir.Value) -> ir.Value:
-        """The part of `whole`."""
+        """Extracts the part of `whole`."""
         return tensor.ExtractSliceOp(self._type(whole), whole, *self._place()).result
 
     def put(self, part: ir.Value, whole: ir.Value) -> ir.Value:
-        """`whole` with another part, whose type may tell more or less about its sizes."""
+        """Inserts a part into `whole`; the part is cast if its static sizes differ."""
         if part.type != self._type(whole):
             part = tensor.CastOp(self._type(whole), part).result
         return tensor.InsertSliceOp(part, whole, *self._place()).result
@@ -56,7 +56,7 @@ class Slice:
 
 
 def _apart(numbers: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:
-    """What is computed, and what is known, with a mark where it is not."""
+    """Splits numbers into dynamic values, and static numbers with a mark for each dynamic one."""
     mark = ir.ShapedType.get_dynamic_size()
     computed = [number for number in numbers if isinstance(number, ir.Value)]
     return computed, [mark if isinstance(number, ir.Value) else number for number in numbers]

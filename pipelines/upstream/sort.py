@@ -1,4 +1,4 @@
-"""`tm_tensor.sort`: a stable merge sort of each row, bottom up, in loops."""
+"""Lowers `tm_tensor.sort` to loops: a stable bottom-up merge sort of each row."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pipelines.upstream.slices import Slice
 
 
 def rewrite_sort(sort: ir.Operation) -> list[ir.Value]:
-    """The operands of a sort, all in the order that its body gives the first of them.
+    """Creates the sorted operands, all permuted alike.
 
-    The body says of two neighbours whether they may stay. It has to be true for equal ones, as
-    torch-mlir's are: what is equal keeps its order.
+    The body returns whether two neighbors are in order. It must return true for equal elements, as
+    torch-mlir's bodies do, so that the sort is stable.
     """
     axis = ir.IntegerAttr(sort.attributes["dimension"]).value
     body = sort.regions[0].blocks[0]
@@ -44,10 +44,10 @@ def rewrite_sort(sort: ir.Operation) -> list[ir.Value]:
 def _sort_rows(
     rows: Sequence[ir.Value], scratch: Sequence[ir.Value], length: Size, body: ir.Block
 ) -> list[ir.Value]:
-    """Rows of one dimension, of which the first decides, merged in runs of 1, 2, 4, …"""
+    """Sorts 1-D rows together: merges runs of 1, 2, 4, … elements."""
 
     def merge_twice(step: ir.Value, *rows: ir.Value) -> list[ir.Value]:
-        # There and back: the sorted rows are in their own memory, however many steps there were.
+        # Merge to the scratch rows and back, so the result is always in the rows' own memory.
         width = arith.ShLIOp(index(1), step).result
         wider = arith.ShLIOp(width, index(1)).result
         return merge_runs(merge_runs(rows, scratch, width), rows, wider)
@@ -76,10 +76,9 @@ def _merge(
     body: ir.Block,
     merged: Sequence[ir.Value],
 ) -> list[ir.Value]:
-    """`merged` with the runs [low, middle) and [middle, high) of the rows merged into [low, high).
+    """Merges the runs [low, middle) and [middle, high) of the rows into [low, high) of `merged`.
 
-    Where one run is at its end, its next element is read all the same, inside the row, and not
-    taken.
+    When one run is at its end, an element inside the row is still read for it, but not taken.
     """
     last = arith.SubIOp(index(length), index(1)).result
 
@@ -116,7 +115,7 @@ def _least(number: ir.Value, limit: Size) -> ir.Value:
 
 
 def _steps(length: Size) -> Size:
-    """How often runs double until one has all: the bits of `length - 1`."""
+    """Returns how often runs double until one spans the row: the bit length of `length - 1`."""
     if not isinstance(length, ir.Value):
         return max(length - 1, 0).bit_length()
     number = ir.IntegerType.get_signless(64)

@@ -1,4 +1,4 @@
-"""`tm_tensor.topk`: each element of a row goes through the best so far, in loops."""
+"""Lowers `tm_tensor.topk` to loops that insert each element of a row into the best so far."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pipelines.upstream.loops import repeat, repeat_each, size
 
 
 def rewrite_topk(topk: ir.Operation) -> list[ir.Value]:
-    """The values and their places: what the outputs have, and what is better.
+    """Creates the best values and their indices, starting from those in the outputs.
 
-    The body says whether its first argument is better than its second. Of equal values the one of
-    the lower place is better.
+    The body returns whether its first argument is better than its second. Of equal values, the one
+    with the lower index is better.
     """
     segments = list(topk.attributes["operandSegmentSizes"])
     source, *given = list(topk.operands)[: segments[0]]

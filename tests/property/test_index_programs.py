@@ -1,6 +1,6 @@
-"""Random programs with computed indices, called with hostile ones: results and errors are eager's.
+"""Tests that random programs with hostile indices return and raise as in eager.
 
-docs/testing.md says how to run more of them.
+docs/testing.md describes how to run more of them.
 """
 
 import os
@@ -9,12 +9,12 @@ import pytest
 from random_programs.hostile import index_programs
 from random_programs.hostile_check import check_batch
 
-# Programs; without it, always the same ones.
+# The number of random programs. If it is not set, the programs are always the same.
 RANDOM = int(os.environ.get("UNMESS_PROGRAMS", "0"))
 COUNT = RANDOM or 24
-# Entry points of one module, since one compilation of many is faster than many of one.
+# Number of entry points in a module, because one compilation is faster than many.
 _TOGETHER = 24
-# Its programs raise in 28 of 72 calls.
+# With this seed, the programs raise in 28 of 72 calls.
 _SEED = 2
 
 
@@ -28,5 +28,5 @@ def test_like_eager(runner):
         assert not found.wrong, f"seed {seed}\n" + "\n".join(found.wrong)
         raised, returned = raised + found.raised, returned + found.returned
     print(f"{runner}: {COUNT} programs, {returned} calls that return, {raised} that raise")
-    # A tenth each, or the test would show little.
+    # At least a tenth of the calls must return, and a tenth must raise.
     assert 10 * min(raised, returned) > raised + returned

@@ -1,6 +1,6 @@
-"""Random programs on the reference runner give what they give in eager.
+"""Tests that random programs on the reference runner give the same results as in eager.
 
-docs/testing.md says how to run more of them, and what a failure prints.
+docs/testing.md describes how to run more of them, and what a failure prints.
 """
 
 import os
@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from random_programs.check import Checked
 from random_programs.families import FAMILIES, programs
 
-# Programs for each family, half of them with vectors; without it, always the same ones.
+# The number of random programs for each family, half of them with vectors. If it is not set, the
+# programs are always the same.
 RANDOM = int(os.environ.get("UNMESS_PROGRAMS", "0"))
 COUNT = (RANDOM or 252) // 2
 _TOGETHER = 14
@@ -25,7 +26,7 @@ def nothing(test):
 
 @pytest.fixture(scope="module", autouse=True)
 def in_one_thread():
-    """Drawing a program runs it in eager, whose sums depend on the number of threads."""
+    """Limits eager to one thread. Drawing runs programs, and sums depend on the thread count."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -35,8 +36,8 @@ def in_one_thread():
 @pytest.mark.parametrize("vectors", [False, True], ids=["as it is", "always vectors"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_like_eager(family, vectors, monkeypatch):
-    """With `vectors`, small operations are optimized and get schedules as large ones do."""
-    # Each is compiled, and not taken for one that was compiled the other way.
+    """With `vectors`, small operations are optimized and vectorized as if they were large."""
+    # Without the cache, which would return programs that were compiled with the other setting.
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
     checked = Checked(vectors)
 
@@ -53,7 +54,7 @@ def test_like_eager(family, vectors, monkeypatch):
     )
     @given(st.lists(programs(family), min_size=_TOGETHER, max_size=_TOGETHER))
     def run(batch):
-        # Hypothesis begins with the simplest program, and repeats some.
+        # Hypothesis starts with the simplest programs and repeats some, so count distinct ones.
         if checked.count < COUNT:
             checked.expect_none_wrong(batch)
 

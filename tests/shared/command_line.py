@@ -1,4 +1,4 @@
-"""Command lines of `unmess` and Python, in forks of a process that has imported the libraries."""
+"""Runs command lines of `unmess` and Python in forks of a process with the libraries imported."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from unmess.core.workers import Parent
 class CommandLine:
     """Runs command lines, each in a process of its own.
 
-    Starting `python -m unmess` takes several seconds, since it imports the libraries. A fork has
-    them. Otherwise the process is what a shell would start: it has its own arguments, environment,
-    folder, output and exit status, and ends with all that it started.
+    Starting `python -m unmess` takes several seconds, because it imports the libraries. A fork
+    already has them. Otherwise the process is like one started by a shell: it has its own
+    arguments, environment, folder, output and exit status. All processes that it started end with
+    it.
     """
 
     def __init__(self, parent: Parent, main: Callable[[Any], int | None], program: str):
         """Creates a callable that runs one program.
 
         Args:
-            parent: where the processes come from.
+            parent: the process to fork.
             main: the program: `unmess` or `python` of this file.
-            program: its name.
+            program: the name of the program.
         """
         self._parent = parent
         self._main = main
@@ -41,7 +42,7 @@ class CommandLine:
         env: Mapping[str, str] | None = None,
         timeout: float = 300,
     ) -> subprocess.CompletedProcess:
-        """Runs the program; returns what `subprocess.run` with text output returns.
+        """Runs the program. Returns the same as `subprocess.run` with text output.
 
         Args:
             cwd, env, timeout: as for `subprocess.run`.
@@ -65,14 +66,14 @@ class CommandLine:
 
 
 def unmess(send: Callable[[Any], None]) -> int:
-    """Does what `python -m unmess` does."""
+    """Does the same as `python -m unmess`."""
     from unmess.__main__ import main
 
     return main()
 
 
 def python(send: Callable[[Any], None]) -> None:
-    """Does what `python FILE ARGUMENT...` does."""
+    """Does the same as `python FILE ARGUMENT...`."""
     del sys.argv[0]
     sys.path.insert(0, os.path.dirname(sys.argv[0]))
     runpy.run_path(sys.argv[0], run_name="__main__")

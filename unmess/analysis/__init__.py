@@ -1,1 +1,1 @@
-"""An analysis for people and programs: as tables, as one HTML page, as JSON."""
+"""Formats an analysis as tables, as one HTML page, or as JSON."""

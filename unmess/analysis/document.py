@@ -1,4 +1,4 @@
-"""An analysis as plain data for a JSON document."""
+"""Converts an analysis to plain data for a JSON document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def document(analysis: Analysis) -> dict[str, Any]:
-    """The whole analysis. A number that depends on unknown sizes is an expression, as a string."""
+    """Returns the whole analysis. Numbers that depend on unknown sizes are expression strings."""
     return {
         "model": analysis.name,
         "stage": analysis.stage,

@@ -1,8 +1,8 @@
-"""The body of a linalg operation drawn as a data-flow graph, in SVG.
+"""Draws the body of a linalg operation as a data-flow graph, in SVG.
 
-In layers from inputs at the top to results at the bottom: each node is one layer below the lowest
-of its operands. An edge that spans several layers takes a place in each of them, so that it passes
-beside the nodes there. The order in a layer is by the mean position of what is connected.
+The layers go from inputs at the top to results at the bottom. Each node is one layer below the
+lowest of its operands. An edge that spans several layers takes a place in each of them, so that it
+passes beside the nodes there. Each layer is ordered by the mean position of the connected nodes.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ _CHARACTER, _PADDING, _HEIGHT = 7.2, 18, 24
 _GAP_X, _GAP_Y, _MARGIN = 16, 30, 8
 # Width of the place that a passing edge takes.
 _PASSAGE = 6
-# Passes over the layers, down and up, that put nodes near what they are connected with.
+# Passes over the layers, down and up in turn, that move connected nodes close to each other.
 _SWEEPS = 6
 
 
 @dataclass(frozen=True)
 class _Graph:
-    """The graph to lay out: the body's nodes, numbered as there, and after them the passages.
+    """The graph to lay out: the body's nodes, with the same numbers, and after them the passages.
+
+    A passage is the place of an edge in a layer between its ends.
 
     Attributes:
-        layers: of each.
-        widths: of each.
-        edges: from operand to user, as chains through passages.
+        layers: the layer of each node and passage.
+        widths: the width of each node and passage.
+        edges: chains of numbers from operand to user, through passages.
     """
 
     layers: list[int]
@@ -40,7 +42,7 @@ class _Graph:
 
 
 def draw(body: Body) -> Markup:
-    """An SVG element. Colours and fonts are the page's, by class."""
+    """Returns an SVG element. The page's CSS classes set colors and fonts."""
     graph = _graph(body)
     rows = _ordered(graph)
     centers = _centers(graph, rows)
@@ -69,7 +71,7 @@ def _graph(body: Body) -> _Graph:
 
 
 def _layers(body: Body) -> list[int]:
-    """The layer of each node. A constant stands right above its first user."""
+    """Returns the layer of each node. A constant is one layer above its first user."""
     layers: list[int] = []
     first_user: dict[int, int] = {}
     for node in body.nodes:
@@ -123,7 +125,7 @@ def _width(node: Node) -> float:
 
 
 def _edge(points: list[tuple[float, float]]) -> Markup:
-    """Down from layer to layer, straight through the height of the layers that it passes."""
+    """Draws an edge down from layer to layer, straight through the height of each layer."""
     path = []
     for (x0, y0), (x1, y1) in pairwise(points):
         top, bottom = y0 + _HEIGHT / 2, y1 - _HEIGHT / 2

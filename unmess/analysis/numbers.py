@@ -1,4 +1,4 @@
-"""Numbers for people: integers with a prefix, expressions as they are."""
+"""Formats numbers for people: integers with a decimal prefix, expressions in full."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from pipelines.analysis.sizes import Size
 
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
-# What an unknown size counts for where sizes only decide about an order.
+# The value assumed for an unknown size when numbers are sorted.
 _TYPICAL = 1024
 
 
 def count(number: Size | None, unit: str = "") -> str:
-    """Three digits and a decimal prefix: `3.64 G`; empty for None and for 0."""
+    """Returns three digits and a decimal prefix: `3.64 G`; empty for None and for 0."""
     if number is None or number == 0:
         return ""
     if not isinstance(number, (int, float)):
@@ -28,17 +28,17 @@ def count(number: Size | None, unit: str = "") -> str:
 
 
 def size(number: Size | None) -> str:
-    """Bytes with a decimal prefix: `46.8 MB`."""
+    """Returns bytes with a decimal prefix: `46.8 MB`."""
     return count(number, "B")
 
 
 def ratio(number: float | None) -> str:
-    """Three digits; empty for None and for 0."""
+    """Returns three digits; empty for None and for 0."""
     return f"{number:.3g}" if number else ""
 
 
 def percent(part: Size, whole: Size) -> str:
-    """How much of the whole; empty where sizes are unknown, or where it is nothing."""
+    """Returns the share of the whole; empty if sizes are unknown or the part is 0."""
     if not isinstance(part, int) or not isinstance(whole, int) or not part:
         return ""
     share = 100 * part / whole
@@ -46,7 +46,7 @@ def percent(part: Size, whole: Size) -> str:
 
 
 def rank(number: Size) -> float:
-    """For ordering: the number, with any unknown size taken for the same typical one."""
+    """Returns a sort key: the number, with `_TYPICAL` for every unknown size."""
     if isinstance(number, int):
         return float(number)
     return float(number.subs(dict.fromkeys(number.free_symbols, _TYPICAL)))

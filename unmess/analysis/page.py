@@ -1,4 +1,4 @@
-"""An analysis as one HTML page that opens without a network: styles, script and plots inside."""
+"""Formats an analysis as one HTML page with styles, script and plots inside, for use offline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FOLDER = Path(__file__).parent
 
 
 def page(analysis: Analysis) -> str:
-    """The page, as HTML."""
+    """Returns the page as HTML."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,
@@ -51,7 +51,7 @@ def page(analysis: Analysis) -> str:
 
 
 def _plots(entry: Entry) -> dict[str, object]:
-    """The plots that there are numbers for, by their titles."""
+    """Returns the plots by name. A plot without numbers is None or left out."""
     if not plots.has_numbers(entry):
         return {"tree": {}, "legend": None, "scatter": None, "timeline": None}
     colour = plots.colours(entry)

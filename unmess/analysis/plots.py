@@ -1,4 +1,4 @@
-"""Plots as SVG elements, whose colours and fonts are the page's own, by class."""
+"""Draws plots as SVG elements. The page's CSS classes set colors and fonts."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pipelines.analysis.entries import Entry, Share
 
 _WIDTH = 1160
-# Classes of layers that have a colour of their own.
+# The number of classes of layers that have a color of their own.
 _COLOURS = 8
 _ROW, _LABEL = 26, 6.6
-# Narrower than this, in units of `_WIDTH`, a layer cannot be seen.
+# Layers narrower than this, in units of `_WIDTH`, cannot be seen and are not drawn.
 _NARROW = 0.4
 
 
 @dataclass
 class _Module:
-    """A node in the tree of modules: what it and all below it cost."""
+    """A node in the tree of modules, with its own cost and that of all modules below it."""
 
     name: str
     path: str
@@ -43,7 +43,7 @@ class _Module:
 
 
 def has_numbers(entry: Entry) -> bool:
-    """Whether all costs are numbers, so that they can be drawn."""
+    """Returns whether all costs are numbers, so that they can be drawn."""
     return all(
         isinstance(share.cost.flops, int) and isinstance(share.cost.bytes, int)
         for share in entry.layers
@@ -51,7 +51,7 @@ def has_numbers(entry: Entry) -> bool:
 
 
 def colours(entry: Entry) -> dict[str, int]:
-    """A number below `_COLOURS` for each of the classes of layers that cost most."""
+    """Assigns a number below `_COLOURS` to each of the most expensive classes of layers."""
     totals: dict[str, float] = {}
     for share in entry.layers:
         if share.type:
@@ -64,15 +64,15 @@ def colours(entry: Entry) -> dict[str, int]:
 def icicle(
     entry: Entry, value: Callable[[Share], int], shown: Callable[[int], str], colour: dict[str, int]
 ) -> Markup | None:
-    """The tree of modules from the model down, each as wide as its part of a total.
+    """Draws the tree of modules from the model down, each as wide as its share of the total.
 
     Returns:
-        None where the total is 0.
+        The plot; None if the total is 0.
     """
     root = _Module("", "")
     for share in entry.layers:
         module = root
-        # A layer that is only known by its source line is a child of the model.
+        # A layer known only by its source line is a child of the model.
         names = share.name.split(".") if share.type and share.name else [layer_name(share)]
         for index, name in enumerate(names if share.name else []):
             path = ".".join(names[: index + 1])
@@ -126,10 +126,10 @@ def _bars(
 
 
 def scatter(entry: Entry, colour: dict[str, int]) -> Markup | None:
-    """Layers by arithmetic intensity and floating-point operations, both logarithmic.
+    """Plots layers by arithmetic intensity and floating-point operations, on logarithmic axes.
 
     Returns:
-        None where no layer computes in floating point.
+        The plot; None if no layer computes in floating point.
     """
     layers = [share for share in entry.layers if share.cost.intensity]
     if not layers:
@@ -161,7 +161,7 @@ def scatter(entry: Entry, colour: dict[str, int]) -> Markup | None:
 
 
 class _Plot:
-    """A logarithmic plane."""
+    """A plot area with two logarithmic axes."""
 
     _LEFT, _BOTTOM, _TOP, _RIGHT = 70, 44, 12, 16
 
@@ -202,16 +202,16 @@ class _Plot:
 
 
 def _decades(low: float, high: float) -> tuple[int, int]:
-    """Powers of ten around a range, at least two."""
+    """Returns the exponents of the powers of ten around a range, at least one apart."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     return first, max(last, first + 1)
 
 
 def timeline(entry: Entry) -> Markup | None:
-    """What temporaries hold while a call runs, by operation, and where it is most.
+    """Plots the memory of temporaries during a call, by operation, and marks the peak.
 
     Returns:
-        None where nothing is held, or sizes are unknown.
+        The plot; None if there are no temporaries or sizes are unknown.
     """
     memory = entry.memory
     if memory is None or not memory.peak:
@@ -284,7 +284,7 @@ def _level(left: float, right: float, y: float, text: str) -> Markup:
 
 
 def legend(entries: Sequence[str]) -> Markup:
-    """Which class of layers has which colour."""
+    """Draws the legend: the color of each class of layers."""
     items = Markup("").join(
         Markup('<li><i class="c{}"></i>{}</li>').format(index, name)
         for index, name in enumerate(entries)

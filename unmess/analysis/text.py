@@ -1,4 +1,4 @@
-"""An analysis as tables for the terminal."""
+"""Formats an analysis as tables for the terminal."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _COST = ("FLOPs", "", "transc.", "integer", "bytes", "FLOP/B")
 
 
 def blocks(analysis: Analysis, top: int | None, verbose: bool) -> Iterator[str | Table]:
-    """The parts of the text, in order.
+    """Yields the parts of the text, in order.
 
     Args:
-        top: rows of each table, those that cost most; None for all.
-        verbose: with every form in which a body is applied, its indexing maps.
+        top: the number of rows of each table, the most expensive first; None for all.
+        verbose: whether to show every form in which a body is applied, with its indexing maps.
     """
     yield f"{analysis.name} at {analysis.stage}"
     yield _operations(analysis, top)
@@ -37,7 +37,7 @@ def blocks(analysis: Analysis, top: int | None, verbose: bool) -> Iterator[str |
 
 
 def headline(entry: Entry) -> str:
-    """What one call costs, in a line."""
+    """Returns the cost of one call, in a line."""
     total = entry.total
     parts = [f"{count(total.flops, 'FLOP') or '0 FLOP'}"]
     if total.transcendentals != 0:
@@ -51,7 +51,7 @@ def headline(entry: Entry) -> str:
 
 
 def memory_line(memory: Memory) -> str:
-    """The memory of one call, in a line."""
+    """Returns the memory of one call, in a line."""
     parts = [
         f"{label} {size(number)}"
         for label, number in (
@@ -67,19 +67,19 @@ def memory_line(memory: Memory) -> str:
 
 
 def short_line(line: str | None) -> str:
-    """`file:line` with the last two folders only."""
+    """Returns `file:line` with only the last folder of its path."""
     return "" if line is None else "/".join(line.split("/")[-2:])
 
 
 def loops(form: Form) -> str:
-    """`4 parallel`, `2 parallel, 1 reduction`."""
+    """Returns the kinds of loops: `4 parallel`, `2 parallel, 1 reduction`."""
     kinds = ("parallel", "reduction")
     parts = [f"{form.iterators.count(kind)} {kind}" for kind in kinds if kind in form.iterators]
     return ", ".join(parts) or "none"
 
 
 def costly(shares: Sequence[Share]) -> list[Share]:
-    """Those that cost most first: by arithmetic of all kinds, then by bytes."""
+    """Sorts shares by cost, the highest first: by arithmetic on floats and integers, then bytes."""
     return sorted(
         shares,
         key=lambda share: (
@@ -207,7 +207,7 @@ def _layers(entry: Entry, where: str, top: int | None) -> Table:
 
 
 def layer_name(share: Share) -> str:
-    """The path, or a source line; the model itself has no path."""
+    """Returns a layer's path, or its source line; the model itself has no path."""
     if share.name is None:
         return "(unknown)"
     if share.name == "":

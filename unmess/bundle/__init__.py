@@ -1,4 +1,4 @@
-"""Runs what `unmess package` has written: with NumPy and IREE's runtime, without PyTorch.
+"""Runs bundles from `unmess package` with NumPy and IREE's runtime, without PyTorch.
 
     import unmess.bundle
 

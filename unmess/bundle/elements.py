@@ -1,4 +1,4 @@
-"""Element types: of PyTorch by name, of NumPy, of IREE."""
+"""Maps names of PyTorch dtypes to the element types of NumPy and IREE."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPES = {
     "float64": (np.float64, rt.HalElementType.FLOAT_64),
     "complex64": (np.complex64, rt.HalElementType.COMPLEX_64),
     "complex128": (np.complex128, rt.HalElementType.COMPLEX_128),
-    # NumPy has none of its own; IREE's runtime brings one.
+    # NumPy has no bfloat16; `ml_dtypes`, which IREE's runtime depends on, has one.
     "bfloat16": (None, rt.HalElementType.BFLOAT_16),
 }
 SUPPORTED = frozenset(_TYPES)
@@ -27,7 +27,7 @@ SUPPORTED = frozenset(_TYPES)
 
 @functools.cache
 def numpy_type(name: str) -> np.dtype:
-    """NumPy's type for a dtype that PyTorch calls `name`; for bfloat16 that of `ml_dtypes`."""
+    """Returns NumPy's type for the PyTorch dtype `name`; for bfloat16, that of `ml_dtypes`."""
     if name == "bfloat16":
         import ml_dtypes
 
@@ -36,5 +36,5 @@ def numpy_type(name: str) -> np.dtype:
 
 
 def iree_type(name: str) -> rt.HalElementType:
-    """IREE's type for a dtype that PyTorch calls `name`."""
+    """Returns IREE's type for the PyTorch dtype `name`."""
     return _TYPES[name][1]

@@ -1,4 +1,4 @@
-"""A bundle in this process: NumPy arrays in and out, computed by IREE's runtime."""
+"""Runs a bundle in this process with IREE's runtime, on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def load(folder: str | Path, *, whole: bool = True) -> Bundle:
     """Loads a bundle that `unmess package` has written. Weights are mapped, not read.
 
     Args:
-        whole: compare the checksums of all files. Without, those of files above 16 MiB are taken
-            for right where their size is, which saves half a second for each GB of weights.
+        whole: whether to compare the checksums of all files. If False, only the sizes of files
+            above 16 MiB are compared, which saves half a second for each GB of weights.
 
     Raises:
-        Error: stage `load`; a file is missing or altered, the format is newer, this CPU lacks what
-            the code needs, there is no such device, or it is not a bundle.
+        Error: stage `load`; a file is missing or altered, the format is another one, this CPU
+            lacks features that the code needs, there is no such device, or it is not a bundle.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
@@ -54,14 +54,14 @@ def load(folder: str | Path, *, whole: bool = True) -> Bundle:
 
 
 class Bundle:
-    """A model that was packaged, called like the model itself, with NumPy arrays for tensors.
+    """A packaged model, which is called like the model itself, with NumPy arrays for tensors.
 
-    One entry point is called `run(…)`, several by name, `run.decode(…)` or `run["decode"](…)`. What
-    the model keeps between calls (running statistics, a cache) stays on the device. Any number of
-    threads may call; the calls run one after the other.
+    With one entry point, call `run(…)`; with several, `run.decode(…)` or `run["decode"](…)`. State
+    that the model keeps between calls (running statistics, a cache) stays on the device. Any number
+    of threads may call; the calls run one after the other.
 
     Attributes:
-        manifest: what the bundle says of itself.
+        manifest: the content of `bundle.json`.
         entries: the signature of each entry point by name.
     """
 
@@ -95,15 +95,15 @@ class Bundle:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the model once.
 
-        Args: as the model was captured: the same containers, dtypes and shapes (a dynamic
+        Args: as in the captured call: the same containers, dtypes and shapes (a dynamic
             dimension may have any size in its range).
 
         Returns:
-            The model's own containers of new arrays and numbers.
+            New arrays and numbers, in the model's own containers.
 
         Raises:
             Error: stage `run`; the call does not fit, or a check inside the program failed.
-                Stage `usage`, where there are several entry points.
+                Stage `usage`, if there are several entry points.
         """
         if len(self.entries) > 1:
             raise Error(
@@ -115,10 +115,10 @@ class Bundle:
 
     @only_errors()
     def __getitem__(self, entry: str) -> EntryPoint:
-        """The entry point of that name.
+        """Returns the entry point of that name.
 
         Raises:
-            Error: stage `usage`, where there is none.
+            Error: stage `usage`, if there is none.
         """
         if entry not in self.entries:
             raise Error(
@@ -129,20 +129,20 @@ class Bundle:
         return EntryPoint(self, entry)
 
     def __getattr__(self, entry: str) -> EntryPoint:
-        # Copying and unpickling look for special methods before there are any entry points.
+        # Copying and unpickling look up special methods before `entries` exists.
         if entry.startswith("_") or entry not in self.__dict__.get("entries", ()):
             raise AttributeError(f"a bundle has no attribute {entry!r}")
         return self[entry]
 
     @property
     def state(self) -> dict[str, np.ndarray]:
-        """Copies of what the model keeps between calls, by name."""
+        """Copies of the state that the model keeps between calls, by name."""
         with self._lock:
             return {name: self._to_host(view, dtype) for name, (view, dtype) in self._state.items()}
 
     @only_errors("run")
     def reset(self) -> None:
-        """Puts the state back to what it was when the model was packaged."""
+        """Resets the state to its values when the model was packaged."""
         with self._lock:
             self._state = {}
             for entry in self.entries.values():
@@ -174,7 +174,7 @@ class Bundle:
                     self._check_state(slot)
 
     def _check_state(self, slot: Slot) -> None:
-        """Compares the initial value of a state with the signature."""
+        """Raises an Error (`load`) if a state's initial value is missing or has another size."""
         expected = math.prod(slot.spec.shape) * numpy_type(slot.spec.dtype).itemsize
         found = self._initial[slot.name].length if slot.name in self._initial else 0
         if slot.name not in self._initial or found != expected:
@@ -211,7 +211,7 @@ class Bundle:
     def _push(self, inputs: rt.VmVariantList, slot: Slot, value: Any) -> None:
         if isinstance(slot.spec, Array):
             content = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-            # NumPy takes such bytes for true; compiled code reads only the lowest bit.
+            # NumPy treats every nonzero byte as true; compiled code reads only the lowest bit.
             if slot.spec.dtype == "bool" and content.size and content.max() > 1:
                 content = (content != 0).view(np.uint8)
             inputs.push_ref(self._to_device(content, value.shape, slot.spec.dtype))
@@ -221,7 +221,7 @@ class Bundle:
             inputs.push_int(int(value))
 
     def _results(self, entry: Entry, outputs: rt.VmVariantList) -> list[Any]:
-        """The results, and state that the call returns as well; other state stays where it is."""
+        """Reads results, and state that the call returns; other state stays on the device."""
         results: list[Any] = []
         for index, slot in enumerate(entry.results):
             if isinstance(slot.spec, Number):
@@ -255,7 +255,7 @@ class Bundle:
         return result
 
     def _copied(self, source: rt.HalBuffer) -> rt.HalBuffer:
-        """A buffer of the device in the CPU's memory."""
+        """Copies a buffer of the device to the CPU's memory."""
         host = self._device.allocator.allocate_buffer(
             memory_type=rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE,
             allowed_usage=rt.BufferUsage.TRANSFER_TARGET | rt.BufferUsage.MAPPING,
@@ -278,7 +278,7 @@ class Bundle:
 
 
 class EntryPoint:
-    """One of a bundle's programs, called as a bundle of that program alone would be."""
+    """One entry point of a bundle, which is called like a bundle that has only this one."""
 
     def __init__(self, bundle: Bundle, name: str):
         self._bundle = bundle

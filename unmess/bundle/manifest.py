@@ -1,4 +1,4 @@
-"""`bundle.json`: what a bundle is for, which files belong to it, and whether they are all right."""
+"""`bundle.json`: a bundle's target and files, and the checks of both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unmess.core.error import Error
 from unmess.core.files import damage, read_manifest_file, sealed, unsealed
 from unmess.core.processor import machine, processor_features
 
-# Of the folder: raised when an older `load` would not do the right thing.
+# The format of the folder. Increase it if an older `load` would handle a new bundle wrongly.
 FORMAT = 3
 NAME = "bundle.json"
 MODULE, SIGNATURE = "module.vmfb", "signature.json"
@@ -21,21 +21,21 @@ WEIGHTS, STATE = "weights.irpa", "state.irpa"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a bundle says of itself.
+    """The content of `bundle.json`.
 
     Attributes:
-        format: of the folder, `FORMAT`.
-        name: of the model.
-        runner: that it was compiled for.
-        device: of IREE's runtime, where it runs.
-        architecture: of the GPU that it was compiled for, such as `sm_80`; None where it has no
-            name, or there is none.
+        format: the format of the folder, `FORMAT`.
+        name: the model's name.
+        runner: the runner that it was compiled for.
+        device: the device of IREE's runtime that runs it.
+        architecture: of the GPU that it was compiled for, such as `sm_80`; None if it has no
+            name, or there is no GPU.
         machine: architecture of the CPU that runs it, `x86_64` or `aarch64`; None for any.
-        features: what that CPU must have, as LLVM calls it.
-        scope: under which the module looks for its weights.
+        features: the features that this CPU must have, by LLVM's names.
+        scope: the scope of the parameters that the module reads as its weights.
         checked: whether the code checks indices and other data when it runs.
-        versions: of what made it, by package.
-        notes: what differs from the model that was handed in, and what was chosen for it, a line
+        versions: the versions of the packages that made it, by package.
+        notes: how the program differs from the given model, and what was chosen for it, a line
             each.
         files: size in bytes and SHA-256 of every other file, by its path in the folder.
     """
@@ -54,23 +54,23 @@ class Manifest:
     files: dict[str, dict[str, Any]]
 
     def write(self, folder: Path) -> None:
-        """Writes it into the bundle, with a checksum of its own."""
+        """Writes `bundle.json` into the bundle, with a checksum of its content."""
         (folder / NAME).write_text(json.dumps(sealed(asdict(self)), indent=1) + "\n")
 
     @property
     def target(self) -> str:
-        """What it was compiled for, for people: `iree-cuda (sm_80)`."""
+        """The runner and architecture, for messages: `iree-cuda (sm_80)`."""
         return self.runner + (f" ({self.architecture})" if self.architecture else "")
 
     def check_processor(self) -> None:
-        """Raises an Error (`load`) where this computer's CPU cannot run the bundle."""
+        """Raises an Error (`load`) if this computer's CPU cannot run the bundle."""
         if self.machine is None:
             return
         here = processor_features()
         lacking = sorted(set(self.features) - here)
         if self.machine != machine():
             cause = f"the bundle is for {self.machine} CPUs, and this one is {machine()}"
-        # A system that does not say what its CPU has is not asked.
+        # Skip the check if the CPU features are unknown.
         elif lacking and here:
             cause = (
                 f"the bundle is for other {self.machine} CPUs: this one lacks {', '.join(lacking)}"
@@ -84,10 +84,10 @@ class Manifest:
         )
 
     def check_files(self, folder: Path, *, whole: bool) -> None:
-        """Compares the files with what is known of them.
+        """Compares the files with the sizes and checksums in the manifest.
 
         Args:
-            whole: read large files too, not only see that they have the right size.
+            whole: whether to compare the checksums of large files too, not only their sizes.
 
         Raises:
             Error: stage `load`; a file is missing, altered, or not listed.
@@ -100,10 +100,10 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a bundle.
+    """Reads the manifest of a bundle.
 
     Raises:
-        Error: stage `load`; there is none, it is damaged or altered, or of another format.
+        Error: stage `load`; there is none, it is damaged or altered, or has another format.
     """
     path = folder / NAME
     try:
@@ -117,7 +117,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise _unusable(folder, f"{NAME} is damaged") from None
     if type(found) is not int:
         raise _unusable(folder, f"{NAME} is damaged")
-    # Nothing is known of what other formats hold, their checksums included.
+    # Check the format first: other formats may have other fields and checksums.
     if found != FORMAT:
         remedy = "package the model again"
         raise Error(
@@ -135,7 +135,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _is_manifest(fields: Mapping[str, Any]) -> bool:
-    """Whether `Manifest` may be made of the fields. Entries of `files` are looked at later."""
+    """Returns whether the fields fit `Manifest`. `check_files` checks the entries of `files`."""
     kinds = {
         "format": int,
         "name": str,

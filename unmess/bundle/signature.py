@@ -1,4 +1,4 @@
-"""`signature.json`: how a call of a bundle maps to the module's functions, without PyTorch."""
+"""`signature.json`: maps calls of a bundle to the module's functions, without PyTorch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NUMBERS = {"bool": bool, "int": int, "float": float}
 
 @dataclass(frozen=True)
 class Array:
-    """Shape (ints, `Dim` where dynamic) and dtype, as PyTorch calls it, of an array."""
+    """The shape (ints, `Dim` if dynamic) and dtype (PyTorch's name) of an array."""
 
     shape: tuple[int | Dim, ...]
     dtype: str
@@ -42,14 +42,14 @@ class Number:
 
 @dataclass(frozen=True)
 class Constant:
-    """A leaf that capture fixed."""
+    """A leaf whose value capture fixed."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """An array that capture fixed, by its elements in order."""
+    """An array whose elements capture fixed; `values` has them in order."""
 
     array: Array
     values: tuple[Any, ...]
@@ -73,12 +73,12 @@ class Entry:
 
     Attributes:
         call: the containers of (args, kwargs).
-        inputs: its leaves.
+        inputs: the leaves of the call.
         arguments, results: of the function in the module, in order.
         result: the containers of the result.
-        outputs: its leaves: an index into `results`, or a `Constant`.
-        parameters: the positional parameters of the model's `forward`, where they are known.
-        guards: what holds for sizes and numbers.
+        outputs: the leaves of the result, each an index into `results` or a `Constant`.
+        parameters: the positional parameters of the model's `forward`; None if unknown.
+        guards: conditions that sizes and numbers must meet.
     """
 
     call: Tree
@@ -91,10 +91,10 @@ class Entry:
     guards: tuple[SizeExpression, ...]
 
     def flatten_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The call's arrays and numbers by input name, after checking that they fit.
+        """Checks a call and returns its arrays and numbers by input name.
 
         Raises:
-            Error: stage `run`; they do not.
+            Error: stage `run`; the call does not fit.
         """
         # The containers of a call: a tuple of positional arguments, and a dict of the others.
         positional, keywords = (next(iter(tree.values())) for tree in self.call["tuple"])
@@ -120,7 +120,7 @@ class Entry:
         return values
 
     def unflatten_results(self, results: Sequence[Any]) -> Any:
-        """The model's own result."""
+        """Returns the result in the model's own containers."""
         leaves = (
             leaf.value if isinstance(leaf, Constant) else results[leaf] for leaf in self.outputs
         )
@@ -138,7 +138,7 @@ class Entry:
 
 
 def read_signature(path: Path) -> dict[str, Entry]:
-    """The entry points by name, in order."""
+    """Reads the entry points by name, in order."""
     document = read_manifest_file(path)
     return {name: _entry(fields) for name, fields in document["entries"].items()}
 
@@ -181,7 +181,7 @@ def _spec(one: Mapping[str, Any]) -> Array | Number | Constant | Fixed:
 
 def _check_fixed(name: str, spec: Fixed, value: Any) -> None:
     given = _checked(name, spec.array, value).flatten().tolist()
-    # Only a NaN is not equal to itself.
+    # Two NaNs count as the same: only a NaN is not equal to itself.
     same = (a == b or (a != a and b != b) for a, b in zip(given, spec.values, strict=True))
     if not all(same):
         raise misfit(f"{name} is {given}, but the capture fixed it to {list(spec.values)}")
@@ -192,7 +192,7 @@ def _checked(name: str, spec: Array | Number, value: Any) -> Any:
         if type(value) is not spec.type:
             raise misfit(f"{name} is {value!r}, expected {spec}")
         return value
-    # A masked array has elements that NumPy's functions pass over, and the program would read.
+    # Reject masked arrays: NumPy skips their masked elements, but the program would read them.
     if not isinstance(value, (np.ndarray, np.generic)) or isinstance(value, np.ma.MaskedArray):
         raise misfit(f"{name} is a {type(value).__name__}, expected an array {spec}")
     if value.dtype != numpy_type(spec.dtype):

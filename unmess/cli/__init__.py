@@ -1,6 +1,6 @@
-"""The `unmess` command: one file per sub-command, thin over the library.
+"""The `unmess` command group: one file per subcommand, each a thin layer over the library.
 
-Nothing here imports PyTorch until a command needs it, so that help and usage errors come at once.
+Nothing here imports PyTorch until a command needs it, so that help and usage errors appear at once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from unmess.cli.targets import targets
 from unmess.cli.tune import tune
 from unmess.cli.view import view
 
-# What the versions of which decide what lowers and what runs.
+# Packages whose versions decide what lowers and runs; `--version` prints them.
 _LIBRARIES = ("torch", "torch-mlir", "iree-base-compiler")
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    # Here and not above: reading it takes time that other commands need not spend.
+    # Read only here: reading package metadata takes time that other commands need not spend.
     libraries = ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES)
     click.echo(f"unmess {_own_version()} ({libraries})")
     context.exit()
@@ -49,7 +49,7 @@ def _version(package: str) -> str:
 
 
 def _own_version() -> str:
-    """From the package's metadata, or in a checkout from what the metadata is made from."""
+    """Returns the version from pyproject.toml in a checkout, else from the package's metadata."""
     import tomllib
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`unmess analyze`: what a model's IR is made of and what it costs."""
+"""`unmess analyze`: counts the operations of a model's IR and the cost of a call."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ trust = click.option(
 
 
 def runner(default: str):
-    """`--on RUNNER`, for commands that take one."""
+    """Returns the option `--on RUNNER` with this default."""
     return click.option(
         "--on",
         "runner",
@@ -40,7 +40,7 @@ def runner(default: str):
 
 
 class Seconds(click.FloatRange):
-    """A positive number of seconds, which infinity and NaN are not."""
+    """A parameter type for a positive, finite number of seconds."""
 
     def __init__(self) -> None:
         super().__init__(min=0, min_open=True)
@@ -136,7 +136,7 @@ backend_legal_op = click.option(
 
 
 def split_insertions(texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    """`AFTER=PASS` as pairs. Raises an Error (`usage`) where there is no `=`."""
+    """Splits each `AFTER=PASS` into a pair. Raises an Error (`usage`) if a part is missing."""
     pairs = [text.partition("=") for text in texts]
     for text, (after, _, own) in zip(texts, pairs, strict=True):
         if not (after and own):
@@ -145,7 +145,7 @@ def split_insertions(texts: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def check_dynamic(texts: tuple[str, ...]) -> None:
-    """Raises an Error (`usage`) where `--dynamic` is misspelled. Inputs are looked up later."""
+    """Raises an Error (`usage`) if the syntax of `--dynamic` is wrong. Looks up no inputs."""
     parse_dynamic(texts)
 
 
@@ -155,7 +155,7 @@ def check_no_example(
     dynamic: tuple[str, ...],
     hint: str = "give them with the model that the file was made from",
 ) -> None:
-    """Raises an Error (`usage`) for options that describe a call, of a model that is IR."""
+    """Raises an Error (`usage`) if `--input` or `--dynamic` is given for a model that is IR."""
     if inputs or dynamic:
         raise Error(
             "usage",
@@ -165,5 +165,5 @@ def check_no_example(
 
 
 def check_strategy(name: str) -> None:
-    """Raises an Error (`usage`) where `name` is not the name of a capture strategy."""
+    """Raises an Error (`usage`) if `name` is not a capture strategy."""
     check_name("capture strategy", name, STRATEGIES)

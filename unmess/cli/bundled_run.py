@@ -1,4 +1,4 @@
-"""A run of a program from the cache with IREE's runtime and NumPy, without PyTorch."""
+"""Runs a cached program with IREE's runtime and NumPy, without PyTorch."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["RUNNER", "Done", "paths", "run", "timed"]
 
 @dataclass(frozen=True)
 class Done:
-    """What `unmess run` reports.
+    """The outcome that `unmess run` reports.
 
     Attributes:
-        leaves: of the result, as `describe.result` gives them.
-        notes: what differs from the model that was handed in.
-        seconds: by step, without the calls.
-        times: of the calls after the first, in seconds.
+        leaves: descriptions of the result's leaves, as `describe.result` returns them.
+        notes: how the program differs from the given model.
+        seconds: the duration of each step, without the calls.
+        times: the duration of each call after the first, in seconds.
     """
 
     leaves: list[dict[str, Any]]
@@ -43,15 +43,15 @@ class Done:
 
     @property
     def median(self) -> float | None:
-        """Of the timed calls; None without any."""
+        """The median duration of the timed calls, in seconds; None if there are none."""
         return statistics.median(self.times) if self.times else None
 
 
 def run(cached: Cached, choice: Choice, entry: str | None, repeat: int) -> Done | None:
-    """Runs the bundle of a program, which is made where there is none.
+    """Runs the bundle of a program, and makes the bundle if there is none.
 
     Returns:
-        None where the program has no bundle.
+        The outcome; None if the program is not cached or no bundle can be made for it.
 
     Raises:
         Error: the stage that failed.
@@ -93,7 +93,7 @@ def run(cached: Cached, choice: Choice, entry: str | None, repeat: int) -> Done 
 
 
 def timed(call: Callable[[], Any], repeat: int) -> tuple[Any, list[float]]:
-    """The result of a call, and the seconds of each of `repeat` further calls."""
+    """Returns the result of a call, and the seconds of each of `repeat` further calls."""
     result, times = call(), []
     for _ in range(repeat):
         start = time.perf_counter()
@@ -103,6 +103,6 @@ def timed(call: Callable[[], Any], repeat: int) -> tuple[Any, list[float]]:
 
 
 def paths(found: Entry, entry: str | None) -> list[str]:
-    """Where each leaf of the result of an entry point is, in the model's own containers."""
+    """Returns the path of each result leaf of an entry point, in the model's own containers."""
     entries = found.about["entries"]
     return entries[entry or next(iter(entries))]["paths"]

@@ -1,4 +1,4 @@
-"""`unmess cache`: what is kept between runs."""
+"""`unmess cache`: lists, prunes and clears the cache folder."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _totals() -> list[dict[str, Any]]:
 
 def _sizes(folder: Path) -> Iterator[int]:
     for path in folder.rglob("*"):
-        # Another process may remove it at the same time.
+        # Another process may remove the file at the same time.
         with contextlib.suppress(OSError):
             if path.is_file():
                 yield path.stat().st_size

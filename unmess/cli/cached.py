@@ -1,4 +1,4 @@
-"""Programs for commands, from the cache where they can be."""
+"""Gets a command's program from the cache, or captures it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from unmess.core.program import Program
     from unmess.core.programs import Programs
 
-# A program that is only lowered.
+# The needs of a command that only lowers the program.
 ANY = Need()
-# Behind a model string of Hugging Face: the decoder with its key-value cache.
+# The suffix of a Hugging Face model string that selects the decoder with its key-value cache.
 GENERATE = "#generate"
 
 
 @dataclass
 class Cached:
-    """What a command asks for, and what the cache has for it.
+    """A command's request, and the cache entry for it.
 
     Attributes:
-        entry: of the cache, or why there is none.
+        entry: the cache entry, or the reason why there is none.
     """
 
     session: Session
@@ -40,7 +40,7 @@ class Cached:
     _found: Found | None = None
 
     def program(self) -> Program | Programs:
-        """The program; captured and kept where the cache lacks it.
+        """Returns the program, from the cache or captured.
 
         Raises:
             Error: the stage that failed.
@@ -52,10 +52,10 @@ class Cached:
         capture: Callable[[], Program | Programs] | None = None,
         about: Callable[[], tuple[Mapping[str, Any], Mapping[str, bytes]]] = lambda: ({}, {}),
     ) -> Found:
-        """The program, and where it is from.
+        """Returns the program and its origin.
 
         Args:
-            capture, about: as for `program_for`; by default what the request says.
+            capture, about: as for `program_for`; by default, captures the requested model.
         """
         if self._found is None:
             if isinstance(self.entry, Missing) and not (self.session.verbose or self.session.debug):
@@ -72,7 +72,7 @@ class Cached:
         return self._found
 
     def say_found(self) -> None:
-        """Tells, with `--verbose`, that the entry is used as it is."""
+        """Prints, with `--verbose`, when the entry was captured and where it is."""
         self.session.say_notes([f"cache: {age_of(self.entry)}"])
 
     def _capture(self) -> Program | Programs:
@@ -109,9 +109,9 @@ def working(
     no_cache: bool = False,
     print_after: tuple[str, ...] = (),
 ) -> Iterator[Cached]:
-    """As `Session.working`, for a command whose program may be in the cache.
+    """Like `Session.working`, for a command whose program may be in the cache.
 
-    The cache is not used with `--no-cache`, and where every step is to be seen.
+    `--no-cache` turns the cache off. So do `--print-after` and `--debug`, which need every step.
     """
     use_cache = not (no_cache or print_after or session.debug)
     with (

@@ -1,4 +1,4 @@
-"""`unmess check`: models on runners, each result beside eager PyTorch's."""
+"""`unmess check`: runs models on runners and compares each result with eager PyTorch's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unmess.core.workers import Parent
     from unmess.isolated import Options
 
-# On a terminal that is too narrow, these go, the first one first.
+# Columns to leave out, in this order, if the terminal is too narrow.
 _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
 
 
@@ -88,14 +88,14 @@ def check(
     problem = _misused(runners, via, dynamic, strategy)
     if problem is not None:
         return _refuse(session, models, runners, problem)
-    # `--help` does without these.
+    # Imported here, because `--help` does not need them.
     from importers.sources.model_string import is_model_string
     from unmess.core.workers import Parent
     from unmess.isolated import Options, libraries_of
 
     rows: list[Row] = []
     interrupted = False
-    # Before there is a thread that shows progress: a process with threads is not forked.
+    # Start it before the progress thread: a process with threads must not be forked.
     parent = Parent(libraries_of(models, runners))
     if any(map(is_model_string, models)):
         parent.begin()
@@ -117,7 +117,7 @@ def check(
             _check_all(session, parent, models, runners, options, jobs, rows)
     except KeyboardInterrupt:
         interrupted = True
-    # With several jobs, they finish in another order.
+    # With several jobs, rows finish in any order.
     rows.sort(key=lambda row: (models.index(row.model), runners.index(row.runner)))
     if session.json:
         session.write_json([row.as_json() for row in rows])
@@ -133,7 +133,7 @@ def check(
 def _misused(
     runners: tuple[str, ...], via: str | None, dynamic: tuple[str, ...], strategy: str
 ) -> Error | None:
-    """Everything that is wrong with the names, at once; None where they are right."""
+    """Returns one Error about all wrong names; None if all are right."""
     unknown = [name for name in runners if name not in RUNNERS]
     causes, hints = [], []
     if unknown:
@@ -157,7 +157,7 @@ def _refuse(
     session: Session, models: tuple[str, ...], runners: tuple[str, ...], problem: Error
 ) -> int:
     if session.json:
-        # Who reads rows gets rows.
+        # JSON output always has one row per model and runner.
         rows = [Row.failed(model, runner, problem) for model in models for runner in runners]
         session.write_json([row.as_json() for row in rows])
     show_error(problem)
@@ -173,7 +173,7 @@ def _check_all(
     jobs: int,
     rows: list[Row],
 ) -> None:
-    """Appends to `rows` each row that is finished."""
+    """Appends each row to `rows` as soon as it is finished."""
     from unmess.isolated import check_together
 
     total = len(models) * len(runners)
@@ -204,7 +204,7 @@ def _write_report(session: Session, rows: list[Row]) -> None:
         if session.fits(table):
             break
     session.write_table(table)
-    # What stopped a model on one runner most often stops it on the others, too.
+    # A model usually fails with the same error on all runners: print the error once.
     alike: dict[tuple[str, str | None], list[Row]] = {}
     for row in rows:
         alike.setdefault((row.model, row.error), []).append(row)
@@ -215,9 +215,9 @@ def _write_report(session: Session, rows: list[Row]) -> None:
 
 
 def _text(rows: list[Row], *, verbose: bool) -> str:
-    """What is to be said about rows of one model that stopped for the same reason, or did not.
+    """Returns the text about rows of one model that have the same error, or no error.
 
-    The reason has the form of an `unmess.Error`.
+    The error is formatted like an `unmess.Error`.
     """
     row = rows[0]
     place = f"{row.model} on {', '.join(row.place for row in rows)}"

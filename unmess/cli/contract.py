@@ -1,4 +1,4 @@
-"""`unmess contract`: every place where a model breaks the backend contract."""
+"""`unmess contract`: lists every place where a model breaks the backend contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures and results as plain data for a JSON document."""
+"""Converts signatures and results to plain data for a JSON document."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from unmess.core.programs import Programs
     from unmess.core.signature import Signature
 
-# Elements of a result that are shown.
+# The number of elements of a result to show.
 _FIRST = 5
 
 
 def weights(program: Program | Programs, module: Module) -> list[dict[str, Any]]:
-    """The weights, tied ones once. `argument` is the position in the entry function, or null."""
+    """Returns the weights, tied ones once; `argument` is their position in the IR, or null."""
     positions = _positions(module.signature, ("weight", "state"))
     return [
         {
@@ -32,15 +32,15 @@ def weights(program: Program | Programs, module: Module) -> list[dict[str, Any]]
 
 
 def signature(module: Module) -> dict[str, Any]:
-    """What goes in and comes out, with the leaves of the call and the results in the IR's order.
+    """Returns the inputs and results of the first entry point.
 
-    Of the first entry point, where there are several.
+    The inputs are the leaves of the call; the results are in the IR's order.
     """
     return _signature(module.signature)
 
 
 def entries(module: Module) -> dict[str, Any]:
-    """For each entry function its signature, and the position of each of its weights by name."""
+    """Returns each entry function's signature and the positions of its weights by name."""
     return {
         name: {**_signature(one), "weights": _positions(one, ("weight", "state"))}
         for name, one in module.entries.items()
@@ -70,7 +70,10 @@ def _positions(signature: Signature, kinds: tuple[str, ...]) -> dict[str, int]:
 
 
 def _spec(spec: Any) -> dict[str, Any]:
-    """A dynamic dimension is its expression as a string; a leaf that capture fixed has no dtype."""
+    """Returns dtype and shape, dynamic dimensions as strings with their expressions.
+
+    A leaf that capture fixed has a value, and null for dtype and shape.
+    """
     from unmess.core.signature import ScalarSpec, TensorSpec
 
     if isinstance(spec, TensorSpec):
@@ -82,14 +85,14 @@ def _spec(spec: Any) -> dict[str, Any]:
 
 
 def result(tree: Any, paths: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """The leaves of a result.
+    """Describes each leaf of a result.
 
-    `path` is the leaf's place in the result; `values` the first elements; `min`, `max` and `mean`
-    are over the finite elements, null where there are none, and `nonfinite` counts the others.
+    `path` is the leaf's place in the result; `values` are the first elements. `min`, `max` and
+    `mean` are over the finite elements, null if there are none; `nonfinite` counts the others.
     Complex numbers are described by their magnitude.
 
     Args:
-        paths: of the leaves, where the containers of `tree` are not the model's own.
+        paths: the leaves' paths, if the containers of `tree` are not the model's own.
     """
     from torch.utils import _pytree as pytree
 
@@ -101,10 +104,10 @@ def result(tree: Any, paths: Sequence[str] | None = None) -> list[dict[str, Any]
 
 
 def arrays(paths: Sequence[str], leaves: Sequence[Any]) -> list[dict[str, Any]]:
-    """As `result`, of NumPy arrays, without PyTorch.
+    """Describes NumPy arrays like `result`, without PyTorch.
 
     Args:
-        paths: of the leaves, in order.
+        paths: the leaves' paths, in order.
     """
     return [{"path": path, **_array(leaf)} for path, leaf in zip(paths, leaves, strict=True)]
 
@@ -115,7 +118,7 @@ def _array(value: Any) -> dict[str, Any]:
     if not isinstance(value, np.ndarray):
         return _other(value)
     numbers = np.abs(value) if np.iscomplexobj(value) else value
-    # NumPy has no arithmetic for every dtype that arrays may have.
+    # NumPy does not support arithmetic on every dtype that arrays may have.
     doubles = numbers.astype(np.float64)
     finite = doubles[np.isfinite(doubles)]
     some = finite.size > 0
@@ -131,7 +134,7 @@ def _array(value: Any) -> dict[str, Any]:
 
 
 def _other(value: Any) -> dict[str, Any]:
-    """A leaf that is no tensor."""
+    """Describes a leaf that is not a tensor."""
     known = value is None or isinstance(value, (bool, int, float, str))
     shown = value if known else repr(value)
     return {"dtype": type(value).__name__, "shape": None, "values": [shown]}

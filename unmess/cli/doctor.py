@@ -1,4 +1,4 @@
-"""`unmess doctor`: is the environment the locked one, and does it work?"""
+"""`unmess doctor`: checks that the environment is the locked one and that it works."""
 
 from __future__ import annotations
 

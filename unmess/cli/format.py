@@ -1,10 +1,10 @@
-"""Numbers for people."""
+"""Formats numbers for people."""
 
 from __future__ import annotations
 
 
 def duration(seconds: float | None) -> str:
-    """Three digits and a unit; empty for None."""
+    """Returns a duration with its unit, such as `12.3 ms`; empty for None."""
     if seconds is None:
         return ""
     if seconds < 1e-3:
@@ -15,5 +15,5 @@ def duration(seconds: float | None) -> str:
 
 
 def difference(number: float | None) -> str:
-    """An error of a result; empty for None."""
+    """Returns the error of a result with two digits; empty for None."""
     return "" if number is None else f"{number:.1e}" if number else "0"

@@ -1,4 +1,4 @@
-"""`unmess generate`: a language model continues a text."""
+"""`unmess generate`: continues a text with a language model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What writes the text of `unmess generate`: a bundle without PyTorch, or an Executable."""
+"""Writes the text of `unmess generate` with a bundle, without PyTorch, or with an Executable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be written, and how; fields as the options of `unmess generate`.
+    """A text to generate; the fields are the options of `unmess generate`.
 
     Attributes:
         sampling: temperature, top_k, top_p and seed.
@@ -38,21 +38,21 @@ class Task:
 
     @property
     def is_plain(self) -> bool:
-        """Whether NumPy is enough: the most likely tokens after a text, on iree-cpu."""
+        """Whether NumPy is enough: greedy decoding after a text, on iree-cpu."""
         is_greedy = self.sampling == (None, None, None, None)
         return is_greedy and not self.chat and self.runner == bundles.RUNNER
 
 
 @dataclass(frozen=True)
 class Written:
-    """A text that is being written.
+    """A text that is being generated.
 
     Attributes:
-        pieces: of the text, each as soon as it is certain.
-        statistics: gives those of the text so far.
-        seconds: by step, without the tokens.
-        notes: what differs from the model that was handed in.
-        choice_notes: what was asked for the choice of tokens and has no effect.
+        pieces: the parts of the text, each as soon as its characters are complete.
+        statistics: returns the statistics of the text so far.
+        seconds: the duration of each step before the first token.
+        notes: how the program differs from the given model.
+        choice_notes: sampling options that have no effect.
     """
 
     pieces: Iterator[str]
@@ -63,7 +63,7 @@ class Written:
 
 
 def start(cached: Cached, task: Task) -> Written:
-    """Loads the decoder, from the cache where it can be, and begins the text.
+    """Loads the decoder, from the cache if possible, and starts the text.
 
     Raises:
         Error: the stage that failed.
@@ -140,7 +140,7 @@ def _with_pytorch(cached: Cached, task: Task) -> Written:
 
 
 def _chat_tokenizer(entry: Entry) -> Any:
-    """The tokenizer of transformers, which knows the chat template."""
+    """Returns the tokenizer of transformers, which has the chat template."""
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast.from_pretrained(entry.folder)
@@ -150,7 +150,8 @@ class _Decoder:
     """Builds and captures a decoder.
 
     Attributes:
-        tokenizer, text: of the model; None before it has been built.
+        tokenizer: the model's tokenizer; None before the model is built.
+        text: the model's settings, see `settings_of`; None before the model is built.
     """
 
     tokenizer: Any = None
@@ -162,7 +163,7 @@ class _Decoder:
         self._task = task
 
     def capture(self) -> Programs:
-        """The program, after checking that the text fits: compiling takes minutes."""
+        """Captures the decoder. Checks first that the text fits: compiling takes minutes."""
         import torch
 
         from importers.sources import find_source
@@ -179,12 +180,12 @@ class _Decoder:
         return programs
 
     def about(self) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """What the entry of the cache holds beside the program."""
+        """Returns the JSON data and the files that the cache entry holds beside the program."""
         return {"text": self.text}, tokenizer_files(self.tokenizer, self._task.prompt)
 
 
 def tokenizer_files(tokenizer: Any, prompt: str) -> dict[str, bytes]:
-    """The files of a tokenizer that is read without transformers; none where there is no such."""
+    """Returns the tokenizer's files; none if the tokenizer needs transformers."""
     import tempfile
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`unmess import`: a model's IR at a stage."""
+"""`unmess import`: prints or writes a model's IR at a stage."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def import_(
         check_writable(file)
     start = time.perf_counter()
     request = Request(model, inputs, dynamic, strategy, backend_legal_ops, trust=trust)
-    # Files beside the IR hold eager's results. Other weights are made part of the IR at once.
+    # Eager's results are written beside an IR file. The cache holds programs with external weights
+    # only: other weights become part of the IR during the import.
     external = weights == "external"
     need = Need(results=file is not None)
     with working(
@@ -107,7 +108,7 @@ def import_(
         import unmess
         from pipelines.lower import Changes, plan
 
-        # What is misspelled is told before the model is captured.
+        # Report misspelled steps before the model is captured.
         plan("raw", to, Changes(insertions, stop_after, backend_legal_ops))
         program = cached.program()
         module = unmess.lower(
@@ -119,7 +120,7 @@ def import_(
             backend_legal_ops=backend_legal_ops,
             upstream_only=upstream_only,
         )
-        # What cannot be written is told like what cannot be lowered.
+        # Report write errors like lowering errors.
         files, text = [], None
         if file is None:
             text = module.text(locations=locations, generic=generic)
@@ -156,7 +157,7 @@ def import_(
 def _check_form(
     file: Path | None, locations: bool, strip_locations: bool, generic: bool, bytecode: bool
 ) -> None:
-    """Raises an Error (`usage`) for options that exclude each other."""
+    """Raises an Error (`usage`) for options that do not go together."""
     if locations and strip_locations:
         cause, hint = "--locations and --strip-locations exclude each other", "give one of them"
     elif bytecode and file is None:

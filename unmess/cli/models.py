@@ -1,4 +1,4 @@
-"""`unmess models`: the models that need no file of the user's."""
+"""`unmess models`: lists the models that need no file from the user."""
 
 from __future__ import annotations
 

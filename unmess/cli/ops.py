@@ -1,4 +1,4 @@
-"""`unmess ops`: every operator of a model that does not lower, at once."""
+"""`unmess ops`: lists all operators of a model that do not lower."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def ops(
     check_stage(to)
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
-    # `--help` does without these.
+    # Imported here, because `--help` does not need them.
     from importers.sources.model_string import is_model_string
     from unmess.core.workers import Parent
     from unmess.isolated import libraries_of
 
-    # Before there is a thread that shows progress: a process with threads is not forked.
+    # Start it before the progress thread: a process with threads must not be forked.
     parent = Parent(libraries_of([model], ()))
     if is_model_string(model):
         parent.begin()

@@ -1,4 +1,4 @@
-"""`unmess package`: a model as a folder that runs without PyTorch."""
+"""`unmess package`: writes a model to a folder that runs without PyTorch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unmess.core.error import Error
 from unmess.core.names import IREE_TARGETS, check_packaged
 from unmess.program_cache.request import Decoder, Request
 
-# Those with architectures to choose from, to the field of TargetOptions.
+# Runners with a choice of architectures, and the field of TargetOptions for each.
 _GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
 
 
@@ -78,7 +78,7 @@ def package_(
     arguments.check_strategy(strategy)
     folder = Path(output)
     is_decoder = model.endswith(GENERATE) and not (inputs or dynamic)
-    # As arguments, the cache would be copied in and out with each token.
+    # A Decoder has its cache as state. As arguments, it would be copied in and out for each token.
     decoder = Decoder(max_length) if is_decoder else None
     request = Request(model, inputs, dynamic, strategy, decoder=decoder, trust=trust)
     with working(session, request, no_cache=no_cache) as cached:
@@ -127,7 +127,7 @@ def package_(
 
 
 def _gpu(runner: str, architecture: str | None) -> dict[str, str]:
-    """The field of TargetOptions for `--target`."""
+    """Returns the field of TargetOptions for `--target`."""
     if architecture is None:
         return {}
     if runner not in _GPUS:

@@ -1,4 +1,4 @@
-"""`unmess pipeline`: the passes from stage to stage, and why each of them is there."""
+"""`unmess pipeline`: prints the passes from stage to stage, and the reason for each."""
 
 from __future__ import annotations
 

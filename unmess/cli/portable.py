@@ -1,4 +1,4 @@
-"""`unmess portable`: whether the released upstream MLIR takes a module."""
+"""`unmess portable`: checks whether the released upstream MLIR accepts a module."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def portable(
     arguments.check_strategy(strategy)
     is_file = model.endswith(IR_SUFFIXES)
     with session.working(model, pytorch=not is_file), contextlib.ExitStack() as stack:
-        # It imports upstream MLIR while this process imports torch-mlir.
+        # Start it first: it imports upstream MLIR while this process imports torch-mlir.
         inspector = stack.enter_context(Inspector()) if is_file else None
         from pipelines.upstream.portability import examine
         from unmess.core.parsing import parse_file

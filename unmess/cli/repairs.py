@@ -1,4 +1,4 @@
-"""`unmess repairs`: lists the repairs and decompositions that programs may get."""
+"""`unmess repairs`: lists the repairs and decompositions that may be applied to programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`unmess run`: a model on a runner, on its example inputs."""
+"""`unmess run`: runs a model on its example inputs and shows the result."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(
     choice = Choice(cpu, preset, unchecked)
     need = Need(call=True, containers=output is not None)
     with working(session, request, need, no_cache=no_cache, print_after=print_after) as cached:
-        # What torch.save writes are tensors.
+        # A bundle returns NumPy arrays, but torch.save writes tensors.
         done = None
         if runner == bundled_run.RUNNER and output is None:
             done = bundled_run.run(cached, choice, entry, repeat)
@@ -104,7 +104,7 @@ def _run(
     repeat: int,
     output: str | None,
 ) -> Done:
-    """Runs the program as an Executable, on PyTorch's tensors."""
+    """Runs the program as an Executable, on PyTorch tensors."""
     import torch
 
     import unmess
@@ -139,7 +139,7 @@ def _save(torch: Any, result: Any, output: str) -> None:
             try:
                 torch.save(result, file)
             except RuntimeError as problem:
-                # PyTorch's writer fails once more, after the write that failed.
+                # After a failed write, PyTorch's writer raises a second error that hides the first.
                 if isinstance(problem.__context__, OSError):
                     raise problem.__context__ from problem
                 raise OSError(errno.EIO, first_line(problem)) from problem

@@ -1,4 +1,4 @@
-"""`unmess schema`: an operator's schema, and how far it gets."""
+"""`unmess schema`: prints an operator's schema and the exits that it lowers to."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def schema(session: Session, operator: str) -> None:
     Whether it imports, is decomposed and lowers to each exit is tried, on example tensors of
     floats and of integers.
     """
-    # `--help` does without these.
+    # Imported here, because `--help` does not need them.
     from unmess.core.workers import Parent
     from unmess.isolated import libraries_of
 
-    # Before there is a thread that shows progress: a process with threads is not forked.
+    # Start it before the progress thread: a process with threads must not be forked.
     parent = Parent(libraries_of((), ()))
     parent.begin()
     with parent, session.working(operator, pytorch=False, is_model=False):

@@ -1,4 +1,4 @@
-"""What all commands have in common: their options, their streams, and how they fail."""
+"""Options, streams and error handling that all commands share."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from unmess.core.note import Note
 
-# As shells report a process that SIGINT ended.
+# The exit status that shells report for a process ended by SIGINT.
 INTERRUPTED = 130
-# Tables that no terminal limits are not folded.
+# Width of tables outside a terminal: wide enough that cells are not folded.
 _WIDE = 240
 
 
@@ -40,12 +40,12 @@ class Session:
     """One run of a command.
 
     Attributes:
-        out: the command's own stdout. `sys.stdout` is stderr meanwhile, since a model's code may
-            print there.
-        json: the result is one JSON document.
-        verbose, debug: as the options.
-        progress: on stderr.
-        stage: the stage that began last.
+        out: the command's own stdout. Meanwhile `sys.stdout` writes to stderr, because a model's
+            code may print.
+        json: whether to write the result as one JSON document.
+        verbose, debug: the options of these names.
+        progress: shows progress on stderr.
+        stage: the stage that was entered last.
     """
 
     out: TextIO
@@ -63,9 +63,9 @@ class Session:
         pytorch: bool = True,
         is_model: bool = True,
     ) -> Iterator[None]:
-        """While a model is worked on in this process: shows the stages, silences the libraries.
+        """Shows the stages and silences the libraries while the block works on a model.
 
-        With `--debug`, or steps to print the IR after, the IR is verified after each step.
+        With `--debug` or `print_after`, also verifies the IR after each step.
 
         Args:
             pytorch: whether the work needs PyTorch, which takes seconds to import.
@@ -75,7 +75,7 @@ class Session:
         Raises:
             Error: stage `source`, for a model string that names nothing.
         """
-        # Importing it takes 50 ms, which `--help` need not spend.
+        # Imported here: the import takes 50 ms, which `--help` need not spend.
         from importers.sources.model_string import check_model_string
 
         if is_model:
@@ -86,7 +86,7 @@ class Session:
             self.progress.begin(f"{model}: {stage}")
 
         with self.progress.showing():
-            # Importing it is the first thing that takes long.
+            # Importing PyTorch or MLIR is the first slow step.
             self.progress.begin(f"{model}: loading {'PyTorch' if pytorch else 'MLIR'}")
             if self.verbose or self.debug:
                 show_libraries()
@@ -100,7 +100,7 @@ class Session:
         if not (self.debug or print_after):
             yield
             return
-        # It imports MLIR.
+        # Imported here, because it imports MLIR.
         from pipelines.debugging import debugging
 
         with debugging(print_after, self.progress.line):
@@ -147,12 +147,12 @@ class Session:
         console = Console(file=self.out)
         if not console.is_terminal:
             console = Console(file=self.out, width=_WIDE)
-        # Rich ends the process instead.
+        # By default, Rich ends the process.
         console.on_broken_pipe = _raise_again
         return console
 
     def fail(self, problem: BaseException) -> int:
-        """Tells the user about `problem`; returns the exit status."""
+        """Reports `problem` to the user; returns the exit status."""
         error = as_error(problem, self.stage)
         internal = not isinstance(problem, Error) and error.hint == DEBUG_HINT
         if self.debug:
@@ -173,7 +173,7 @@ def _raise_again() -> None:
 
 
 def command(function: Callable[..., int | None]) -> Callable[..., int]:
-    """Gives a command the options of all commands, a Session, and one way to fail.
+    """Adds the common options, a Session and the common error handling to a command.
 
     `function` gets the Session first and its own parameters by keyword; it returns the exit
     status, None for 0.
@@ -205,7 +205,7 @@ def command(function: Callable[..., int | None]) -> Callable[..., int]:
                 except BaseException as problem:
                     return session.fail(problem)
         except BrokenPipeError:
-            # The reader of stdout has gone, as `head` does: nobody is left to be told.
+            # The reader of stdout, such as `head`, has closed the pipe: nobody reads a message.
             return BROKEN_PIPE
         except Unwritable as problem:
             return problem.report()

@@ -1,4 +1,4 @@
-"""The standard streams of a command: what is printed where, and streams that cannot be written."""
+"""The standard streams of a command: messages, a reserved stdout, and write errors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import click
 
 from unmess.core.error import Error
 
-# As shells report a process that SIGPIPE ended.
+# The exit status that shells report for a process ended by SIGPIPE.
 BROKEN_PIPE = 141
 
 
 def say(text: str) -> None:
-    """Prints a message on stderr. The exit status tells enough if that cannot be written."""
+    """Prints a message on stderr. Ignores write errors: the exit status is enough."""
     try:
         click.echo(text, err=True)
     except OSError:
@@ -32,16 +32,16 @@ def show_error(error: Error) -> None:
 
 
 def drop(stream: TextIO) -> None:
-    """Discards what a stream still has to write. Otherwise Python fails to write it at its end."""
+    """Discards a stream's unwritten output. Otherwise Python fails to write it when it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def open_closed_streams() -> None:
-    """Opens standard streams that the caller has closed.
+    """Opens standard streams that the caller has closed, on the null device.
 
-    Otherwise the next file that is opened gets the number of one, and what is printed there.
+    Otherwise the next file that is opened gets the descriptor of one, and the text printed to it.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -63,7 +63,7 @@ class Unwritable(Exception):
 
 
 class _Stdout(io.FileIO):
-    """A file whose failures differ from those of the work that is reported to it."""
+    """A file that raises Unwritable on write errors, to tell them from errors of the work."""
 
     def write(self, content) -> int:
         try:
@@ -76,22 +76,22 @@ class _Stdout(io.FileIO):
 
 @contextlib.contextmanager
 def reserved_stdout() -> Iterator[TextIO]:
-    """The process's stdout, to which nothing else writes while the block runs.
+    """Yields the process's stdout, to which nothing else writes while the block runs.
 
-    What Python code or native code prints to stdout meanwhile goes to stderr.
+    Text that Python code or native code prints to stdout meanwhile goes to stderr.
     """
     sys.stdout.flush()
     try:
         descriptor, stderr = sys.stdout.fileno(), sys.stderr.fileno()
     except (AttributeError, io.UnsupportedOperation):
-        # Replaced by an object in memory.
+        # A stream was replaced by an object in memory.
         own = sys.stdout
         with contextlib.redirect_stdout(sys.stderr):
             yield own
         return
     saved = os.dup(descriptor)
     os.dup2(stderr, descriptor)
-    # Closing it writes what is left, so that a reader that has gone is noticed here.
+    # Closing it flushes the buffer, so that a broken pipe is raised here.
     raw = io.BufferedWriter(_Stdout(saved, "w"))
     with io.TextIOWrapper(
         raw,

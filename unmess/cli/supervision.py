@@ -1,4 +1,4 @@
-"""A command as a child of a process that does nothing else, which tells how it crashed."""
+"""Runs a command in a child process, and reports how it crashed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unmess.cli.streams import show_error
 from unmess.core import processes, trail
 from unmess.core.error import Error
 
-# What a process dies of that has gone wrong itself, and the system's way to end a large one.
+# Signals treated as crashes, and the one sent by the out-of-memory killer.
 _CRASHES = (
     signal.SIGABRT,
     signal.SIGBUS,
@@ -23,19 +23,19 @@ _CRASHES = (
     signal.SIGSEGV,
 )
 _FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-# Stages of nothing but pipelines, whose steps can be gone through once more.
+# Stages that only run pipelines, whose steps can be traced in a second run.
 _LOWERING = ("torch", "linalg", "tosa", "stablehlo")
 
 
 def supervised(function: Callable[[], int]) -> int:
     """Calls `function` in a fork of this process, and returns its exit status.
 
-    Where native code ends the fork, an Error says so on stderr, with the stage and, where that is
-    one of lowering, the pass and a reproducer; with `--json`, on stdout, too. Signals that are sent
-    to this process reach the fork.
+    If native code crashes the fork, prints an Error on stderr and, with `--json`, on stdout. It
+    names the stage; if that is a stage of lowering, also the pass and a reproducer. Signals that
+    are sent to this process are forwarded to the fork.
 
     Args:
-        function: returns an exit status. Nothing may run in parallel yet.
+        function: returns an exit status. No other thread may run yet.
     """
     path = trail.Trail()
     status = _run(function, path)
@@ -72,8 +72,8 @@ def _report(error: Error, left: dict[str, Any]) -> int:
 
 
 def _run(function: Callable[[], int], path: trail.Trail) -> int:
-    """The exit status of a fork, as `os.waitstatus_to_exitcode` has it."""
-    # Blocked, so that none comes between the fork and the wait. The fork has them as they were.
+    """Runs `function` in a fork; returns its status, as `os.waitstatus_to_exitcode` does."""
+    # Block the signals, so that none arrives between the fork and the wait. The fork unblocks them.
     waited = (*_FORWARDED, signal.SIGCHLD)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     pid = processes.fork()
@@ -86,7 +86,7 @@ def _run(function: Callable[[], int], path: trail.Trail) -> int:
                 ended, status = os.waitpid(pid, os.WNOHANG)
                 if ended:
                     return os.waitstatus_to_exitcode(status)
-            # What a terminal sends, its whole group of processes gets.
+            # A terminal sends its signals to the whole process group: do not forward those.
             elif received.si_code <= 0:
                 os.kill(pid, received.si_signo)
     finally:
@@ -99,7 +99,7 @@ def _work(function: Callable[[], int], path: trail.Trail, mask: set[int]) -> NoR
     try:
         status = function()
     finally:
-        # Without it, the model's code has ended the process behind our back.
+        # If this is missing, the model's code has ended the process, for example with os._exit.
         path.leave(finished=True)
     sys.exit(status)
 
@@ -112,7 +112,7 @@ def _silently(function: Callable[[], int]) -> int:
 
 
 def _end_with(number: int) -> NoReturn:
-    """Ends this process as the fork was ended, so that whoever waits for it sees the same."""
+    """Ends this process with the signal that ended the fork, so that its parent sees the same."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     raise AssertionError(f"signal {number} does not end a process")

@@ -1,4 +1,4 @@
-"""`unmess targets`: what can be compiled for here, and what runs here."""
+"""`unmess targets`: shows which runners compile and run on this machine."""
 
 from __future__ import annotations
 

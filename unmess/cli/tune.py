@@ -1,4 +1,4 @@
-"""`unmess tune`: which options of IREE's compiler are best for a model."""
+"""`unmess tune`: finds the fastest options of IREE's compiler for a model."""
 
 from __future__ import annotations
 

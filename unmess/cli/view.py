@@ -1,4 +1,4 @@
-"""`unmess view`: a model's IR as a graph."""
+"""`unmess view`: shows a model's IR as a graph."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def view(
         arguments.check_no_example(model, inputs, dynamic)
     from unmess.viewing import Viewer
 
-    # A port that is taken is reported before the model is captured.
+    # Open the port first: one that is taken is reported before the model is captured.
     with Viewer(port) as viewer:
         with session.working(model, pytorch=not is_file):
             if is_file:
@@ -65,7 +65,7 @@ def view(
                     captured(model, inputs, dynamic, strategy, trust=trust), to=at or "torch"
                 )
             viewer.show(module)
-        # Ctrl-C is the way to end it, from the moment that it is served.
+        # While the module is served, Ctrl-C is the normal way to end the command.
         with contextlib.suppress(KeyboardInterrupt):
             if session.json:
                 session.write_json(

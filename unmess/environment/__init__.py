@@ -1,1 +1,1 @@
-"""The locked environment: what it consists of, and whether it is in order."""
+"""The locked environment: its lock files, and checks of what is installed."""

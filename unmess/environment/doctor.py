@@ -1,8 +1,7 @@
-"""Examine the environment: is it the locked one, and does what it needs work?
+"""Checks that the environment is the locked one and that its libraries and tools work.
 
-`examine` never raises and never imports the large libraries into its own
-process: each is tried in a process of its own, so that one that crashes, or two
-that do not go together, cost one line of the report.
+`examine` never raises and never imports the large libraries into its own process. It tries each in
+a process of its own, so that a crash, or two libraries that conflict, cost one line of the report.
 """
 
 import json
@@ -30,7 +29,7 @@ GIB = 1 << 30
 FREE_DISK = 2 * GIB
 MEMORY = 4 * GIB
 
-# What the project starts or leads its users to, with the wheel that brings it.
+# Tools that the project starts or recommends, with the wheel that installs each.
 TOOLS = {
     "torch-mlir-opt": "torch-mlir",
     "iree-compile": "iree-base-compiler",
@@ -50,7 +49,7 @@ IMPORTS = (
     "mlir.ir",
 )
 
-# The runners that need no hardware beyond the processor.
+# IREE's drivers that need no hardware beyond the processor.
 CPU_DRIVERS = ("local-sync", "local-task")
 
 SET_UP = "remove .venv (or .pixi) and run `./pixiw run unmess doctor`"
@@ -68,7 +67,7 @@ print(json.dumps([str(device.get("name") or device.get("path")) for device in de
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report: what was looked at, and where it is off, a remedy."""
+    """One line of the report: what was checked, the result, and a remedy if it failed."""
 
     group: str
     name: str
@@ -78,7 +77,7 @@ class Finding:
 
 
 def examine() -> Iterator[Finding]:
-    """Examines everything, side by side, and yields each finding as it comes.
+    """Runs all checks, the slow ones in parallel, and yields each finding as it comes.
 
     Findings of one group are adjacent. The imports, which take longest, are the last group.
     """
@@ -100,7 +99,7 @@ def examine() -> Iterator[Finding]:
 
 
 def as_json(findings: list[Finding]) -> list[dict]:
-    """The findings as plain data for a JSON document."""
+    """Converts the findings to plain data for a JSON document."""
     return [asdict(finding) for finding in findings]
 
 
@@ -156,7 +155,7 @@ def _packages() -> Iterator[Finding]:
 
 
 def _start(command: list[str]) -> str:
-    """Run a short command; empty where it went well, else what it said in one line."""
+    """Runs a short command; returns the last line of its errors, empty if it succeeded."""
     try:
         process = subprocess.run(
             command,
@@ -182,7 +181,7 @@ def _import_finding(name: str, problem: str) -> Finding:
 
 
 def find_tool(name: str) -> str | None:
-    """The path of a tool: the environment's own, else the first one on PATH."""
+    """Returns the path of a tool: the environment's own, else the first one on PATH."""
     own = str(Path(sys.prefix, "bin"))
     return shutil.which(name, path=own) or shutil.which(name)
 
@@ -227,7 +226,7 @@ def _processor() -> Iterator[Finding]:
 
 
 def _cpuinfo() -> tuple[str, set[str]]:
-    """Model name and feature flags of the first processor."""
+    """Returns the model name and feature flags of the first processor."""
     fields: dict[str, str] = {}
     try:
         with open("/proc/cpuinfo") as file:
@@ -240,7 +239,7 @@ def _cpuinfo() -> tuple[str, set[str]]:
 
 
 def _ask(code: str, *arguments: str) -> tuple[list[str], str]:
-    """Run Python code that prints a JSON list; that list, or what went wrong."""
+    """Runs Python code that prints a JSON list; returns that list and an error, empty if none."""
     try:
         process = subprocess.run(
             [sys.executable, "-c", code, *arguments],
@@ -259,7 +258,7 @@ def _ask(code: str, *arguments: str) -> tuple[list[str], str]:
 
 
 def _drivers() -> list[tuple[str, list[str], str]]:
-    """IREE's drivers, each with its devices or the reason why it has none."""
+    """Returns IREE's drivers, each with its devices or the reason why it has none."""
     names, problem = _ask(_LIST_DRIVERS)
     if problem:
         return [("", [], problem)]
@@ -278,7 +277,7 @@ def _iree(drivers: list[tuple[str, list[str], str]]) -> Iterator[Finding]:
                 "" if devices else SET_UP,
             )
         elif name:
-            # No such device, or no vendor library: nothing to mend.
+            # A missing device or vendor library is not an error.
             reason = problem.partition("; ")[2] or problem or "no device"
             yield Finding(
                 "iree", name, True, ", ".join(devices) or f"not available: {reason[:200]}"
@@ -311,12 +310,12 @@ def _storage() -> Iterator[Finding]:
 
 
 def _existing(path: Path) -> Path:
-    """The path or the nearest folder above it that exists."""
+    """Returns the path or the nearest folder above it that exists."""
     return next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
 
 
 def _unwritable(folder: Path) -> str:
-    """Why the folder cannot be written or made, or empty."""
+    """Returns why the folder cannot be written or made; empty if it can."""
     place = _existing(folder)
     if not place.is_dir():
         return f"{place} is not a folder"
@@ -332,7 +331,7 @@ def _unwritable(folder: Path) -> str:
 
 
 def _size(folder: Path) -> int:
-    """Bytes in the files below a folder."""
+    """Returns the number of bytes in the files below a folder."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -1,4 +1,4 @@
-"""Read the manifest and its two lock files, and say where they disagree.
+"""Reads the manifest and its two lock files, and reports where they disagree.
 
 `pixi.toml` pins the direct dependencies, `pixi.lock` is what pixi installs from,
 `requirements.lock` lists the same wheels for pip. `disagreements` compares the
@@ -24,8 +24,8 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What the lock is made for: the markers of a wheel's requirements are evaluated
-# for this machine, wherever the lock is made or checked.
+# The platform of the lock. Markers of a wheel's requirements are evaluated for it, on whatever
+# machine the lock is made or checked.
 TARGET = {
     "implementation_name": "cpython",
     "implementation_version": "3.11.0",
@@ -62,7 +62,7 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What `pixi.toml` asks for."""
+    """The requirements in `pixi.toml`."""
 
     pins: Mapping[str, str]
     python: str
@@ -72,13 +72,13 @@ class Manifest:
     find_links: tuple[str, ...]
 
     def digest(self) -> str:
-        """The sha256 of all that the lock depends on, in hexadecimal."""
+        """Returns the SHA-256 of everything that the lock depends on, in hexadecimal."""
         return sha256(json.dumps(asdict(self), sort_keys=True))
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """What `requirements.lock` lists, and the digests of what it was made with."""
+    """The wheels in `requirements.lock`, and digests of the files that it was made with."""
 
     wheels: Mapping[str, Wheel]
     manifest_digest: str
@@ -87,7 +87,7 @@ class Requirements:
 
 @dataclass(frozen=True)
 class PixiLock:
-    """What `pixi.lock` lists; `conda` maps a record's name to its version."""
+    """The content of `pixi.lock`; `conda` maps a record's name to its version."""
 
     wheels: Mapping[str, Wheel]
     conda: Mapping[str, str]
@@ -98,13 +98,13 @@ class PixiLock:
 
 
 def sha256(text: str) -> str:
-    """The digest of a text, in hexadecimal."""
+    """Returns the SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @lru_cache(maxsize=4)
 def read_manifest(text: str) -> Manifest:
-    """Parse `pixi.toml`; raises LockError where a pin is not exact."""
+    """Parses `pixi.toml`. Raises LockError if it is malformed or a pin is not exact."""
     try:
         data = tomllib.loads(text)
         pins = {}
@@ -126,10 +126,10 @@ def read_manifest(text: str) -> Manifest:
 
 @lru_cache(maxsize=4)
 def read_requirements(text: str) -> Requirements:
-    """Parse `requirements.lock`: one `name==version --hash=sha256:…` a line.
+    """Parses `requirements.lock`: one `name==version --hash=sha256:…` per line.
 
     Raises:
-        LockError: a line is something else, or lists a distribution again.
+        LockError: a line has another form, or lists a distribution again.
     """
     wheels: dict[str, Wheel] = {}
     digests: dict[str, str] = {}
@@ -152,10 +152,10 @@ def read_requirements(text: str) -> Requirements:
 
 
 def read_pixi_lock(text: str) -> PixiLock:
-    """Parse `pixi.lock`, format 7 with one environment.
+    """Parses `pixi.lock`, format 7 with one environment.
 
     Raises:
-        LockError: the text is no such file, or contradicts itself.
+        LockError: the text has another form, or contradicts itself.
     """
     try:
         head, _, tail = text.partition("\npackages:\n")
@@ -183,7 +183,7 @@ def read_pixi_lock(text: str) -> PixiLock:
         raise LockError(f"pixi.lock: {' '.join(str(error).split()) or repr(error)}") from error
 
 
-# Record by record and remembered: the tests read thousands of locks that differ in one.
+# Records are parsed one by one and cached: the tests read thousands of locks that differ in one.
 @cache
 def _yaml(text: str) -> Any:
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -191,7 +191,7 @@ def _yaml(text: str) -> Any:
 
 @cache
 def _record(text: str) -> tuple[str, Wheel | tuple[str, str]]:
-    """Where a package is, and the wheel, or the name and version of a conda package."""
+    """Returns a package's location, and its wheel, or a conda package's name and version."""
     (record,) = _yaml(text)
     if "conda" in record:
         name, version, _ = record["conda"].rsplit("/", 1)[1].rsplit("-", 2)
@@ -208,13 +208,13 @@ def _record(text: str) -> tuple[str, Wheel | tuple[str, str]]:
 
 
 def disagreements(manifest_text: str, pixi_lock_text: str, requirements_text: str) -> list[str]:
-    """Compare `pixi.toml`, `pixi.lock` and `requirements.lock`; one line a difference."""
+    """Compares `pixi.toml`, `pixi.lock` and `requirements.lock`; one line per difference."""
     found = []
     try:
         manifest = read_manifest(manifest_text)
         requirements = read_requirements(requirements_text)
-        # The digests cover what has no second witness: a pin that is needed
-        # anyway, the conda records, the spelling of everything else.
+        # The digests cover what the comparisons below cannot detect: a change of a pin that another
+        # package needs anyway, of the conda records, of the spelling of everything else.
         if requirements.manifest_digest != manifest.digest():
             found.append("pixi.toml: its dependencies have changed since the locks were made")
         if requirements.pixi_lock_digest != sha256(pixi_lock_text):
@@ -272,7 +272,7 @@ def _malformed(wheel: Wheel) -> Iterator[str]:
 
 
 def _compare_closure(pins: Mapping[str, str], wheels: Mapping[str, Wheel]) -> Iterator[str]:
-    """Walk from the pins along the requirements: what is missing, what nobody needs."""
+    """Follows the requirements from the pins; yields what is missing and what nothing needs."""
     reached: set[tuple[str, str]] = set()
     queue = [(name, "", f"=={version}", "pixi.toml") for name, version in pins.items()]
     while queue:
@@ -298,7 +298,7 @@ def _compare_closure(pins: Mapping[str, str], wheels: Mapping[str, Wheel]) -> It
 
 @cache
 def _needs(requires_dist: tuple[str, ...], extra: str) -> list[tuple[str, str, str]]:
-    """Name, extra and specifier of what a distribution with this extra needs on the target."""
+    """Returns name, extra and specifier of each requirement that holds on the target."""
     return [
         (needed.name, wanted, str(needed.specifier))
         for text in requires_dist
@@ -332,16 +332,15 @@ def _requirement(text: str) -> Requirement:
 
 @cache
 def _holds(text: str, extra: str) -> bool:
-    """Whether the requirement holds on the target, for the distribution with this extra."""
+    """Returns whether the requirement holds on the target, for a distribution with this extra."""
     marker = _requirement(text).marker
     return marker is None or marker.evaluate({**TARGET, "extra": extra})
 
 
 def installed_wheels() -> dict[str, Wheel]:
-    """The distributions that are installed here.
+    """Returns the installed distributions.
 
-    What is known of an installed distribution is its name, version and
-    requirements; `sha256` and `filename` are empty.
+    They have a name, a version and requirements; `sha256` and `filename` are empty.
     """
     wheels: dict[str, Wheel] = {}
     for distribution in metadata.distributions():
@@ -363,7 +362,7 @@ def installed_wheels() -> dict[str, Wheel]:
 def installed_disagreements(
     locked: Mapping[str, Wheel], installed: Mapping[str, Wheel]
 ) -> Iterator[str]:
-    """Compare `pixi.lock`'s wheels with the installed ones; one line a difference."""
+    """Compares `pixi.lock`'s wheels with the installed ones; yields one line per difference."""
     for name, wheel in sorted(locked.items()):
         here = installed.get(name)
         if here is None:
@@ -381,7 +380,7 @@ def installed_disagreements(
 
 @cache
 def _normal_requirements(texts: tuple[str, ...]) -> list[tuple[str, str, bool]]:
-    # The lock spells markers in its own way, so what counts is their value.
+    # The lock spells markers in its own way, so compare their values.
     return sorted(
         (f"{r.name}{sorted(r.extras)}", str(r.specifier), _holds(text, ""))
         for text in texts

@@ -1,4 +1,4 @@
-"""What can be compiled for here, and what runs here."""
+"""Finds which runners compile and run on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unmess.core.names import COMPILE_ONLY, IREE_TARGETS
 if TYPE_CHECKING:
     from pipelines.iree.devices import Devices
 
-# What a runner needs, module by distribution.
+# The modules that a runner needs, each with its distribution.
 _REFERENCE = {"torch_mlir": "torch-mlir", "mlir": "xtc-mlir-python-bindings"}
 _COMPILER = {"torch_mlir": "torch-mlir", "iree.compiler": "iree-base-compiler"}
 _RUNTIME = {"iree.runtime": "iree-base-runtime"}
@@ -27,7 +27,7 @@ class Availability:
         runs: whether they run here.
         device: what they run on; None where they do not.
         reason: why it does not compile or run, one line; None where it does both.
-        remedy: what to install, one line; None where nothing helps or is missing.
+        remedy: what to install, one line; None if nothing helps or nothing is missing.
     """
 
     runner: str
@@ -39,7 +39,7 @@ class Availability:
 
 
 def availability() -> list[Availability]:
-    """Every runner, and every target that is only compiled for."""
+    """Returns the Availability of every runner and of every compile-only target."""
     found = [
         Availability("eager", True, True, "PyTorch, the CPU"),
         _reference(),

@@ -1,32 +1,31 @@
-"""Let torchvision import on a CPU build of torch.
+"""Makes torchvision importable with a CPU build of torch.
 
-torchvision's wheel for x86-64 Linux is a CUDA build: its C extension does not
-load beside a CPU torch, and the import then stops at `operator torchvision::nms
-does not exist`, since torchvision describes two operators that the extension would have
-defined. Importing this module installs an import hook that defines them just
-before torchvision itself is executed; torch is not imported before that. The
-environment imports this module in each of its processes, so it must cost next
-to nothing.
+torchvision's wheel for x86-64 Linux is a CUDA build, whose C extension does not load with a CPU
+torch. The import then fails with `operator torchvision::nms does not exist`, because torchvision
+registers fake kernels for two operators that the extension defines. Importing this module installs
+an import hook that defines them just before torchvision itself is executed; torch is not imported
+before that. The environment imports this module in each of its processes, so it must cost next to
+nothing.
 
-What detection models need (`nms`, `roi_align`, `deform_conv2d`) gets a CPU kernel,
-in `torchvision_kernels`. The other operators stay without, and torchvision says
-so: its `ops.roi_pool` and the like raise "Couldn't load custom C++ ops".
+The operators of detection models (`nms`, `roi_align`, `deform_conv2d`) get CPU kernels, in
+`torchvision_kernels`. The other operators get none: `ops.roi_pool` and others raise torchvision's
+error "Couldn't load custom C++ ops".
 """
 
 import sys
 from importlib.machinery import PathFinder
 
-# Described by torchvision without a kernel here.
+# torchvision registers a fake kernel for this operator, which gets no CPU kernel here.
 _QNMS = "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
-# No base class: importlib.abc alone would take ten times as long as the rest.
+# No base class: importing importlib.abc would take ten times as long as the rest.
 class Finder:
-    """Finds `torchvision` where it would be found anyway, and prepares its execution."""
+    """An import hook that finds `torchvision` as usual, and defines its operators first."""
 
     @staticmethod
     def find_spec(fullname, path=None, target=None):
-        """The spec of torchvision, else None; see importlib.abc.MetaPathFinder."""
+        """Returns the spec of torchvision, else None; see importlib.abc.MetaPathFinder."""
         if fullname != "torchvision":
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -50,11 +49,11 @@ _library = None
 
 
 def define_schemas(folders) -> bool:
-    """Define torchvision's operators if its extension does not; says whether it did.
+    """Defines torchvision's operators if its extension does not; returns whether to add kernels.
 
-    `folders` is where torchvision is installed. Nothing is done on a torch that
-    is built for GPUs, nor beside an extension that loads. A user's script may have
-    defined some in the same way: then it stays as that script wants it.
+    `folders` is where torchvision is installed. Does nothing if torch is built for GPUs or the
+    extension loads. A user's script may have defined some operators in the same way: then returns
+    False, and the operators stay as the script defined them.
     """
     global _library
     import torch

@@ -1,7 +1,7 @@
-"""torchvision's operators of detection models on the CPU, where its C extension does not load.
+"""CPU kernels of torchvision's operators for detection, if its C extension does not load.
 
-The kernels follow the extension's CPU kernels in what they compute and in the order of it. They
-have no gradients.
+The kernels compute the same as the extension's CPU kernels, in the same order. They have no
+gradients.
 """
 
 import importlib
@@ -24,7 +24,7 @@ SCHEMAS = {
 
 
 def nms(dets, scores, iou_threshold):
-    """Indices i64 of the boxes `dets` (`[n, 4]`) that are kept, by descending score (`[n]`)."""
+    """Returns i64 indices of the boxes `dets` (`[n, 4]`) to keep, by descending score (`[n]`)."""
     order = scores.argsort(stable=True, descending=True)
     x1, y1, x2, y2 = dets[order].unbind(1)
     areas = (x2 - x1) * (y2 - y1)
@@ -39,7 +39,7 @@ def nms(dets, scores, iou_threshold):
         height = (torch.minimum(y2[index], y2[rest]) - torch.maximum(y1[index], y1[rest])).clamp(0)
         shared = width * height
         overlap = shared / (areas[index] + areas[rest] - shared)
-        # The threshold is a double, and is compared as one.
+        # The threshold is a double, so compare in double precision.
         dropped[rest] |= overlap.double() > iou_threshold
     return order[torch.tensor(kept, dtype=torch.int64)]
 
@@ -47,11 +47,11 @@ def nms(dets, scores, iou_threshold):
 def roi_align(
     input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned
 ):  # fmt: skip
-    """Averages of bilinear samples of `input` (`[n, c, h, w]`) in the bins of boxes.
+    """Averages bilinear samples of `input` (`[n, c, h, w]`) in the bins of boxes.
 
     `rois` is `[k, 5]`: the index of the image, then the corners of the box. The result is
-    `[k, c, pooled_height, pooled_width]`. A `sampling_ratio` of at most 0 takes as many samples in
-    each bin as it has pixels.
+    `[k, c, pooled_height, pooled_width]`. If `sampling_ratio` is 0 or less, each bin has as many
+    samples as pixels.
     """
     if not len(rois):
         return input.new_zeros((0, input.shape[1], pooled_height, pooled_width))
@@ -71,7 +71,7 @@ def roi_align(
 
 
 def _samples(start, end, bins, size, sampling_ratio, aligned):
-    """Of the samples along one axis: both neighbours, the weight of the second, and what counts."""
+    """Returns the samples' two neighbors along one axis, the second's weight, and which count."""
     length = end - start if aligned else (end - start).clamp(min=1.0)
     step = length / bins
     grid = sampling_ratio if sampling_ratio > 0 else int(torch.ceil(length / bins))
@@ -108,7 +108,7 @@ def deform_conv2d(
     input, weight, offset, mask, bias, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w,
     groups, offset_groups, use_mask,
 ):  # fmt: skip
-    """A convolution whose kernel samples `input` at its own places plus `offset`.
+    """Computes a convolution whose kernel samples `input` at its regular positions plus `offset`.
 
     `input` is `[n, c, h, w]`, `weight` `[d, c / groups, kh, kw]`, `offset`
     `[n, 2·offset_groups·kh·kw, oh, ow]`, `mask` `[n, offset_groups·kh·kw, oh, ow]`; the result is
@@ -127,14 +127,14 @@ def deform_conv2d(
         for column in range(columns):
             y = top + row * dilation_h + shifts[:, :, row, column, 0]
             x = left + column * dilation_w + shifts[:, :, row, column, 1]
-            # grid_sample counts from -1 to 1 over the whole image.
+            # The coordinates of grid_sample go from -1 to 1 over the whole image.
             grid = torch.stack([(2 * x + 1) / width - 1, (2 * y + 1) / height - 1], -1)
             sample = functional.grid_sample(parts, grid.flatten(0, 1), align_corners=False)
             sample = sample.reshape(batch, offset_groups, -1, out_h, out_w)
             if use_mask:
                 sample = sample * masks[:, :, None, row, column]
             samples.append(sample.reshape(batch, channels, out_h, out_w))
-    # [n, groups, c / groups · kh · kw, oh · ow], as the weight of each group has it.
+    # [n, groups, c / groups · kh · kw, oh · ow], in the order of each group's weight.
     taps = torch.stack(samples, 2).reshape(batch, groups, -1, out_h * out_w)
     result = weight.reshape(groups, weight.shape[0] // groups, -1) @ taps
     return result.reshape(batch, -1, out_h, out_w) + bias[:, None, None]
@@ -144,10 +144,10 @@ KERNELS = {"nms": nms, "roi_align": roi_align, "deform_conv2d": deform_conv2d}
 
 
 def register(library):
-    """Gives torchvision's operators these kernels, and lets torchvision call them.
+    """Registers these kernels for torchvision's operators, and lets torchvision call them.
 
-    `library` is where their schemas are defined. torchvision must have been imported: it asks for
-    its extension by functions of which each of its modules has a copy.
+    `library` defines their schemas. torchvision must have been imported: each of its modules has
+    its own copy of the functions that check for the extension.
     """
     from torchvision import _meta_registrations
 
@@ -159,7 +159,7 @@ def register(library):
     ):
         library.impl(name, meta, "Meta")
         torch.library.register_autograd(f"torchvision::{name}", _no_gradient(name), lib=library)
-    # The package `ops` has functions of the modules' names.
+    # Import them by name: functions in the package `ops` have the same names as its modules.
     for name in ("boxes", "deform_conv", "roi_align"):
         importlib.import_module(f"torchvision.ops.{name}")._assert_has_ops = lambda: None
     importlib.import_module("torchvision.ops.roi_align")._has_ops = lambda: True

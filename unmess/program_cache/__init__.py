@@ -1,7 +1,7 @@
 """A cache of captured programs: a second command on the same model needs no `torch.export`.
 
-`request` says what is asked for, `environment` what is installed. `watch` finds out what a model
-depends on while it is built, and `dependencies` whether that has changed. `entry` is the form on
-disk, which is read without PyTorch; `stored` makes programs of it. `bundles` runs them without
-PyTorch, and `capturing` ties these together.
+`request` describes the requested program, `environment` the installed packages. `watch` records a
+model's dependencies while it is built, and `dependencies` checks whether they have changed. `entry`
+reads entries from disk without PyTorch; `stored` converts them from and to programs. `bundles` runs
+programs without PyTorch, and `capturing` combines these modules.
 """

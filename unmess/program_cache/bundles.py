@@ -1,4 +1,4 @@
-"""Bundles of captured programs: what runs on iree-cpu without PyTorch, kept with the program."""
+"""Bundles of captured programs for iree-cpu, without PyTorch, stored with the program's entry."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from unmess.core.programs import Programs
 
 RUNNER = "iree-cpu"
-# Beside the files of the bundle, which its manifest lists.
+# A file in the bundle's folder that its manifest does not list.
 _CHOICE = "choice.json"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user says of the compilation: `--cpu`, `--preset` and `--unchecked`."""
+    """The user's options of the compilation: `--cpu`, `--preset` and `--unchecked`."""
 
     cpu: str = "host"
     preset: str | None = None
     unchecked: bool = False
 
     def folder(self, entry: Entry) -> Path:
-        """Where the bundle for it is, or would be."""
+        """Returns the folder of the bundle for these options. It need not exist."""
         about = json.dumps([self.cpu, self.preset, self.unchecked, processor()])
         return entry.folder / f"{RUNNER}-{hashlib.sha256(about.encode()).hexdigest()[:16]}"
 
 
 def find_bundle(entry: Entry, choice: Choice) -> Bundle | None:
-    """The bundle of a program; None where there is none. Imports NumPy and IREE's runtime."""
+    """Returns the bundle of a program; None if there is none. Imports NumPy and IREE's runtime."""
     folder = choice.folder(entry)
     try:
         known = json.loads((folder / _CHOICE).read_text())
@@ -55,20 +55,20 @@ def find_bundle(entry: Entry, choice: Choice) -> Bundle | None:
     try:
         return load(folder, whole=False)
     except Error:
-        # It is made again.
+        # The caller makes it again.
         return None
 
 
 def make_bundle(
     entry: Entry, program: Program | Programs, choice: Choice, seconds: dict[str, float]
 ) -> Bundle | None:
-    """Compiles a program, and keeps it beside the entry.
+    """Compiles a program to a bundle, and stores the bundle in the entry's folder.
 
     Args:
-        seconds: gets the time of each step.
+        seconds: receives the duration of each step.
 
     Returns:
-        None where there is no bundle for the program, or no room for one.
+        The bundle; None if the program cannot have one, or it cannot be written.
 
     Raises:
         Error: the stage that failed.
@@ -105,14 +105,14 @@ def make_bundle(
     except OSError:
         return None
     except Error as problem:
-        # A call that has no form without PyTorch, or a full disk.
+        # The call cannot be expressed without PyTorch, or the disk is full.
         if problem.stage == "usage":
             return None
         raise
 
 
 def example_call(entry: Entry, bundle: Bundle, name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The example call of an entry point, with NumPy arrays."""
+    """Returns the example call of an entry point, with NumPy arrays."""
     about = entry.about
     arrays = _arrays(entry.folder / EXAMPLE) if EXAMPLE in about["files"] else {}
     values: Mapping[str, Any] = {

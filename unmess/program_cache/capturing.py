@@ -1,4 +1,4 @@
-"""Programs for requests, from the cache where they can be."""
+"""Gets the program for a request from the cache, or captures it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from unmess.core.programs import Programs
 
 _PYTHON = ".py"
-# A file of the entries of decoders.
+# The tokenizer's file in the entry of a decoder.
 TOKENIZER = "tokenizer.json"
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a command does with a program, beyond lowering it.
+    """What a command needs from a program, beyond lowering it.
 
     Attributes:
-        results: it writes eager's results of the example call.
-        call: it calls the program as the model.
-        tokenizer: it needs the model's tokenizer, and nothing else of transformers.
-        containers: it gives away the result in the model's own containers.
+        results: eager's results of the example call.
+        call: a program that can be called like the model.
+        tokenizer: the model's tokenizer, in a form that does not need transformers.
+        containers: results in the model's own containers.
     """
 
     results: bool = False
@@ -41,11 +41,11 @@ class Need:
 
 @dataclass(frozen=True)
 class Found:
-    """A program, and where it is from.
+    """A program and its origin.
 
     Attributes:
-        entry: of the cache; None where the program is not kept.
-        note: where it is from, or why it is not kept, one line.
+        entry: its cache entry; None if the program is not cached.
+        note: its origin, or why it is not cached, in one line.
     """
 
     program: Program | Programs
@@ -54,7 +54,7 @@ class Found:
 
 
 def look_up(request: Request, need: Need, *, use_cache: bool = True) -> Entry | Missing:
-    """The entry for a request, or why there is none. Imports neither PyTorch nor MLIR."""
+    """Returns the entry for a request, or why there is none. Imports neither PyTorch nor MLIR."""
     if not use_cache:
         return Missing("the cache is not used")
     if request.model.endswith(IR_SUFFIXES):
@@ -74,12 +74,12 @@ def program_for(
     *,
     use_cache: bool = True,
 ) -> Found:
-    """The program of an entry; where there is none, captures and keeps it.
+    """Returns the program of an entry; if there is none, captures and caches the program.
 
     Args:
-        found: by `look_up`.
-        capture: makes the program, from building the model on.
-        about: called after `capture`; what else the entry is to hold, as JSON, and as files.
+        found: the result of `look_up`.
+        capture: builds the model and captures the program.
+        about: called after `capture`; returns further data for the entry, as JSON and as files.
 
     Raises:
         Error: the stage that failed.
@@ -130,7 +130,7 @@ def _captured(
 
 
 def _unmet(entry: Entry, need: Need) -> Missing | None:
-    """Why an entry does not do for a command; None where it does."""
+    """Returns why an entry does not meet the needs of a command; None if it does."""
     if need.results and not entry.about["results"]:
         return Missing("eager's results were not recorded")
     if need.call and entry.about["assembled"]:
@@ -143,6 +143,6 @@ def _unmet(entry: Entry, need: Need) -> Missing | None:
 
 
 def age_of(entry: Entry) -> str:
-    """When the program of an entry was captured, and where the entry is, for people."""
+    """Returns, as text, when the program of an entry was captured and where the entry is."""
     captured = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.about["made"]))
     return f"captured on {captured}, taken from {entry.folder}"

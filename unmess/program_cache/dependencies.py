@@ -1,4 +1,4 @@
-"""What a captured program depends on besides its request, and whether that is as it was."""
+"""Dependencies of a captured program besides its request, and whether they have changed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any
 from unmess.core.files import checksum
 from unmess.program_cache.environment import user_folders
 
-# Larger files are known by their size, place and times. Reading them takes longer than a start.
+# Files with more bytes are identified by size, place and times: reading them would take longer than
+# a command takes to start.
 _READ = 4 << 20
-# Endings of modules; a package is a folder, whose name has none.
+# File name extensions of modules; a package is a folder, whose name has none.
 _MODULES = ("py", "pyc", "so", "")
 
 
 def identity(path: str | Path) -> dict[str, Any] | None:
-    """What tells whether a file has changed; None where there is no file.
+    """Returns data that changes when a file changes; None if there is no file.
 
-    Small files are known by their content. A large one is known by its place on the disk, its size
-    and its times. No write leaves the time of the last change of a file as it was.
+    Small files are identified by their content, large ones by their place on the disk, size and
+    times. Every write changes a file's change time (ctime).
 
     Raises:
         OSError: the file cannot be read.
@@ -40,7 +41,7 @@ def identity(path: str | Path) -> dict[str, Any] | None:
 
 
 def listing(folder: str | Path) -> list[str]:
-    """The names in a folder, sorted; none where there is no folder."""
+    """Returns the names in a folder, sorted; none if it cannot be listed."""
     try:
         return sorted(os.listdir(folder))
     except OSError:
@@ -48,10 +49,10 @@ def listing(folder: str | Path) -> list[str]:
 
 
 def providers(folders: Iterable[str], names: Iterable[str]) -> dict[str, list[str]]:
-    """Where Python would find each module: the first folder that has it, and its files there.
+    """Returns where Python finds each module: the first folder that has it, and its files there.
 
     Args:
-        folders: in the order in which Python looks.
+        folders: in the order in which Python searches them.
         names: of top-level modules; those that no folder has are left out.
     """
     wanted = frozenset(names)
@@ -67,15 +68,15 @@ def providers(folders: Iterable[str], names: Iterable[str]) -> dict[str, list[st
 
 
 def hidden(value: str | None) -> str | None:
-    """A digest of an environment variable, whose value may be a secret."""
+    """Returns a digest of an environment variable's value, which may be a secret."""
     return None if value is None else hashlib.sha256(value.encode(errors="replace")).hexdigest()
 
 
 def first_change(known: Mapping[str, Any]) -> str | None:
-    """The first dependency that is not as it was, for people; None where all are.
+    """Returns the first dependency that has changed, as text; None if none has.
 
     Args:
-        known: `files`, `folders`, `modules` and `variables`, as `Watch.dependencies` lists them.
+        known: `files`, `folders`, `modules` and `variables`, as `Watch.dependencies` returns them.
     """
     for name, value in known["variables"].items():
         if hidden(os.environ.get(name)) != value:
@@ -98,5 +99,5 @@ def first_change(known: Mapping[str, Any]) -> str | None:
 
 
 def providers_now(folders: Iterable[str], names: Iterable[str]) -> dict[str, list[str]]:
-    """`providers` in some folders, and then in those of `sys.path` that are the user's."""
+    """Returns `providers` of the given folders, followed by the user's folders on `sys.path`."""
     return providers(dict.fromkeys((*folders, *user_folders())), names)

@@ -1,4 +1,4 @@
-"""A captured program in the cache folder, and what it is found by."""
+"""Entries of captured programs in the cache folder: finds, publishes and removes them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ABOUT, IR, WEIGHTS, EXAMPLE = (
     "example.safetensors",
 )
 _SEAL = "sha256"
-# Processes that write the same entry at once give up after so many; all of them write the same.
+# How often to try while other processes write the same entry. All of them write the same content.
 _ATTEMPTS = 10
 
 
@@ -40,7 +40,7 @@ class Entry:
     """A captured program on disk.
 
     Attributes:
-        folder: that it is in.
+        folder: the entry's folder.
         about: the content of `program.json`.
     """
 
@@ -55,18 +55,18 @@ class Entry:
 
 @dataclass(frozen=True)
 class Missing:
-    """Why there is no entry for a request."""
+    """The reason why there is no entry for a request."""
 
     reason: str
 
 
 def programs_folder() -> Path:
-    """The part of the cache folder that holds captured programs. It need not exist."""
+    """Returns the folder of captured programs in the cache folder. It need not exist."""
     return cache_folder() / "programs"
 
 
 def programs_limit() -> int:
-    """How many bytes captured programs may take together, from `UNMESS_PROGRAMS_MB`.
+    """Returns how many bytes captured programs may take together, from `UNMESS_PROGRAMS_MB`.
 
     0 turns the cache off.
 
@@ -77,9 +77,9 @@ def programs_limit() -> int:
 
 
 def find(request: Request) -> Entry | Missing:
-    """The entry for a request whose dependencies are as they were, or why there is none.
+    """Returns the entry for a request if its dependencies are unchanged, or why there is none.
 
-    It imports neither PyTorch nor MLIR.
+    Imports neither PyTorch nor MLIR.
 
     Raises:
         Error: stage `usage`; another user can change the entry.
@@ -109,21 +109,21 @@ def find(request: Request) -> Entry | Missing:
         return Missing(f"{folder} was damaged")
     if change is not None:
         return Missing(f"{change} has changed")
-    # The time says which entries were not used for long.
+    # Eviction removes the entries with the oldest times first.
     with contextlib.suppress(OSError):
         os.utime(folder / ABOUT)
     return Entry(folder, about)
 
 
 def entry_in(folder: Path) -> Entry | None:
-    """The entry in a folder, whatever has become of its dependencies; None where there is none."""
+    """Returns the entry in a folder without a check of its dependencies; None if there is none."""
     text = _read(folder)
     about = None if text is None else _unsealed(text)
     return None if about is None else Entry(folder, about)
 
 
 def _read(folder: Path) -> bytes | None:
-    # Bundles in the folder are native code.
+    # The folder may hold native code (bundles): refuse files that other users can change.
     try:
         with open_private(folder / ABOUT) as file:
             return file.read()
@@ -133,10 +133,10 @@ def _read(folder: Path) -> bytes | None:
 
 @contextlib.contextmanager
 def unfinished(folder: Path) -> Iterator[Path]:
-    """A folder to write to, which is removed at the end unless it has been moved.
+    """Makes a temporary folder to write to, and removes it at the end unless it has been moved.
 
     Args:
-        folder: that it is made in.
+        folder: the parent folder.
 
     Raises:
         OSError: it cannot be made.
@@ -150,10 +150,10 @@ def unfinished(folder: Path) -> Iterator[Path]:
 
 
 def publish(scratch: Path, place: Path) -> None:
-    """Moves a finished folder to its place, where an older one may be.
+    """Moves a finished folder to its place, and replaces an older one there.
 
-    A process that has files of the older one open goes on with them. Of several processes that
-    publish at once, the folder of one stays.
+    Processes that have files of the older one open can still read them. If several processes
+    publish at once, the folder of one of them stays.
 
     Raises:
         OSError: it cannot be moved.
@@ -171,7 +171,7 @@ def publish(scratch: Path, place: Path) -> None:
 
 
 def write_about(folder: Path, about: dict[str, Any]) -> None:
-    """Writes `program.json`, with a digest of its own. It is what makes a folder an entry."""
+    """Writes `program.json`, with a digest of its content. A folder without it is no entry."""
     text = json.dumps(about, sort_keys=True)
     seal = hashlib.sha256(text.encode()).hexdigest()
     (folder / ABOUT).write_text(json.dumps({**about, _SEAL: seal}, sort_keys=True))
@@ -179,7 +179,7 @@ def write_about(folder: Path, about: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class HeldEntry:
-    """An entry, for whoever looks into the cache; `used` is in seconds since 1970."""
+    """An entry as `unmess cache ls` shows it; `used` is in seconds since 1970."""
 
     key: str
     model: str
@@ -188,7 +188,7 @@ class HeldEntry:
 
 
 def entries() -> list[HeldEntry]:
-    """The entries that are there, the one that was used last first."""
+    """Returns all entries, the most recently used first."""
     found = []
     for used, size, folder in entries_in(programs_folder()):
         if (held := entry_in(folder)) is not None:
@@ -197,7 +197,7 @@ def entries() -> list[HeldEntry]:
 
 
 def make_room(size: int) -> None:
-    """Removes entries that were not used for longest, so that `size` bytes more have room.
+    """Removes the least recently used entries, so that `size` more bytes have room.
 
     Raises:
         OSError: one cannot be removed.
@@ -206,7 +206,7 @@ def make_room(size: int) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Removes an entry at once, so that no process finds a part of it."""
+    """Removes an entry atomically, so that no process finds a part of it."""
     with contextlib.suppress(OSError):
         aside = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder.parent))
         with contextlib.suppress(FileNotFoundError):
@@ -215,7 +215,7 @@ def remove(folder: Path) -> None:
 
 
 def _unsealed(text: bytes) -> dict[str, Any] | None:
-    """The content of `program.json`; None where it is damaged."""
+    """Returns the content of `program.json`; None if it is damaged."""
     try:
         about = json.loads(text)
         seal = about.pop(_SEAL)

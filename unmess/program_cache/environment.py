@@ -1,4 +1,4 @@
-"""The installed environment: where it is, and a digest that changes when a package changes."""
+"""The installed environment: its folders, and a digest that changes when a package changes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from unmess.core.own_sources import digest_of
 
 _ROOT = Path(__file__).resolve().parents[2]
 _OWN = ("unmess", "importers", "pipelines")
-# Files of installed packages that pip writes anew with each installation.
+# Files of installed packages that pip rewrites with each installation.
 _RECORDS = ("RECORD", "METADATA")
 
 
 @functools.cache
 def folders() -> tuple[str, ...]:
-    """The folders of the standard library, of installed packages and of unmess, each with `/`.
+    """Returns the folders of the standard library, of installed packages and of unmess.
 
-    Files elsewhere are the user's. Scripts of packages, such as `unmess`, put their own folder on
-    `sys.path`.
+    Each ends with `/`. Files elsewhere are the user's. The interpreter's folder is included,
+    because scripts of packages, such as `unmess`, put their own folder on `sys.path`.
     """
     standard = Path(os.__file__).parent
     found = [standard, standard / "lib-dynload", *map(Path, _package_folders())]
@@ -34,21 +34,21 @@ def folders() -> tuple[str, ...]:
 
 @functools.cache
 def is_installed(path: str) -> bool:
-    """Whether a file belongs to the environment."""
+    """Returns whether a file belongs to the environment."""
     return path.startswith(folders()) or os.path.realpath(path).startswith(folders())
 
 
 def user_folders() -> list[str]:
-    """The folders on `sys.path` that do not belong to the environment, in order."""
+    """Returns the folders on `sys.path` that do not belong to the environment, in order."""
     found = dict.fromkeys(os.path.abspath(folder or os.getcwd()) for folder in sys.path)
     return [folder for folder in found if not is_installed(f"{folder}{os.sep}")]
 
 
 def digest() -> str:
-    """A digest of the interpreter, of every installed package and of the sources of unmess.
+    """Returns a digest of the interpreter, all installed packages and the sources of unmess.
 
-    A package counts with the names of its folders and with the time and size of its list of files,
-    which an installation writes anew. Reading all files would take longer than what it saves.
+    Of a package, it covers the names of its folders and the time and size of its list of files,
+    which an installation rewrites. Reading all files would take longer than the cache saves.
     """
     found = hashlib.sha256(f"{sys.version}\0{sys.prefix}".encode())
     for folder in _package_folders():
@@ -80,7 +80,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _records(folder: str, name: str) -> list[str]:
-    """The files that tell whether a package, or a module that stands alone, has changed."""
+    """Returns the files that change when a package or a single-file module changes."""
     path = os.path.join(folder, name)
     if name.endswith((".dist-info", ".egg-info")):
         return [os.path.join(path, record) for record in _RECORDS]

@@ -1,4 +1,4 @@
-"""What a command asks of a model: everything that decides which program it becomes."""
+"""A command's request for a program: the model, and the options that affect the capture."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from unmess.program_cache import environment
 
-# Raised when entries are laid out in another way.
+# Increase it when the layout of entries changes.
 FORMAT = 1
 _ARRAY = ".npy"
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """A decoder with its key-value cache as state: options of `unmess.load_generator`."""
+    """Options of `unmess.load_generator` for a decoder with its key-value cache as state."""
 
     max_length: int | None
     dtype: str | None = None
@@ -30,7 +30,7 @@ class Request:
     Attributes:
         model: the model string.
         inputs, dynamic, strategy, backend_legal_ops: as for `unmess.captured`.
-        trust: whether the model may execute what its files say. What was captured with trust is
+        trust: whether the model's files may run code. A program that was captured with trust is
             not found without it.
         decoder: set for a decoder that is captured as `prefill` and `decode`.
     """
@@ -44,10 +44,10 @@ class Request:
     trust: bool = False
 
     def key(self) -> str:
-        """The name of the entry that a program for this request has, a SHA-256.
+        """Returns the name of the cache entry for this request, a SHA-256.
 
-        It covers the request and the environment. What else the program depends on is listed in
-        the entry, and compared when it is found.
+        It covers the request and the environment. The entry lists the program's other
+        dependencies, which are compared when the entry is found.
         """
         about = {
             "format": FORMAT,
@@ -58,7 +58,7 @@ class Request:
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
     def files(self) -> list[Path]:
-        """The files that the request names, with those of a folder of Hugging Face."""
+        """Returns the files that the request names, and those in a Hugging Face folder."""
         found = [
             Path(text.rpartition("=")[2]).expanduser().absolute()
             for text in self.inputs
@@ -72,12 +72,12 @@ class Request:
         return found
 
     def folders(self) -> list[Path]:
-        """The folders whose files decide on the program, and where a new one may matter."""
+        """Returns the folders whose files affect the program; a new file may do so too."""
         place = self._place()
         return [Path(place)] if place is not None and os.path.isdir(place) else []
 
     def _place(self) -> str | None:
-        """The file or folder that the model string names; None where it names none."""
+        """Returns the file or folder that the model string names; None if it names none."""
         text = self.model.partition("#")[0]
         prefix, colon, rest = text.partition(":")
         if colon and prefix == "torchvision":

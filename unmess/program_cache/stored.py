@@ -1,4 +1,4 @@
-"""Captured programs to entries of the cache, and back."""
+"""Writes captured programs to entries of the cache, and reads them back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from unmess.program_cache.weights import in_files, map_tensors
 
 
 class Unkept(Exception):
-    """A program that the cache does not take; the text says why."""
+    """The program cannot be cached; the text is the reason."""
 
 
 def keep(
@@ -56,19 +56,19 @@ def keep(
     more: Mapping[str, Any],
     files: Mapping[str, bytes],
 ) -> Entry:
-    """Writes a program to the cache, whole or not at all.
+    """Writes a program to the cache, completely or not at all.
 
     Args:
-        dependencies: what `Watch.dependencies` has found.
-        results: also record eager's results of the example call, which takes running it.
-        more: what else the entry is to hold, as JSON.
-        files: small files of the entry, by name.
+        dependencies: the result of `Watch.dependencies`.
+        results: whether to run eager on the example call and record its results.
+        more: further data for the entry, as JSON.
+        files: small files for the entry, by name.
 
     Returns:
-        The entry, from which the program can be read.
+        The entry, from which `read` can read the program.
 
     Raises:
-        Unkept: the program has no form as files, or there is no room.
+        Unkept: the program cannot be stored as files, or there is no room.
         Error: stage `import`.
     """
     module = import_program(program)
@@ -118,7 +118,7 @@ def keep(
 
 
 def _take_over(place: Path, scratch: Path, about: Mapping[str, Any]) -> None:
-    """Moves what was made of an older entry, such as bundles, where its program is the same."""
+    """Moves derived folders, such as bundles, from an older entry of the same program."""
     older = entry_in(place)
     same = ("digest", "weights", "entries")
     if older is None or any(
@@ -134,7 +134,7 @@ def _take_over(place: Path, scratch: Path, about: Mapping[str, Any]) -> None:
 
 
 def read(entry: Entry) -> IrProgram | Programs:
-    """The program of an entry: IR, weights, signature, example call, notes.
+    """Reads the program of an entry: IR, weights, signature, example call, notes.
 
     Raises:
         OSError: a file of the entry, or of weights, cannot be read.
@@ -217,7 +217,7 @@ def _plain(notes: tuple[Note, ...]) -> list[list[str]]:
 
 
 def _paths(signature: Signature) -> list[str]:
-    """Where each leaf is in the model's own result, as `unmess run` shows it."""
+    """Returns the path of each leaf in the model's own result, as `unmess run` shows it."""
     leaves = range(len(signature.outputs))
     result = pytree.tree_unflatten(leaves, signature.out_spec)
     found, _ = pytree.tree_flatten_with_path(result)
@@ -225,14 +225,14 @@ def _paths(signature: Signature) -> list[str]:
 
 
 def _is_faithful(signature: Signature) -> bool:
-    """Whether arguments and results that are read from a file have the model's own containers."""
-    # Weights and state play no part in the containers.
+    """Returns whether a signature read from a file has the model's own containers."""
+    # Weights and state do not affect the containers.
     again = signature_of(form_of(replace(signature, arguments=())))
     return again.in_spec == signature.in_spec and again.out_spec == signature.out_spec
 
 
 def _check_memory(module: Module, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Raises Unkept where a file cannot express the memory of the weights."""
+    """Raises Unkept if a file cannot represent the memory of the weights."""
     state = {a.name for signature in module.entries.values() for a in signature.of_kind("state")}
     memory: dict[int, str] = {}
     for name, tensor in tensors.items():

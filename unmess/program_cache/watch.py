@@ -1,11 +1,12 @@
-"""Observes how a model is built: which files, variables and modules it depends on.
+"""Records the files, variables and modules that a model depends on, while it is built.
 
-Code of the user that reads files, the clock or random numbers of the system cannot be identified by
-its source alone. Files that a library reads can: they become dependencies.
+If the user's code reads files, the clock or random numbers of the system, its source alone does not
+determine the model, which is then not cached. Files that a library reads become dependencies,
+unless the user's code calls the library.
 
-Python reports what is opened, listed and imported by audit events. It does not report looks at a
-file (`os.stat`), the environment variables, and calls of C functions such as `time.time`: the first
-two are replaced while a Watch is active, the third are seen by a profile function.
+Python's audit events report opened files, listed folders and imports. They do not report `os.stat`
+and `os.access`, environment variables, or calls of C functions such as `time.time`. While it is
+active, a Watch replaces the first two, and a profile function observes the third.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from typing import Any
 from unmess.program_cache import environment
 from unmess.program_cache.dependencies import hidden, identity, listing, providers_now
 
-# Native code of these packages reads no file on its own, or is observed here.
+# Packages whose native code reads no file on its own, or is observed here.
 _KNOWN = ("numpy", "safetensors", "tokenizers", "torch", "torchvision", "transformers")
 # Files of the system that describe the computer and change all the time.
 _SYSTEM = ("/proc/", "/sys/", "/dev/")
-# Variables that decide what libraries build, and where they look for files. They read many others,
-# which differ between terminals.
+# Variables that decide what libraries build and where they look for files. Libraries read many
+# others, which differ between terminals.
 _DECISIVE = ("HF_", "HOME", "HUGGINGFACE_", "PYTORCH_", "TORCH", "TRANSFORMERS_", "XDG_CACHE_HOME")
 # Captures do not use Inductor, which sets some of its variables itself.
 _INDUCTOR = ("TORCHINDUCTOR_", "TORCH_INDUCTOR_")
@@ -68,10 +69,10 @@ _active: Watch | None = None
 
 
 class Watch:
-    """Observes this process, from `with` to the end of the block.
+    """Observes this process while its `with` block runs.
 
     Attributes:
-        reason: why the model cannot be identified, for people; None as long as it can.
+        reason: why the dependencies cannot be determined, as text; None as long as they can.
     """
 
     def __init__(self) -> None:
@@ -114,7 +115,7 @@ class Watch:
             self._refuse("the model draws from NumPy's random numbers")
 
     def calls_of_users(self) -> _Profile:
-        """Also observes calls of C functions, inside a `with` block. Costs time for each call."""
+        """Returns a context that also observes calls of C functions, which slows each call down."""
         return _Profile(self)
 
     def add(self, path: str | os.PathLike[str]) -> None:
@@ -123,7 +124,7 @@ class Watch:
         (self._listed if os.path.isdir(name) else self._files).add(name)
 
     def dependencies(self) -> dict[str, Any] | None:
-        """What `first_change` compares; None where the model cannot be identified."""
+        """Returns the dependencies, for `first_change`; None if they cannot be determined."""
         self._check_modules()
         files = {*self._files, *self._user_modules()}
         # The other files of a model on Hugging Face's hub are beside its configuration.
@@ -135,7 +136,7 @@ class Watch:
         if self.reason is not None:
             return None
         names = {name.partition(".")[0] for name in {*self._names, *self._user_modules().values()}}
-        # Those that are on sys.path only while the model is built come before the others.
+        # Folders that are on sys.path only while the model is built come before the others.
         added = [folder for folder in self._folders if folder not in environment.user_folders()]
         return {
             "files": known,
@@ -158,9 +159,9 @@ class Watch:
             return None
 
     def _user_modules(self) -> dict[str, str]:
-        """The files of the imported modules that do not belong to the environment, with names.
+        """Returns the files of imported modules outside the environment, with the modules' names.
 
-        The program that calls is none of the model's.
+        The calling program (`__main__`) is not part of the model.
         """
         main = getattr(sys.modules.get("__main__"), "__file__", None)
         found = {}
@@ -172,7 +173,7 @@ class Watch:
         return found
 
     def _check_modules(self) -> None:
-        """Finds what cannot be observed while it happens in the modules of the user."""
+        """Refuses modules of the user whose effects cannot be observed while they run."""
         for name, module in [*sys.modules.items()]:
             path = getattr(module, "__file__", None) or ""
             top = name.partition(".")[0]
@@ -180,7 +181,7 @@ class Watch:
             if native and top in self._user_names:
                 self._refuse(f"native code of {top} may read files")
         for path, module in sorted(self._user_modules().items()):
-            # Others are the calling program's: they have run before.
+            # Modules that were loaded before belong to the calling program.
             if path.endswith(".py") and module not in self._loaded_before:
                 for name in _names_used(path) & _UNOBSERVED.keys():
                     self._refuse(f"{path} uses {_UNOBSERVED[name]}")
@@ -190,7 +191,7 @@ class Watch:
             self.reason = reason
 
     def _user_frame(self, frame: FrameType | None) -> FrameType | None:
-        """The innermost frame of the user's code; None where an import or a library comes first."""
+        """Returns the innermost frame of the user's code; None without one, or below an import."""
         while frame is not None and frame is not self._boundary:
             path = frame.f_code.co_filename
             if path.startswith("<frozen importlib"):
@@ -201,7 +202,7 @@ class Watch:
         return None
 
     def _observed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`os.stat` and its like, which also tell this Watch of the path."""
+        """Wraps a function such as `os.stat`, to report its path to this Watch."""
 
         def look(path: Any, *args: Any, **kwargs: Any) -> Any:
             if _active is self and not isinstance(path, int):
@@ -211,7 +212,7 @@ class Watch:
         return look
 
     def _touch(self, path: Any, frame: FrameType | None, what: str) -> None:
-        # Tracebacks show lines of files that the model does not read.
+        # `linecache` reads source files for tracebacks; the model does not read them.
         if self._busy or (frame is not None and frame.f_code.co_filename == linecache.__file__):
             return
         self._busy = True
@@ -234,7 +235,7 @@ class Watch:
             self._busy = False
 
     def _event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit event."""
+        """Handles an audit event."""
         if event == "open":
             path, mode, flags = arguments
             if isinstance(path, int) or path is None:
@@ -252,14 +253,14 @@ class Watch:
                 self._user_names.add(arguments[0].partition(".")[0])
         elif event in _LISTED:
             frame = sys._getframe(2)
-            # Which modules a folder has is compared by their names.
+            # Imports list folders to find modules; `providers` compares those.
             if not frame.f_code.co_filename.startswith("<frozen importlib"):
                 self._touch(arguments[0] or os.curdir, frame, "lists")
         elif event in _OUTSIDE_EVENTS and self._user_frame(sys._getframe(2)) is not None:
             self._refuse(f"the model's code reaches outside of Python ({event})")
 
     def _imported_by_user(self, frame: FrameType | None) -> bool:
-        """Whether the import statement that is carried out is the user's."""
+        """Returns whether the running import statement is in the user's code."""
         while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
             frame = frame.f_back
         if frame is None:
@@ -272,7 +273,7 @@ class Watch:
             return
         decides = name.startswith(_DECISIVE) and not name.startswith(_INDUCTOR)
         if decides or self._user_frame(sys._getframe(2)) is not None:
-            # What is set meanwhile is not there when the next process compares.
+            # Values that are set meanwhile are not there when the next process compares.
             self._variables.setdefault(name, hidden(self._at_start.get(name)))
 
     def _all_variables(self) -> None:
@@ -280,7 +281,7 @@ class Watch:
             self._refuse("the model's code reads all environment variables")
 
     def _call(self, frame: FrameType, event: str, function: Any) -> None:
-        """A profile function."""
+        """Handles an event of `sys.setprofile`."""
         if event != "c_call" or self._busy:
             return
         what = _CHANGING.get(function)
@@ -290,7 +291,7 @@ class Watch:
             self._refuse(f"the model's code uses {what}")
 
     def _is_of_torch(self, frame: FrameType | None) -> bool:
-        """Whether PyTorch makes a call for itself, as it does while it traces a model."""
+        """Returns whether PyTorch makes a call for itself, as it does while it traces a model."""
         while frame is not None and frame is not self._boundary:
             path = frame.f_code.co_filename
             if path.startswith(_TORCH):
@@ -306,7 +307,7 @@ class _Profile:
         self._watch = watch
 
     def __enter__(self) -> None:
-        # The reason is known already, and another profiler goes on.
+        # If there is a reason already, do not replace another profiler.
         if self._watch.reason is None:
             sys.setprofile(self._watch._call)
 
@@ -316,7 +317,7 @@ class _Profile:
 
 
 class _Environment(os._Environ):
-    """`os.environ`, which tells the active Watch what is looked up."""
+    """`os.environ`, which reports look-ups to the active Watch."""
 
     def __getitem__(self, name: Any) -> Any:
         try:
@@ -336,7 +337,7 @@ class _Environment(os._Environ):
 
 
 def _depends_on(function: Any, frame: FrameType) -> str | None:
-    """What a method of a C type depends on that changes between processes."""
+    """Returns what a method of a C type depends on that changes between processes, or None."""
     owner = getattr(function, "__self__", None)
     kind = type(owner).__name__
     if kind == "safe_open":
@@ -344,20 +345,20 @@ def _depends_on(function: Any, frame: FrameType) -> str | None:
     if getattr(function, "__name__", None) != "seed":
         return None
     if isinstance(owner, _random.Random):
-        # Without a number, the system gives one.
+        # Without a seed, the system provides one.
         return "random numbers of the system" if frame.f_locals.get("a", 0) is None else None
     return "random numbers of the system" if kind == "Generator" else None
 
 
 def _numpy_random() -> str:
-    """The state of NumPy's global generator."""
+    """Returns the state of NumPy's global generator."""
     import numpy.random
 
     return repr(numpy.random.get_state(legacy=False))
 
 
 def _names_used(path: str) -> set[str]:
-    """The names of globals and attributes in a Python file."""
+    """Returns the names of globals and attributes in a Python file."""
     try:
         with open(path, "rb") as file:
             pending = [compile(file.read(), path, "exec", dont_inherit=True)]
@@ -375,7 +376,7 @@ _is_installed = False
 
 
 def _install_hook() -> None:
-    """Python keeps an audit hook for as long as the process lives."""
+    """Installs the audit hook once: Python keeps it for as long as the process lives."""
     global _is_installed
     if not _is_installed:
         sys.addaudithook(_hook)

@@ -1,4 +1,4 @@
-"""Weights that are in files of the model already: found by their content, mapped from there."""
+"""Finds weights in the model's own files by their content, and maps them from there."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SUFFIX = ".safetensors"
 def in_files(
     tensors: Mapping[str, torch.Tensor], files: Iterable[str | Path]
 ) -> dict[str, dict[str, str]]:
-    """Which tensors are in which safetensors file, as `file` and `name`.
+    """Returns the safetensors file of each tensor that is in one, as `file` and `name`.
 
-    A tensor counts where dtype, shape and every byte are the same. Models convert, tie and rename
-    what they load, so names alone tell nothing.
+    Dtype, shape and every byte must be the same. Models convert, tie and rename the tensors that
+    they load, so names alone prove nothing.
     """
     found: dict[str, dict[str, str]] = {}
     for path in map(str, files):
@@ -29,7 +29,7 @@ def in_files(
 
 
 def map_tensors(places: Mapping[str, Mapping[str, str]]) -> dict[str, torch.Tensor]:
-    """The tensors that `in_files` has found, mapped into memory.
+    """Maps the tensors that `in_files` has found into memory.
 
     Raises:
         OSError: a file cannot be read.
@@ -59,7 +59,7 @@ def _in_file(tensors: Mapping[str, torch.Tensor], path: str) -> dict[str, dict[s
         alike.setdefault((tensor.dtype, tensor.shape), []).append(name)
     for name, tensor in tensors.items():
         candidates = alike.get((tensor.dtype, tensor.shape), [])
-        # Most tensors have the name that they have in the file, or its end.
+        # For most tensors, the name in the model ends with the name in the file, or vice versa.
         likely = [other for other in candidates if name.endswith(other) or other.endswith(name)]
         for other in [*likely, *(each for each in candidates if each not in likely)]:
             if _same(tensor, there[other]):

@@ -1,4 +1,4 @@
-"""Text from the bundle of a decoder, with NumPy: the most likely token each time."""
+"""Generates text with the bundle of a decoder and NumPy; it always takes the most likely token."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class Writer:
-    """A decoder on iree-cpu, without PyTorch. It makes one text at a time.
+    """A decoder on iree-cpu, without PyTorch. It generates one text at a time.
 
     Attributes:
-        bundle: with the entry points `prefill` and `decode`.
-        end, max_length, penalty: as of `unmess.Generator`.
-        statistics: of the last text.
+        bundle: has the entry points `prefill` and `decode`.
+        end, max_length, penalty: as for `unmess.Generator`.
+        statistics: the statistics of the last text.
     """
 
     bundle: Bundle
@@ -33,10 +33,10 @@ class Writer:
     statistics: Statistics = field(default_factory=Statistics)
 
     def __call__(self, prompt: str, max_new_tokens: int) -> Iterator[str]:
-        """The text that follows the prompt, in pieces, as `unmess.Generator` gives it.
+        """Returns the text that follows the prompt, in pieces, like `unmess.Generator`.
 
         Raises:
-            Error: stage `usage`, where the prompt does not fit; stage `run`.
+            Error: stage `usage`, if the prompt does not fit; stage `run`.
         """
         ids = self.tokenizer.encode(prompt)
         check_length(len(ids), max_new_tokens, self.max_length)
@@ -58,7 +58,7 @@ class Writer:
                 return
 
     def _choose(self, logits: np.ndarray, ids: list[int]) -> int:
-        """The most likely token; `logits` are of (1, vocabulary)."""
+        """Returns the most likely token; `logits` has shape (1, vocabulary)."""
         scores = logits[0].astype(np.float32)
         if self.penalty != 1.0:
             there = np.unique(np.array(ids))

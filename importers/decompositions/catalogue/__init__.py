@@ -1,6 +1,6 @@
-"""The operators that are taken apart, by what they do: one file for each kind.
+"""The catalogue of decompositions, with one file for each kind of operator.
 
-Of two entries for one operator, the later one is tried first.
+If an operator has several entries, the last one is tried first.
 """
 
 from importers.decompositions.catalogue.arithmetic import ARITHMETIC

@@ -1,4 +1,4 @@
-"""Arithmetic on elements, products and sums."""
+"""Decompositions of elementwise arithmetic, products and sums."""
 
 from __future__ import annotations
 

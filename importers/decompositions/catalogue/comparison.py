@@ -1,4 +1,4 @@
-"""Comparisons, bounds, extremes and what is made of NaN."""
+"""Decompositions of comparisons, bounds, extremes and checks for NaN."""
 
 from __future__ import annotations
 

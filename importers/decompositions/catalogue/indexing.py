@@ -1,4 +1,4 @@
-"""Where elements are: sorting, searching, scattering, joining, padding."""
+"""Decompositions of sorting, searching, scattering, concatenation and padding."""
 
 from __future__ import annotations
 

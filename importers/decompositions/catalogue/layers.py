@@ -1,4 +1,4 @@
-"""Layers of networks: convolutions, pooling, attention, activations, experts, detection."""
+"""Decompositions of convolutions, pooling, attention, activations, experts and detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factorizations of matrices, and what is computed with them."""
+"""Decompositions of linear algebra operators."""
 
 from __future__ import annotations
 
@@ -53,14 +53,17 @@ _LOOPS = {
 
 
 def _of_fixed_sizes(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, for matrices whose batch alone may be dynamic."""
+    """Wraps `function` to raise NotImplementedError if a matrix has a dynamic size.
+
+    Batch dimensions may be dynamic.
+    """
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         tensors = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
         rank = tensors[0].dim()
         for x in tensors if rank > 1 else ():
-            # Of pivots and vectors, only the last dimension is none of the batch.
+            # For pivots and vectors, all dimensions but the last are batch dimensions.
             own = x.shape[-2:] if x.dim() >= rank else x.shape[-1:]
             if x.dim() > 0 and not all(isinstance(size, int) for size in own):
                 raise NotImplementedError(
@@ -72,7 +75,7 @@ def _of_fixed_sizes(name: str, function: Callable[..., Any]) -> Callable[..., An
 
 
 def _composite(operator: str) -> Callable[..., Any]:
-    """PyTorch's own definition of an operator in terms of others."""
+    """Returns PyTorch's own definition of an operator in terms of other operators."""
     name, overload = operator.split(".")
     function = getattr(getattr(torch.ops.aten, name), overload)
     key = torch._C.DispatchKey.CompositeImplicitAutograd

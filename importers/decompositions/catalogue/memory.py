@@ -1,4 +1,4 @@
-"""How tensors lie in memory, which values do not say."""
+"""Decompositions of operators about memory layout, which values in MLIR do not have."""
 
 from __future__ import annotations
 

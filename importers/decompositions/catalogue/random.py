@@ -1,4 +1,4 @@
-"""Random numbers."""
+"""Decompositions of operators that draw random numbers."""
 
 from __future__ import annotations
 

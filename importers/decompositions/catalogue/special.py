@@ -1,4 +1,4 @@
-"""Special functions."""
+"""Decompositions of special functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Medians, distinct elements, running sums."""
+"""Decompositions of medians, distinct elements, histograms, running sums and reductions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of views, and tensors with a view replaced."""
+"""Decompositions of copies of views, and of tensors with a view replaced."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Decompositions of matrices, computed by loops over their columns."""
+"""Linear algebra operators, computed by loops over columns."""

@@ -1,4 +1,4 @@
-"""Cholesky factorization, and systems of equations with its factors."""
+"""Cholesky factorization, and operators that use it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from importers.decompositions.linear_algebra.triangular import solve_triangle
 
 
 def cholesky_ex(a: torch.Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """`linalg_cholesky_ex`: the factor, and the first minor that is not positive (i32)."""
+    """Computes `linalg_cholesky_ex`: the factor, and the first minor that is not positive (i32)."""
     if check_errors:
         return NotImplemented
-    # Only one triangle is read: the factor's.
+    # Read only the triangle of the factor.
     given = split(a)
     matrix = triangle(adjoint(given) if upper else given, lower=True)
     factor, info = _factored(matrix)
@@ -42,14 +42,14 @@ def cholesky_ex(a: torch.Tensor, *, upper: bool = False, check_errors: bool = Fa
 
 
 def cholesky(a: torch.Tensor, upper: bool = False) -> torch.Tensor:
-    """`cholesky`: the factor, of matrices that are positive definite."""
+    """Computes `cholesky` of positive definite matrices, with a check that they are."""
     factor, info = cholesky_ex(a, upper=upper)
     require(torch.eq(info, 0), "cholesky: the matrix is not positive definite")
     return factor
 
 
 def cholesky_solve(b: torch.Tensor, factor: torch.Tensor, upper: bool = False) -> torch.Tensor:
-    """`cholesky_solve`: X of A X = B, for a factorized A."""
+    """Computes `cholesky_solve`: X such that A X = B, from a factor of A."""
     batch = broadcast_batch(b, factor)
     if is_empty(b, factor):
         return b.new_zeros([*batch, *b.shape[-2:]])
@@ -60,13 +60,13 @@ def cholesky_solve(b: torch.Tensor, factor: torch.Tensor, upper: bool = False) -
 
 
 def cholesky_inverse(factor: torch.Tensor, upper: bool = False) -> torch.Tensor:
-    """`cholesky_inverse`: the inverse of a factorized matrix."""
+    """Computes `cholesky_inverse`: the inverse of a matrix, from its factor."""
     size = factor.shape[-1]
     return cholesky_solve(joined(identity(split(factor), size, size)), factor, upper)
 
 
 def _factored(a: Matrix) -> tuple[Matrix, torch.Tensor]:
-    """The lower factor, with the upper triangle of `a`, and the info (i64)."""
+    """Returns the lower factor, with the upper triangle of `a`, and the info (i64)."""
     info = torch.zeros(a.shape[:-2], dtype=torch.int64)
     if is_empty(a):
         return a, info

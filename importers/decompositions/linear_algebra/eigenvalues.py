@@ -34,11 +34,11 @@ from importers.decompositions.linear_algebra.rotations import (
 
 
 def eigh(a: torch.Tensor, uplo: str = "L", compute_v: bool = True) -> Any:
-    """`_linalg_eigh`: eigenvalues in ascending order, and eigenvectors as columns."""
+    """Computes `_linalg_eigh`: eigenvalues in ascending order, and eigenvectors as columns."""
     given = split(a)
     given = adjoint(given) if uplo.upper() == "U" else given
     rows, columns = numbers(given, -2), numbers(given, -1)
-    # One triangle is read, and the real parts of the diagonal.
+    # Read only one triangle, and the real parts of the diagonal.
     matrix = where(rows > columns, given, adjoint(given))
     matrix = where(rows != columns, matrix, real(given))
     values, vectors = _diagonalized(matrix, compute_v)
@@ -50,14 +50,14 @@ def eigh(a: torch.Tensor, uplo: str = "L", compute_v: bool = True) -> Any:
 
 
 def _diagonalized(a: Matrix, compute_v: bool) -> tuple[torch.Tensor, Matrix]:
-    """Eigenvalues in any order, and eigenvectors; rotates off-diagonal elements to zero."""
+    """Returns unordered eigenvalues and eigenvectors; rotates off-diagonal elements to zero."""
     size = a.shape[-1]
     rows, columns = numbers(a, -2), numbers(a, -1)
     unit = identity(a, size, size)
     if is_empty(a) or size == 1:
         return torch.diagonal(real(a), 0, -2, -1).clone(), unit
     require(torch.isfinite(magnitude(a)), "linalg.eigh: the matrix has NaN or infinity")
-    # Scaled, so that no product overflows or vanishes.
+    # Scale, so that no product overflows or underflows.
     scale = scale_of(a)
     a = on_parts(torch.div, a, scale)
     length = torch.sqrt(squares(a).sum((-2, -1))).unsqueeze(-1)

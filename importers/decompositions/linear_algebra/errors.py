@@ -1,4 +1,4 @@
-"""Errors of the operators that, unlike their forms with `_ex`, give no info."""
+"""Errors of linear algebra operators that return no info, unlike their forms with `_ex`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ _CAUSES = {
 
 
 def check_errors(info: torch.Tensor, api_name: str, *, is_matrix: bool) -> None:
-    """`_linalg_check_errors`: ends the call unless info is zero for each matrix of the batch."""
+    """Computes `_linalg_check_errors`.
+
+    It ends the call with an error unless the info is zero for each matrix of the batch.
+    """
     cause = _CAUSES.get(api_name, "the matrix is singular")
     require(torch.eq(info, 0), f"{api_name}: {cause if is_matrix else f'in the batch, {cause}'}")

@@ -1,4 +1,4 @@
-"""QR factorization by reflections, and products of reflections."""
+"""QR factorization by Householder reflections, and products of reflections."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from importers.decompositions.linear_algebra.matrices import (
 
 
 def geqrf(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """`geqrf`: R and below it the vectors of the reflections, and their factors."""
+    """Computes `geqrf`: R with the vectors of the reflections below it, and their factors."""
     factors, tau = reflections(split(a))
     return joined(factors), joined(tau)
 
 
 def qr(a: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, torch.Tensor]:
-    """`linalg_qr`."""
+    """Computes `linalg_qr`."""
     factors, tau = reflections(split(a))
     rows, columns = a.shape[-2:]
     rank = min(rows, columns)
@@ -46,7 +46,7 @@ def qr(a: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, torch.Tens
 
 
 def householder_product(vectors: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
-    """`linalg_householder_product`: the first columns of the reflections' product."""
+    """Computes `linalg_householder_product`: the first columns of the product of reflections."""
     given = split(vectors)
     return joined(product(given, split(tau), identity(given, *vectors.shape[-2:])))
 
@@ -58,7 +58,10 @@ def ormqr(
     left: bool = True,
     transpose: bool = False,
 ) -> torch.Tensor:
-    """`ormqr`: the product of reflections, or its adjoint, times a matrix, or from its right."""
+    """Computes `ormqr`: multiplies a matrix by the product of reflections, or by its adjoint.
+
+    The product is on the left or on the right of the matrix.
+    """
     matrix = split(other)
     if not left:
         # C Q = (Q^H C^H)^H
@@ -68,7 +71,10 @@ def ormqr(
 
 
 def reflections(a: Matrix) -> tuple[Matrix, Matrix]:
-    """R and below it vectors, `[..., m, n]`, and factors `[..., k]`, as LAPACK's `geqrf`."""
+    """Returns R with the vectors below it, `[..., m, n]`, and the factors `[..., k]`.
+
+    The format is that of LAPACK's `geqrf`.
+    """
     rank = min(a.shape[-2:])
     tau = on_parts(lambda part: part.new_zeros([*part.shape[:-2], rank]), a)
     if is_empty(a):
@@ -78,7 +84,7 @@ def reflections(a: Matrix) -> tuple[Matrix, Matrix]:
         column = picked(columns == k, a, -1)
         alpha = picked(rows == k, column, -2)
         below = where(rows > k, column, 0.0)
-        # Scaled, so that no square overflows or vanishes.
+        # Scale, so that no square overflows or underflows.
         scale = largest_part(where(rows >= k, column, 0.0)).amax(-2, keepdim=True)
         scale = torch.where(scale == 0, 1.0, scale)
         below, first = (on_parts(torch.div, part, scale) for part in (below, alpha))
@@ -88,7 +94,7 @@ def reflections(a: Matrix) -> tuple[Matrix, Matrix]:
         beta = torch.where(real(first) >= 0, -length, length)
         safe = torch.where(nothing, 1.0, beta)
         factor = where(~nothing, on_parts(torch.div, beta - first, safe), 0.0)
-        # `below` is zero where there is nothing to do.
+        # `below` is zero where no reflection is needed.
         vector = divided(below, where(~nothing, first - beta, 1.0))
         reflector = where(rows != k, vector, 1.0)
         products = total(conjugate(reflector) * a, -2)
@@ -106,11 +112,11 @@ def reflections(a: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def product(vectors: Matrix, tau: Matrix, matrix: Matrix, adjoint: bool = False) -> Matrix:
-    """The product of reflections, or its adjoint, times `matrix`.
+    """Multiplies `matrix` from the left by the product of reflections, or by its adjoint.
 
     Args:
-        vectors: `[..., m, n]`, of which the part below the diagonal is read.
-        tau: `[..., k]`, a factor for each of the first columns.
+        vectors: `[..., m, n]`. Only the part below the diagonal is read.
+        tau: `[..., k]`, the factors of the reflections in the first k columns.
         matrix: `[..., m, l]`.
     """
     count = tau.shape[-1]
@@ -118,7 +124,7 @@ def product(vectors: Matrix, tau: Matrix, matrix: Matrix, adjoint: bool = False)
         return matrix
 
     def step(k, matrix, vectors, tau, rows, columns, places, last):
-        # The first reflection is the outermost one.
+        # The first reflection is the outermost factor.
         place = k if adjoint else last - k
         column = picked(columns == place, vectors, -1)
         vector = where(rows != place, where(rows > place, column, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""LDL factorization with the pivots of Bunch and Kaufman, of one row or of two."""
+"""LDL factorization with Bunch-Kaufman pivots of one or two rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from importers.decompositions.linear_algebra.matrices import (
     with_batch,
 )
 
-# A diagonal element is a pivot if it is at least this part of the largest below it.
+# A diagonal element is a pivot if it is at least this fraction of the largest element below it.
 _ALPHA = (1 + math.sqrt(17)) / 8
 
 
 def ldl_factor(a: torch.Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """`linalg_ldl_factor_ex`: L and D in the lower triangle, pivots and info (i32)."""
+    """Computes `linalg_ldl_factor_ex`: L and D in the lower triangle, pivots and info (i32)."""
     if check_errors:
         return NotImplemented
     given = split(a)
@@ -68,7 +68,7 @@ def _step(
     size: torch.Tensor,
     hermitian: bool,
 ) -> tuple:
-    """Eliminates one row and column from k (i64 `[..., 1, 1]`) on, or two."""
+    """Eliminates one or two rows and columns, starting at k (i64 `[..., 1, 1]`)."""
 
     def mirror(x: Matrix) -> Matrix:
         return conjugate(transpose(x)) if hermitian else transpose(x)
@@ -80,7 +80,7 @@ def _step(
     largest = below.amax(-2, keepdim=True)
     place = torch.where(below == largest, rows, size).amin(-2, keepdim=True)
     most = torch.clamp(largest, min=0.0)
-    # Row `place` of the symmetric matrix that is left, without its diagonal element.
+    # Row `place` of the remaining symmetric matrix, without its diagonal element.
     row = transpose(picked(rows == place, a, -2))
     side = where(rows < place, row, picked(columns == place, a, -1))
     other = torch.where((rows >= k) & (rows != place), sum_of_parts(side), 0.0)
@@ -95,21 +95,21 @@ def _step(
     place = torch.where(stays, k, place)
     first = torch.where(double, k + 1, k)
     a = _swapped(a, first, place, k, rows, columns, hermitian)
-    # One row: the rest minus x x^T / d.
+    # For a pivot of one row, subtract x x^T / d from the rest.
     column = picked(columns == k, a, -1)
     pivot = picked(rows == k, column, -2)
     pivot = real(pivot) if hermitian else pivot
     safe = where(~nothing, pivot, 1.0)
     factor = where(rows > k, divided(column, safe), 0.0)
     single_update = factor * mirror(where(rows > k, column, 0.0))
-    # Two rows: the rest minus (x, y) D^-1 (x, y)^T.
+    # For a pivot of two rows, subtract (x, y) D^-1 (x, y)^T from the rest.
     second = picked(columns == k + 1, a, -1)
     x, y = where(rows > k + 1, column, 0.0), where(rows > k + 1, second, 0.0)
     d11, d21 = pivot, picked(rows == k + 1, column, -2)
     d22 = picked(rows == k + 1, second, -2)
     d22 = real(d22) if hermitian else d22
     d12 = conjugate(d21) if hermitian else d21
-    # Divided by the element beside the diagonal, which is the largest.
+    # Divide by the off-diagonal element, which is the largest.
     scale = magnitude(d21)
     safe_scale = torch.where(double, scale, 1.0)
     e11, e22, e21, e12 = (divided(d, safe_scale) for d in (d11, d22, d21, d12))
@@ -124,7 +124,7 @@ def _step(
     result = where(active & ~double & ~nothing & (columns == k) & (rows > k), factor, result)
     result = where(double & (columns == k) & (rows > k + 1), left, result)
     result = where(double & (columns == k + 1) & (rows > k + 1), right, result)
-    # A pivot of two rows is negative.
+    # Both rows of a pivot of two rows get negative numbers.
     one = (active & ~double & (columns == k)).squeeze(-2)
     two = (double & ((columns == k) | (columns == k + 1))).squeeze(-2)
     number = (place + 1).squeeze(-1)
@@ -144,7 +144,7 @@ def _swapped(
     columns: torch.Tensor,
     hermitian: bool,
 ) -> Matrix:
-    """Rows and columns `first` and `place` exchanged in the symmetric part that is left."""
+    """Exchanges rows and columns `first` and `place` in the remaining symmetric part."""
     flipped = conjugate(transpose(a)) if hermitian else transpose(a)
     whole = where(rows >= columns, a, flipped)
     one, other = picked(rows == first, whole, -2), picked(rows == place, whole, -2)
@@ -157,14 +157,14 @@ def _swapped(
 def ldl_solve(
     factors: torch.Tensor, pivots: torch.Tensor, b: torch.Tensor, *, hermitian: bool = False
 ) -> torch.Tensor:
-    """`linalg_ldl_solve`: X of A X = B, for a factorized A."""
+    """Computes `linalg_ldl_solve`: X such that A X = B, for a factorized A."""
     batch = broadcast_batch(factors, b)
     if is_empty(factors, b):
         return b.new_zeros([*batch, *b.shape[-2:]])
     matrix, right = with_batch(split(factors), batch), with_batch(split(b), batch)
     rows, columns = numbers(matrix, -2), numbers(matrix, -1)
     marks = pivots.to(torch.int64).expand(*batch, pivots.shape[-1]).unsqueeze(-1)
-    # A row begins a pivot of two if its own is negative and the one before begins none.
+    # A row begins a pivot of two rows if its pivot is negative and the row before begins none.
     constants = (matrix, marks, rows, columns, rows.amax())
     paired = torch.zeros([*batch, 1, 1], dtype=torch.bool)
     starts = torch.zeros_like(marks)
@@ -193,7 +193,7 @@ def ldl_solve(
         low = where(rows > torch.where(begins, place + 1, place), column, 0.0)
         low = conjugate(low) if hermitian else low
         x = where(rows == place, x - total(low * x, -2), x)
-        # The rows of a pivot of two are exchanged after both are done.
+        # Exchange the rows of a pivot of two rows after both are solved.
         here = torch.where(begins, place + 1, place)
         there = torch.where(begins, -mark - 1, torch.where(mark < 0, place, mark - 1))
         return (_exchanged(x, rows, here, there),)
@@ -210,11 +210,11 @@ def _exchanged(x: Matrix, rows: torch.Tensor, here: torch.Tensor, there: torch.T
 def _diagonal_solved(
     a: Matrix, x: Matrix, starts: torch.Tensor, marks: torch.Tensor, hermitian: bool
 ) -> Matrix:
-    """D^-1 x, with the blocks of one or two rows on the diagonal of `a`."""
+    """Returns D^-1 x, where D has blocks of one or two rows on the diagonal of `a`."""
     rows, columns = numbers(a, -2), numbers(a, -1)
     diagonal = picked(rows == columns, a, -1)
     diagonal = real(diagonal) if hermitian else diagonal
-    lower = picked(rows == columns + 1, a, -1)  # beside it, in row i the element (i, i - 1)
+    lower = picked(rows == columns + 1, a, -1)  # in row i, the element (i, i - 1)
     begins = starts == 1
     ends = (marks < 0) & ~begins
 

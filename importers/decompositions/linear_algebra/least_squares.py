@@ -1,4 +1,4 @@
-"""Least squares, by reflections or by singular values."""
+"""Least squares, by Householder reflections or by singular values."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ from importers.decompositions.linear_algebra.matrices import (
 from importers.decompositions.linear_algebra.singular_values import svd
 from importers.decompositions.linear_algebra.triangular import solve_triangle
 
-# What eager takes by default on the CPU.
+# Eager's default on the CPU.
 _DRIVER = "gelsy"
 
 
 def lstsq(
     a: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> Any:
-    """`linalg_lstsq`: the solution, residuals, ranks and singular values; `[0]` as eager gives."""
+    """Computes `linalg_lstsq`: the solution, residuals, ranks and singular values.
+
+    Results that eager leaves empty have the shape `[0]`.
+    """
     driver = driver or _DRIVER
     rows, columns = a.shape[-2:]
     is_vector = _is_vector(a, b)
@@ -71,7 +74,7 @@ def lstsq(
 def lstsq_shapes(
     a: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> tuple[torch.Tensor, ...]:
-    """Tensors of the shapes and dtypes that `lstsq` gives."""
+    """Returns tensors of the shapes and dtypes that `lstsq` returns."""
     driver = driver or _DRIVER
     rows, columns = a.shape[-2:]
     is_vector = _is_vector(a, b)
@@ -95,7 +98,7 @@ def _is_vector(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def _by_reflections(a: Matrix, b: Matrix) -> tuple[Matrix, torch.Tensor]:
-    """The solution for a matrix of full rank, and the squared lengths of the residuals."""
+    """Returns the solution for a matrix of full rank, and the squared lengths of the residuals."""
     rows, columns = a.shape[-2:]
     wide = rows < columns
     vectors, tau = reflections(adjoint(a) if wide else a)

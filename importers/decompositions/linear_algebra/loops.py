@@ -1,4 +1,4 @@
-"""Loops over tensors, in the form that the importer takes."""
+"""Loops over tensors, in the form that the importer supports."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Step = Callable[..., Sequence[Any]]
 
 
 def repeat(count: int, step: Step, state: Sequence[Any], constants: Sequence[Any] = ()) -> list:
-    """Runs `step(k, *state, *constants)`, which gives the new state, for each k from 0 to `count`.
+    """Runs `step(k, *state, *constants)`, which returns the new state, for k = 0, ..., `count` - 1.
 
     Args:
-        step: uses no tensors but what it is given; k is i64 `[]`.
-        state: tensors and `Complex`, whose shapes and dtypes stay.
+        step: reads only its arguments and captures no other tensors. k is i64 `[]`.
+        state: tensors and `Complex`, whose shapes and dtypes do not change.
         constants: further arguments of `step`.
     """
-    # As a state that is filled by a constant, the importer finds the number of rounds.
+    # The counter is a state that starts as a constant, so the importer finds the number of rounds.
     number = torch.zeros((), dtype=torch.int64)
     return repeat_while(
         lambda k, *_: k < count,
@@ -37,7 +37,7 @@ def repeat_while(
     state: Sequence[Any],
     constants: Sequence[Any] = (),
 ) -> list:
-    """Runs `step(*state, *constants)` as long as the condition (bool `[]`) of the same holds."""
+    """Runs `step(*state, *constants)` while `condition` (bool `[]`) of the same arguments holds."""
     values = (*state, *constants)
 
     def call(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,7 +52,10 @@ def repeat_while(
 
 
 def _row_major(values: Sequence[Any]) -> tuple[torch.Tensor, ...]:
-    """The tensors of values, of which a loop wants the strides to stay."""
+    """Returns the tensors of `values`, copied to row-major order.
+
+    A loop requires that the strides of its state do not change.
+    """
     return tuple(
         x.clone(memory_format=torch.contiguous_format) if x.dim() else x for x in _flat(values)
     )

@@ -1,4 +1,4 @@
-"""LU factorization with partial pivoting, and what follows from it."""
+"""LU factorization with partial pivoting, and operators that use it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from importers.decompositions.linear_algebra.triangular import solve_triangle
 
 
 def lu_factor(a: torch.Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """`linalg_lu_factor_ex`: both factors in one matrix, pivots and info (i32)."""
+    """Computes `linalg_lu_factor_ex`: both factors in one matrix, pivots and info (i32)."""
     if not pivot or check_errors:
         return NotImplemented
     lu, pivots = _factored(split(a))
@@ -36,7 +36,7 @@ def lu_factor(a: torch.Tensor, *, pivot: bool = True, check_errors: bool = False
 
 
 def lu(a: torch.Tensor, *, pivot: bool = True) -> Any:
-    """`linalg_lu`: the permutation and the factors."""
+    """Computes `linalg_lu`: the permutation and the factors."""
     if not pivot:
         return NotImplemented
     factors, pivots = _factored(split(a))
@@ -49,7 +49,7 @@ def lu_unpack(
     unpack_data: bool = True,
     unpack_pivots: bool = True,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The permutation matrix and the factors; `[0]` for what is not wanted."""
+    """Computes `lu_unpack`: the permutation matrix and the factors; `[0]` if not requested."""
     p = lower = upper = lu.new_zeros([0])
     factors = split(lu)
     if unpack_data:
@@ -72,7 +72,10 @@ def lu_solve(
     left: bool = True,
     adjoint: bool = False,
 ) -> torch.Tensor:
-    """`linalg_lu_solve`: X of A X = B, or X A = B, for a factorized A or its adjoint."""
+    """Computes `linalg_lu_solve`: X such that A X = B or X A = B.
+
+    A, or its adjoint, is given by its factors.
+    """
     factors, right = split(lu), split(b)
     batch = broadcast_batch(lu, b)
     if is_empty(lu, b):
@@ -100,7 +103,10 @@ def lu_solve(
 def solve(
     a: torch.Tensor, b: torch.Tensor, *, left: bool = True, check_errors: bool = False
 ) -> Any:
-    """`_linalg_solve_ex`: X of A X = B or X A = B, the factors of A, pivots and info (i32)."""
+    """Computes `_linalg_solve_ex`: X such that A X = B or X A = B.
+
+    It also returns the factors of A, the pivots and the info (i32).
+    """
     if check_errors:
         return NotImplemented
     is_vector = b.dim() == 1 or (a.dim() - 1 == b.dim() and b.shape == a.shape[:-1])
@@ -112,7 +118,7 @@ def solve(
 
 
 def inverse(a: torch.Tensor, *, check_errors: bool = False) -> Any:
-    """`linalg_inv_ex`: the inverse, and info (i32)."""
+    """Computes `linalg_inv_ex`: the inverse, and info (i32)."""
     if check_errors:
         return NotImplemented
     size = a.shape[-1]
@@ -122,7 +128,7 @@ def inverse(a: torch.Tensor, *, check_errors: bool = False) -> Any:
 
 
 def determinant(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """`_linalg_det`: the determinant, the factors and the pivots (i32)."""
+    """Computes `_linalg_det`: the determinant, the factors and the pivots (i32)."""
     factors, pivots = _factored(split(a))
     lu = joined(factors)
     result = torch.diagonal(lu, 0, -2, -1).prod(-1) * _parity(pivots).to(lu.dtype)
@@ -132,7 +138,10 @@ def determinant(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
 def sign_and_logarithm(
     a: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """`_linalg_slogdet`: the determinant's sign and the logarithm of its magnitude."""
+    """Computes `_linalg_slogdet`: the determinant's sign and the logarithm of its magnitude.
+
+    It also returns the factors and the pivots (i32).
+    """
     factors, pivots = _factored(split(a))
     lu = joined(factors)
     diagonal = torch.diagonal(lu, 0, -2, -1)
@@ -143,26 +152,26 @@ def sign_and_logarithm(
 def _solved(
     a: torch.Tensor, b: torch.Tensor, left: bool
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The solution, and the factors and pivots of A."""
+    """Returns the solution, and the factors and pivots of A."""
     batch = broadcast_batch(a, b)
     matrix = split(a)
     if is_empty(a, b):
         lu, pivots = _factored(matrix)
         return b.new_zeros([*batch, *b.shape[-2:]]), joined(lu), pivots
     if batch != tuple(a.shape[:-2]):
-        # The factors have A's own batch.
+        # The factors must have A's own batch, so do not factorize A with B.
         lu, pivots = _factored(matrix)
         return lu_solve(joined(lu), pivots, b, left=left), joined(lu), pivots
     right = with_batch(split(b), batch)
     size = a.shape[-1]
     if left:
-        # As further columns, B becomes L^-1 P^T B.
+        # With B as further columns of A, elimination turns it into L^-1 P^T B.
         both, pivots = _factored(_stacked([matrix, right], -1), size)
         lu = on_parts(lambda part: part[..., :size], both)
         result = on_parts(lambda part: part[..., size:], both)
         result = solve_triangle(lu, result, upper=True)
     else:
-        # As further rows, B becomes B U^-1.
+        # With B as further rows of A, elimination turns it into B U^-1.
         both, pivots = _factored(_stacked([matrix, right], -2), size)
         lu = on_parts(lambda part: part[..., :size, :], both)
         result = transpose(on_parts(lambda part: part[..., size:, :], both))
@@ -176,11 +185,11 @@ def _stacked(matrices: list[Matrix], dim: int) -> Matrix:
 
 
 def _factored(a: Matrix, size: int | None = None) -> tuple[Matrix, torch.Tensor]:
-    """Both factors in one matrix, and the pivots (i64, from 1 on).
+    """Returns both factors in one matrix, and the pivots (i64, counted from 1).
 
     Args:
         a: `[..., m, n]`.
-        size: rows and columns that are to be factorized; those behind are only eliminated.
+        size: the number of rows and columns to factorize. Those after them are only eliminated.
     """
     rank = min(a.shape[-2:]) if size is None else size
     pivots = torch.zeros([*a.shape[:-2], rank], dtype=torch.int64)
@@ -192,11 +201,12 @@ def _factored(a: Matrix, size: int | None = None) -> tuple[Matrix, torch.Tensor]
     def step(k, a, pivots, rows, columns, places, eligible):
         column = picked(columns == k, a, -1)
         size = sum_of_parts(column)
-        # NaN is no pivot, but before all rows that are done.
+        # NaN ranks below all candidates, but above rows that are done.
         size = torch.where(size == size, size, -0.5)
         size = torch.where((rows >= k) & eligible, size, -1.0)
         largest = size.amax(-2, keepdim=True)
-        # The first of equal ones; there is one, so that the sum of all is more than it.
+        # Take the first of equal candidates. At least one row is equal, and `rows.sum()` is at
+        # least as large as any row number.
         place = torch.where(size == largest, rows, rows.sum()).amin(-2, keepdim=True)
         here, there = rows == k, rows == place
         upper = picked(here, a, -2)
@@ -217,7 +227,7 @@ def _factored(a: Matrix, size: int | None = None) -> tuple[Matrix, torch.Tensor]
 
 
 def _info(lu: Matrix) -> torch.Tensor:
-    """The first pivot that is zero, from 1 on; 0 if there is none (i32)."""
+    """Returns the number of the first zero pivot, counted from 1; 0 if there is none (i32)."""
     if is_empty(lu):
         return torch.zeros(lu.shape[:-2], dtype=torch.int32)
     pivots = torch.diagonal(sum_of_parts(lu), 0, -2, -1)
@@ -227,13 +237,13 @@ def _info(lu: Matrix) -> torch.Tensor:
 
 
 def _parity(pivots: torch.Tensor) -> torch.Tensor:
-    """1 or -1 (i64): the determinant of the permutation."""
+    """Returns the determinant of the permutation, 1 or -1 (i64)."""
     swaps = (pivots != torch.arange(1, pivots.shape[-1] + 1)).to(torch.int64).sum(-1)
     return 1 - 2 * (swaps & 1)
 
 
 def _order(pivots: torch.Tensor, size: int) -> torch.Tensor:
-    """Which row of A each row of L U is (i64 `[..., size]`)."""
+    """Returns the row of A that each row of L U comes from (i64 `[..., size]`)."""
     order = torch.arange(size).expand([*pivots.shape[:-1], size]).clone()
     if is_empty(order, pivots):
         return order

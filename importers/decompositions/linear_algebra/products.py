@@ -1,4 +1,4 @@
-"""Functions of matrices that are sums and products."""
+"""The matrix exponential."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from importers.decompositions.linear_algebra.matrices import (
     where,
 )
 
-# Terms of the series, whose remainder for a norm of 1 is far below the last digit.
+# The number of terms of the series. For a norm of 1, the rest is far below the last digit.
 _TERMS = {torch.float64: 18, torch.float32: 12}
 
 
 def matrix_exp(a: torch.Tensor) -> torch.Tensor:
-    """`linalg_matrix_exp`: the series of the matrix divided by a power of two, squared again."""
+    """Computes `linalg_matrix_exp` by scaling and squaring.
+
+    The series is that of the matrix divided by a power of two.
+    """
     if is_empty(a):
         return a.clone()
     given = a.to(torch.float32) if a.dtype in (torch.bfloat16, torch.float16) else a
@@ -40,7 +43,8 @@ def matrix_exp(a: torch.Tensor) -> torch.Tensor:
     (result,) = repeat(terms, term, (unit,), (matrix, unit))
     halvings = halvings.to(torch.int64)
 
-    # IREE does not compile a loop whose first condition is data; one round more does nothing.
+    # IREE does not compile a loop whose first condition depends on data. So the first round always
+    # runs; where it is one too many, it changes nothing.
     def remain(most, _result, _left):
         return most > 0
 

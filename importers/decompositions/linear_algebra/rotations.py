@@ -1,7 +1,8 @@
-"""Rotations of pairs of columns, all pairs of a round at once, as Jacobi's methods need.
+"""Rotations of pairs of columns, for Jacobi's methods.
 
-In a round, each of n columns has a partner. After n - 1 rounds (n, if that is odd), a sweep, each
-has met every other one: the schedule of a round-robin tournament.
+A round rotates all of its pairs at once. In a round, each of n columns has a partner. A sweep has
+n - 1 rounds (n, if n is odd), in which each column meets every other one, as in a round-robin
+tournament.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from importers.decompositions.linear_algebra.matrices import (
     where,
 )
 
-# Sweeps until it is given up; ten suffice for any matrix of reasonable size.
+# The most sweeps before an error. Ten suffice for any matrix of reasonable size.
 MOST_SWEEPS = 40
 
 
 def rounds_of(size: int) -> int:
-    """The number of rounds in a sweep over so many columns."""
+    """Returns the number of rounds in a sweep over `size` columns."""
     return size - 1 if size % 2 == 0 else size
 
 
 def partners(number: torch.Tensor, columns: torch.Tensor, size: int) -> torch.Tensor:
-    """Whom each column meets in a round, i64 `[n]`; itself where it is left over.
+    """Returns the partner of each column in a round, i64 `[n]`; itself if it has none.
 
     Args:
-        number: of the round, i64 `[]`.
+        number: the number of the round, i64 `[]`.
         columns: 0, 1, 2, …, i64 `[n]`.
     """
     rounds = rounds_of(size)
@@ -48,14 +49,14 @@ def partners(number: torch.Tensor, columns: torch.Tensor, size: int) -> torch.Te
 def rotation(
     mine: torch.Tensor, inner: Matrix, partner: torch.Tensor, columns: torch.Tensor
 ) -> tuple[torch.Tensor, Matrix, torch.Tensor, torch.Tensor]:
-    """Numbers d and s, so that columns x - d x - s y and their partners' are orthogonal.
+    """Returns d and s, so that columns x - d x - s y and their partners' are orthogonal.
 
-    With c and s, cosine and sine of the angle, d is 1 - c. For a small angle, c would be rounded to
-    1, and columns would grow with each rotation.
+    c and s are the cosine and sine of the angle, and d is 1 - c. For a small angle, c would round
+    to 1, and columns would grow with each rotation.
 
     Args:
-        mine: squared length of each column x, or diagonal element, `[..., n]`.
-        inner: inner product `<x, y>` with its partner y, or the element at (x, y).
+        mine: the squared length of each column x, or the diagonal element, `[..., n]`.
+        inner: the inner product `<x, y>` with its partner y, or the element at (x, y).
         partner, columns: the numbers of y and x.
 
     Returns:
@@ -63,7 +64,8 @@ def rotation(
     """
     other = torch.index_select(mine, -1, partner)
     first = columns < partner
-    # The same for both of a pair, but for rounding errors: made the same, so that they turn alike.
+    # Both columns of a pair have the same value, except for rounding errors. Average them, so that
+    # both rotate by the same angle.
     theirs = conjugate(on_parts(torch.index_select, inner, -1, partner))
     inner = where(partner != columns, (inner + theirs) * 0.5, 0.0)
     size = magnitude(inner)
@@ -82,7 +84,7 @@ def rotation(
 
 
 def rotated(x: Matrix, partner: torch.Tensor, less: torch.Tensor, sine: Matrix) -> Matrix:
-    """Each column x of a matrix replaced by x - d x - s y."""
+    """Replaces each column x of a matrix by x - d x - s y."""
     others = on_parts(torch.index_select, x, -1, partner)
     sine = on_parts(torch.unsqueeze, sine, -2)
     return x - (others * sine + x * less.unsqueeze(-2))

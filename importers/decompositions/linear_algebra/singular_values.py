@@ -43,7 +43,7 @@ def svd(
     *,
     driver: str | None = None,
 ) -> Any:
-    """`_linalg_svd`: U, singular values in descending order, V^H."""
+    """Computes `_linalg_svd`: U, singular values in descending order, V^H."""
     rows, columns = a.shape[-2:]
     given = split(a)
     if rows < columns:
@@ -58,7 +58,7 @@ def svd(
 def _of_tall(
     a: Matrix, full_matrices: bool, compute_uv: bool
 ) -> tuple[Matrix, torch.Tensor, Matrix]:
-    """U, the singular values and V of a matrix that has no more columns than rows."""
+    """Returns U, the singular values and V of a matrix with no more columns than rows."""
     rows, columns = a.shape[-2:]
     kept = rows if full_matrices else columns
     if is_empty(a):
@@ -73,7 +73,7 @@ def _of_tall(
     def ordered(part: torch.Tensor) -> torch.Tensor:
         return torch.gather(part, -1, order.unsqueeze(-2).expand(part.shape))
 
-    # Also where columns are zero, reflections give vectors that are orthogonal.
+    # Reflections give orthogonal vectors even where columns are zero.
     factors, tau = reflections(on_parts(ordered, w))
     u = product(factors, tau, identity(a, rows, kept))
     sign = torch.diagonal(real(factors), 0, -2, -1)
@@ -85,11 +85,11 @@ def _of_tall(
 
 
 def _orthogonal_columns(a: Matrix, compute_v: bool) -> tuple[Matrix, Matrix, torch.Tensor]:
-    """A V / scale, whose columns are orthogonal, V, and the scale (`[..., 1]`)."""
+    """Returns A V / scale, whose columns are orthogonal, V, and the scale (`[..., 1]`)."""
     rows, size = a.shape[-2:]
     unit = identity(a, size, size)
     require(torch.isfinite(magnitude(a)), "linalg.svd: the matrix has NaN or infinity")
-    # Scaled, so that no square overflows or vanishes.
+    # Scale, so that no square overflows or underflows.
     scale = scale_of(a)
     a = on_parts(torch.div, a, scale)
     if size == 1:
@@ -107,7 +107,7 @@ def _orthogonal_columns(a: Matrix, compute_v: bool) -> tuple[Matrix, Matrix, tor
         inner = on_parts(torch.squeeze, total(conjugate(w) * others, -2), -2)
         mine = squares(w).sum(-2)
         less, sine, inner, other = rotation(mine, inner, partner, columns)
-        # Columns that are nothing but rounding errors need not be orthogonal.
+        # Columns that consist of rounding errors need not be orthogonal.
         least = accuracy * mine.amax(-1, keepdim=True)
         now = (inner / torch.maximum(torch.sqrt(mine) * torch.sqrt(other), least)).amax()
         worst = torch.where(number == 0, now, torch.maximum(worst, now))
@@ -134,7 +134,7 @@ def pinv(
     rtol: torch.Tensor | None = None,
     hermitian: bool = False,
 ) -> torch.Tensor:
-    """`linalg_pinv`: the inverse on the singular vectors whose values exceed the tolerances."""
+    """Computes `linalg_pinv`: inverts the singular values that exceed the tolerances."""
     if is_empty(a):
         return a.new_zeros([*a.shape[:-2], a.shape[-1], a.shape[-2]])
     if hermitian:
@@ -147,7 +147,7 @@ def pinv(
     absolute = None if atol is None else atol.unsqueeze(-1)
     if rtol is None:
         eps = max(a.shape[-2:]) * torch.finfo(a.dtype).eps
-        # A tolerance of eager's own counts only where there is no other one.
+        # Eager's default tolerance applies only where `atol` is not positive.
         relative = eps if atol is None else torch.where(absolute > 0, 0.0, eps)
     else:
         relative = rtol.unsqueeze(-1)

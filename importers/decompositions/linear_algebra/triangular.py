@@ -28,7 +28,10 @@ def solve_triangular(
     left: bool = True,
     unitriangular: bool = False,
 ) -> torch.Tensor:
-    """`linalg_solve_triangular`: X of A X = B or X A = B; the other triangle of A is not read."""
+    """Computes `linalg_solve_triangular`: X such that A X = B or X A = B.
+
+    The other triangle of A is not read.
+    """
     batch = broadcast_batch(a, b)
     if is_empty(a, b):
         return b.new_zeros([*batch, *b.shape[-2:]])
@@ -46,7 +49,7 @@ def triangular_solve(
     transpose_a: bool = False,
     unitriangular: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """`triangular_solve`: X of A X = B or of A^T X = B, and the triangle of A that was read."""
+    """Computes `triangular_solve`: X such that A X = B or A^T X = B, and a copy of A."""
     batch = broadcast_batch(a, b)
     a, b = a.expand(*batch, *a.shape[-2:]), b.expand(*batch, *b.shape[-2:])
     matrix = a.mT if transpose_a else a
@@ -61,14 +64,14 @@ def solve_triangle(
     unit: bool = False,
     pivots: torch.Tensor | None = None,
 ) -> Matrix:
-    """X of A X = B, row by row.
+    """Solves A X = B for X, row by row.
 
     Args:
-        a: `[..., n, n]`, of a batch that broadcasts to that of `b`; only one triangle is read.
+        a: `[..., n, n]`, with a batch that broadcasts to that of `b`. Only one triangle is read.
         b: `[..., n, m]`.
-        unit: whether the diagonal is taken for ones.
-        pivots: i64 `[..., n]`; for an upper triangle, the rows of X are exchanged with, last row
-            first, counted from 1 on.
+        unit: whether to take the diagonal as ones.
+        pivots: i64 `[..., n]`, for an upper triangle: the rows, counted from 1, that the rows of X
+            are exchanged with, last row first.
     """
 
     def step(k, x, a, rows, columns, last, *exchanges):
@@ -81,7 +84,7 @@ def solve_triangle(
         rest = (rows < place) if upper else (rows > place)
         x = where(here, row, where(rest, x - column * row, x))
         for pivots in exchanges:
-            # Both rows are done; the rest does not read them again.
+            # Both rows are solved; later steps do not read them again.
             there = rows == picked(here, pivots, -2) - 1
             x = where(here, picked(there, x, -2), where(there, row, x))
         return (x,)

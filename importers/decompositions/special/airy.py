@@ -8,9 +8,9 @@ import torch
 
 from importers.decompositions.special.evaluation import in_f64, quotient
 
-# Rational functions of Moshier's Cephes: from 2.09 on, of 1/ζ; below -2.09, of 1/ζ², for the sine
-# and for the cosine of the phase. Two of Cephes' denominators begin with a 1 that PyTorch's have
-# not; results are those of PyTorch.
+# Rational functions from Moshier's Cephes. `_FAR` is in 1/ζ, for x from 2.09 on. `_SINE` and
+# `_COSINE` are in 1/ζ², for x below -2.09: the factors of the sine and cosine of the phase. As in
+# PyTorch, two denominators lack the leading 1 that they have in Cephes.
 _FAR = (
     (
         0.346538101525629,
@@ -87,7 +87,7 @@ _COSINE = (
 _EDGE = 2.09
 # Ai(103.892) is 0 in f64.
 _END = 103.892
-# Terms of the power series up to the edge, which end below 1e-18.
+# The number of terms of the power series. Up to the edge, the last one is below 1e-18.
 _TERMS = 14
 _VALUE, _SLOPE = 0.355028053887817239260, 0.258819403792806798405
 
@@ -106,7 +106,7 @@ def _airy_ai(x: torch.Tensor) -> torch.Tensor:
     left = scale * (torch.sin(angle) * sine - torch.cos(angle) * cosine)
     value = torch.where(x < 0, left, torch.where(x > _END, 0.0, right))
     value = torch.where(size < _EDGE, _series(x), value)
-    # As in eager.
+    # Eager returns NaN for infinities.
     return torch.where(torch.isinf(x), torch.nan, value)
 
 

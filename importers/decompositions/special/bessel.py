@@ -9,9 +9,9 @@ import torch
 
 from importers.decompositions.special.evaluation import in_f64, quotient
 
-# Rational functions of Moshier's Cephes. From 5 on, of 25/x²: the factors of the cosine and of the
-# sine of the phase. Up to 5, of x²: J without its first two zeros, whose squares are given, and Y
-# without 2/π J(x) log x.
+# Rational functions from Moshier's Cephes. From 5 on, `_COSINE` and `_SINE`, in 25/x², are the
+# factors of the cosine and sine of the phase. Up to 5, `_J` and `_Y` are in x²: J without its first
+# two zeros, whose squares are in `_ZEROS`, and Y without 2/π J(x) log x.
 _COSINE0 = (
     (
         0.0007969367292973471,
@@ -186,7 +186,7 @@ def _near(x: torch.Tensor, rational: Rational, zeros: Sequence[float]) -> torch.
 def _waves(
     x: torch.Tensor, rationals: Sequence[Rational], phase: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """J and Y of numbers from 5 on."""
+    """Returns J and Y of numbers from 5 on."""
     inverse = 5 / x
     cosine, sine = (quotient(rational, inverse * inverse) for rational in rationals)
     sine = sine * inverse

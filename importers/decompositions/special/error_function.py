@@ -1,4 +1,4 @@
-"""The error function, its complement and its inverse, and the normal distribution's."""
+"""The error function, its complement and inverse, and the inverse normal distribution."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import torch
 
 from importers.decompositions.special.evaluation import in_f64, quotient
 
-# W. J. Cody, Rational Chebyshev approximations for the error function, 1969: numerators and
-# denominators from the highest power down, of x² for erf(x)/x up to 0.46, of x for erfc up to 4,
-# and of 1/x² from there on.
+# From W. J. Cody, Rational Chebyshev approximations for the error function, 1969. Numerators and
+# denominators, highest power first: in x² for erf(x)/x up to 0.46, in x for e^x² erfc(x) up to 4,
+# and in 1/x² from there on.
 _NEAR = (
     (
         *(1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2),
@@ -44,8 +44,8 @@ _TAIL = (
 )
 # erfc(28) is 0 in f64.
 _END = 28.0
-# Moshier, Cephes: ndtri up to 3/8 from the middle, and up to and from the square root of
-# -2 log p of 8 on. The denominators begin with 1.
+# Rational functions of ndtri from Moshier's Cephes: up to 3/8 from the middle, and in the tails for
+# √(-2 log p) up to 8 and from 8 on. The denominators begin with 1.
 _NDTRI_NEAR = (
     (
         -59.96335010141079,
@@ -118,13 +118,13 @@ _NDTRI_EDGE = math.exp(-2)
 
 
 def _erf_near(x: torch.Tensor) -> torch.Tensor:
-    """erf(x) up to 0.46, of which IREE has no form in f64."""
+    """Returns erf(x) up to 0.46. IREE has no erf in f64."""
     return x * quotient(_NEAR, x * x)
 
 
 def _scaled_erfc(x: torch.Tensor) -> torch.Tensor:
-    """e^x² erfc(x) from 0.46 on."""
-    # As the square of 1/x, which does not overflow.
+    """Returns e^x² erfc(x) from 0.46 on."""
+    # The square of 1/x does not overflow.
     inverse = 1 / x
     square = inverse * inverse
     tail = (1 / math.sqrt(math.pi) - square * quotient(_TAIL, square)) * inverse
@@ -132,24 +132,24 @@ def _scaled_erfc(x: torch.Tensor) -> torch.Tensor:
 
 
 def _exp_of_negative_square(x: torch.Tensor) -> torch.Tensor:
-    """e^-x² to a few units in the last place."""
-    # The square of a number of few bits is exact, and the rest of x² is small.
+    """Returns e^-x² to a few units in the last place."""
+    # `few` has few bits, so its square is exact. The rest of x² is small.
     few = torch.floor(x * 16) / 16
     return torch.exp(-few * few) * torch.exp((few - x) * (x + few))
 
 
 def erfc_of_f64(x: torch.Tensor) -> torch.Tensor:
-    """1 - erf(x), elementwise, of f64, without its cancellation."""
+    """Returns 1 - erf(x) of f64, elementwise, without cancellation."""
     y = x.abs().clamp(min=0.46, max=_END)
     right = _scaled_erfc(y) * _exp_of_negative_square(y)
     far = torch.where(x < 0, 2 - right, right)
-    # NaN is not below, and the clamp keeps it.
+    # NaN is not below 0.46, and the clamp keeps it.
     return torch.where(x.abs() < 0.46, 1 - _erf_near(x), far)
 
 
 def _erfcx(x: torch.Tensor) -> torch.Tensor:
     y = x.abs()
-    # With the rounded square, as eager computes it.
+    # Use the rounded square, as eager does.
     grown = 2 * torch.exp(x * x)
     right = _scaled_erfc(y.clamp(min=0.46))
     far = torch.where(x < 0, grown - right, right)
@@ -173,10 +173,10 @@ def _ndtri(p: torch.Tensor) -> torch.Tensor:
 
 
 def _erfinv(y: torch.Tensor) -> torch.Tensor:
-    """By Newton's method: of erf up to 0.45, of its complement beyond."""
+    """Inverts erf by Newton's method: on erf up to 0.45, on its complement beyond."""
     size = y.abs()
     rest = 1 - size
-    # erf(x) = 1 - 2 Φ(-√2 x); Φ's inverse is not exact enough next to 0.
+    # erf(x) = 1 - 2 Φ(-√2 x). The inverse of Φ alone is not accurate enough next to 0.
     x = -_ndtri(rest / 2) * math.sqrt(0.5)
     small = size < 0.45
     for _ in range(2):

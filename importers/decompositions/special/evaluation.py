@@ -1,4 +1,4 @@
-"""Polynomials, Chebyshev series and the types that special functions are computed in."""
+"""Evaluation of polynomials, Chebyshev series and functions in f64."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 
 
 def in_f64(function: Callable[..., torch.Tensor]) -> Callable[..., Any]:
-    """`function` of tensors that are converted to f64, with eager's type of the result.
+    """Wraps `function` to compute in f64 and to return eager's dtype.
 
-    Tensors and numbers of any real types; of integers alone, the result has the default dtype.
-    Complex tensors are left.
+    The arguments are tensors and numbers of any real types. For integers alone, the result has the
+    default dtype. Returns NotImplemented for complex tensors.
     """
 
     @functools.wraps(function)
@@ -35,7 +35,7 @@ def _wide(value: Any) -> torch.Tensor:
 
 
 def polynomial(coefficients: Sequence[float], x: torch.Tensor) -> torch.Tensor:
-    """The polynomial with these coefficients, the highest power's first."""
+    """Evaluates the polynomial with these coefficients, the highest power first."""
     first, *rest = coefficients
     value = torch.full_like(x, first)
     for coefficient in rest:
@@ -44,13 +44,13 @@ def polynomial(coefficients: Sequence[float], x: torch.Tensor) -> torch.Tensor:
 
 
 def quotient(coefficients: Sequence[Sequence[float]], x: torch.Tensor) -> torch.Tensor:
-    """The quotient of two polynomials."""
+    """Evaluates the quotient of two polynomials."""
     above, below = (polynomial(each, x) for each in coefficients)
     return above / below
 
 
 def chebyshev(coefficients: Sequence[float], x: torch.Tensor) -> torch.Tensor:
-    """The series of Chebyshev polynomials of x/2, the highest order's coefficient first.
+    """Evaluates the series of Chebyshev polynomials of x/2, the highest order first.
 
     The last coefficient counts half (Clenshaw's recurrence, as in Cephes).
     """

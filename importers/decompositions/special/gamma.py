@@ -8,7 +8,7 @@ import torch
 
 from importers.decompositions.special.evaluation import in_f64
 
-# Lanczos's approximation with the coefficients of Paul Godfrey: of 15 terms, good to some 1e-15.
+# Lanczos's approximation with Paul Godfrey's coefficients: 15 terms, accurate to about 1e-15.
 _SHIFT = 607 / 128
 _COEFFICIENTS = (
     0.99999999999999709182,
@@ -30,17 +30,18 @@ _COEFFICIENTS = (
 
 
 def log_gamma(x: torch.Tensor) -> torch.Tensor:
-    """log |Γ(x)|, elementwise, of f64."""
+    """Returns log |Γ(x)|, elementwise, of f64."""
     left = x < 0.5
     result = _right(torch.where(left, 1 - x, x))
-    # Γ(x) Γ(1 - x) = π / sin(πx); the sine is that of the distance to the next whole number.
+    # Γ(x) Γ(1 - x) = π / sin(πx). The magnitude of the sine depends only on the distance of x to
+    # the nearest whole number.
     sine = _sine((x - torch.round(x)).abs())
     result = torch.where(left, math.log(math.pi) - torch.log(sine) - result, result)
     return torch.where(torch.isinf(x), torch.inf, result)
 
 
 def _sine(x: torch.Tensor) -> torch.Tensor:
-    """sin(πx) for `x` from 0 to 0.5, by its series: IREE has no sine in f64."""
+    """Returns sin(πx) for `x` from 0 to 0.5, by its series: IREE has no sine in f64."""
     square, result = x * x, torch.zeros_like(x)
     for power in range(23, 0, -2):
         coefficient = (-1) ** (power // 2) * math.pi**power / math.factorial(power)
@@ -49,7 +50,7 @@ def _sine(x: torch.Tensor) -> torch.Tensor:
 
 
 def _right(x: torch.Tensor) -> torch.Tensor:
-    """Of `x` from 0.5 on."""
+    """Returns log Γ(x) for `x` from 0.5 on."""
     series = torch.full_like(x, _COEFFICIENTS[0])
     for index, coefficient in enumerate(_COEFFICIENTS[1:]):
         series = series + coefficient / (x + float(index))

@@ -11,8 +11,7 @@ from importers.decompositions.special.error_function import erfc_of_f64
 from importers.decompositions.special.evaluation import in_f64, polynomial
 from importers.decompositions.special.gamma import log_gamma
 
-# Boost's Lanczos approximation of Γ, scaled by e^g: numerator and denominator, from the highest
-# power down.
+# Boost's Lanczos approximation of Γ, scaled by e^g: numerator and denominator, highest power first.
 _LANCZOS_G = 6.024680040776729583740234375
 _LANCZOS = (
     (
@@ -29,8 +28,8 @@ _LANCZOS = (
         *(150917976.0, 120543840.0, 39916800.0, 0.0),
     ),
 )
-# Temme's expansion for large a (DLMF 8.12.7): rows for a^0, a^-1, …; in each the coefficients of
-# η from the highest power down. They suffice for a from 200 on and x within 30 % of it.
+# Temme's expansion for large a (DLMF 8.12.7). The rows are for a^0, a^-1, …; each has coefficients
+# of powers of η, highest power first. They suffice for a from 200 on and x within 30 % of a.
 _TEMME = (
     (
         9.14769958223679e-10,
@@ -151,7 +150,7 @@ def _igammac(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def _lower_and_upper(a: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """P(a, x) and Q(a, x), by the series or the fraction that converges, as in Cephes."""
+    """Returns P(a, x) and Q(a, x), by the series or fraction that converges, as in Cephes."""
     a, x = torch.broadcast_tensors(a, x)
     a_finite, x_finite = a < torch.inf, x < torch.inf
     inside = torch.logical_and(torch.gt(a, 0), torch.gt(x, 0))
@@ -176,7 +175,7 @@ def _lower_and_upper(a: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, to
 def _at_ends(
     a: torch.Tensor, x: torch.Tensor, value: torch.Tensor, none: float, full: float
 ) -> torch.Tensor:
-    """The value, or eager's where a number is 0, infinite or negative: even beside a NaN."""
+    """Returns `value`, or eager's where a or x is 0, infinite or negative, even beside NaN."""
     value = torch.where(torch.eq(x, torch.inf), full, value)
     value = torch.where(torch.eq(a, torch.inf), none, value)
     value = torch.where(torch.logical_and(torch.isinf(a), torch.isinf(x)), torch.nan, value)
@@ -188,17 +187,17 @@ def _at_ends(
 def _where_used(
     used: torch.Tensor, a: torch.Tensor, x: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both, with numbers that take few steps where the result is of no use."""
+    """Replaces a and x by 1, which takes few steps, where the result is not used."""
     return torch.where(used, a, 1.0), torch.where(used, x, 1.0)
 
 
 def _is_below(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Whether x, which is at most 1.1, is so small beside a that the series is exact."""
+    """Returns whether x, at most 1.1, is so small relative to a that the series is exact."""
     return torch.where(x <= 0.5, -0.4 / torch.log(x) < a, x * 1.1 < a)
 
 
 def _factor(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """x^a e^-x / Γ(a)."""
+    """Returns x^a e^-x / Γ(a)."""
     apart = torch.exp(a * torch.log(x) - x - log_gamma(a))
     base = a + (_LANCZOS_G - 0.5)
     inverse = 1 / a
@@ -213,7 +212,7 @@ def _factor(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def _log1p_less(x: torch.Tensor) -> torch.Tensor:
-    """log(1 + x) - x without its cancellation."""
+    """Returns log(1 + x) - x without cancellation."""
     ratio = x / (2 + x)
     square = ratio * ratio
     series = polynomial([1 / power for power in range(25, 1, -2)], square)
@@ -222,7 +221,7 @@ def _log1p_less(x: torch.Tensor) -> torch.Tensor:
 
 
 def _series(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """P by DLMF 8.11.4."""
+    """Returns P by DLMF 8.11.4."""
 
     def more(step, _bottom, term, total, _x):
         return torch.logical_and(step < _STEPS, (term > _PRECISION * total).any())
@@ -238,7 +237,7 @@ def _series(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def _fraction(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Q by the continued fraction of DLMF 8.9.2, as Lentz evaluates it."""
+    """Returns Q by the continued fraction of DLMF 8.9.2, with Lentz's algorithm."""
 
     def is_moving(change):
         return (change - 1).abs() > 4 * _PRECISION
@@ -252,7 +251,7 @@ def _fraction(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         below = x - a + (2 * count + 1)
         d = 1 / (below + above * d)
         c = below + above / c
-        # One that has arrived stays: more factors add rounding errors.
+        # Keep elements that have converged: more factors add rounding errors.
         change = torch.where(is_moving(change), c * d, 1.0)
         return step + 1, c, d, value * change, change
 
@@ -263,7 +262,7 @@ def _fraction(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def _upper_of_small(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Q of small x by DLMF 8.7.3."""
+    """Returns Q for small x, by DLMF 8.7.3."""
 
     def more(step, _power, term, total, _a, _x):
         return torch.logical_and(step < _STEPS, (term.abs() > _PRECISION * total.abs()).any())
@@ -282,7 +281,7 @@ def _upper_of_small(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def _expansion(a: torch.Tensor, x: torch.Tensor, sign: int) -> torch.Tensor:
-    """Q, or P where the sign is -1, of large numbers next to each other, by DLMF 8.12.3."""
+    """Returns Q, or P if `sign` is -1, for large a and x close to it, by DLMF 8.12.3."""
     half_square = -_log1p_less((x - a) / a)
     eta = torch.sqrt(2 * half_square)
     eta = torch.where(x < a, -eta, eta)

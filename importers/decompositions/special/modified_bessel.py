@@ -6,7 +6,7 @@ import torch
 
 from importers.decompositions.special.evaluation import chebyshev, in_f64
 
-# Chebyshev series of Moshier's Cephes: of e^-x I(x) (order 1: over x) up to 8, and of
+# Chebyshev series from Moshier's Cephes: e^-x I(x) (order 1: divided by x) up to 8, in x/2 - 2, and
 # e^-x √x I(x) from there on, in 32/x - 2.
 _I0_NEAR = (
     -4.4153416464793395e-18,
@@ -125,8 +125,8 @@ _I1_FAR = (
     -0.009761097491361469,
     0.7785762350182801,
 )
-# Of what K has besides I(x) log(x/2) up to 2, in x² - 2, and of e^x √x K(x) from there on, in
-# 8/x - 2.
+# K(x) without its term I(x) log(x/2) (order 1: times x) up to 2, in x² - 2, and e^x √x K(x) from
+# there on, in 8/x - 2.
 _K0_NEAR = (
     1.374465435613523e-16,
     4.25981614279661e-14,
@@ -222,7 +222,7 @@ def _scaled_i1(x: torch.Tensor) -> torch.Tensor:
 
 
 def _unscaled(x: torch.Tensor, scaled: torch.Tensor) -> torch.Tensor:
-    # In two steps: e^x may be beyond f64 where the product is not.
+    # Multiply in two steps: e^x may overflow f64 where the product does not.
     half = torch.exp(x.abs() / 2)
     return half * scaled * half
 

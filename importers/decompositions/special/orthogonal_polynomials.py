@@ -1,6 +1,6 @@
-"""Orthogonal polynomials of degrees that are data.
+"""Orthogonal polynomials whose degrees are data.
 
-Of a NaN, eager returns memory that was not set where it needs the recurrence; here it is NaN.
+For NaN, eager returns uninitialized memory where it needs the recurrence. Here, the result is NaN.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch._higher_order_ops.while_loop import while_loop_op
 
 from importers.decompositions.special.evaluation import in_f64
 
-# From there on, eager computes a Chebyshev polynomial between -1 and 1 by the angle.
+# Above this degree, eager computes a Chebyshev polynomial between -1 and 1 by the angle.
 _BY_ANGLE = 8
 
 Values = torch.Tensor
@@ -22,12 +22,14 @@ Values = torch.Tensor
 def _recurrence(
     x: Values, n: Values, first: Values, after: Callable[..., Values], ready: Values
 ) -> Values:
-    """The polynomials of degree `n`, each from the two before it; 0 for `n` that is no degree.
+    """Returns the polynomials of degree `n`, each from the two before it.
+
+    For negative `n`, the result is `first`, which callers replace by 0.
 
     Args:
-        first: of degree 1.
-        after: makes the polynomial of degree k + 1 of those of degrees k and k - 1, from
-            `(k, now, before, x)`.
+        first: the polynomial of degree 1.
+        after: returns the polynomial of degree k + 1 from `(k, now, before, x)`, where `now` and
+            `before` are those of degrees k and k - 1.
         ready: elements that the caller computes in another way.
     """
     one = torch.ones_like(x)
@@ -44,7 +46,7 @@ def _recurrence(
         value = torch.where(runs(degree, now, last), following, value)
         return degree + 1, now.clone(), following, value
 
-    # An integer: IREE does not compile loops over one element that count in f64.
+    # The counter is an integer: IREE does not compile loops over one element that count in f64.
     start = torch.ones((), dtype=torch.int64)
     value = torch.where(torch.eq(n, 0), 1.0, first)
     *_, value = while_loop_op(more, advance, (start, one, first, value), (last, x))
@@ -52,24 +54,24 @@ def _recurrence(
 
 
 def _degree(n: Values) -> Values:
-    """As eager converts it: a NaN and what exceeds 64 bits become negative."""
+    """Converts degrees as eager does: NaN and numbers beyond 64 bits become negative."""
     n = torch.trunc(n)
     return torch.where(torch.logical_and(n >= 0, n < 2.0**63), n, -1.0)
 
 
 def _prepared(x: Any, n: Any) -> tuple[Values, Values]:
     x, n = torch.broadcast_tensors(x, _degree(n))
-    # A loop takes no views.
+    # A loop does not accept views.
     return x + 0.0, n + 0.0
 
 
 def _alternating(n: Values) -> Values:
-    """1 for even, -1 for odd numbers."""
+    """Returns 1 for even and -1 for odd numbers."""
     return torch.where(torch.eq(torch.floor(n / 2) * 2, n), 1.0, -1.0)
 
 
 def _chebyshev(kind: str, shifted: bool) -> Callable[..., Any]:
-    """The polynomials of the four kinds: T, U, V and W; shifted ones are those of 2x - 1."""
+    """Returns the function for T, U, V or W; shifted ones are those of 2x - 1."""
 
     def polynomial(x: Values, n: Values) -> Values:
         x, n = _prepared(x, n)
@@ -97,7 +99,10 @@ def _chebyshev(kind: str, shifted: bool) -> Callable[..., Any]:
 
 
 def _hermite(physicists: bool) -> Callable[..., Any]:
-    """H, or He; from a degree on that depends on the type, NaN as in eager."""
+    """Returns the function for H, or He.
+
+    Above a degree that depends on the dtype, it returns NaN, as eager does.
+    """
 
     def of_type(x: Any, n: Any) -> Any:
         limit = 512 if torch.result_type(x, n) == torch.float64 else 128
@@ -143,7 +148,7 @@ def _legendre(x: Values, n: Values) -> Values:
     return torch.where(n < 0, 0.0, value)
 
 
-# By the operator's name after `special_`.
+# The keys are the operators' names after `special_`.
 POLYNOMIALS = {
     **{f"chebyshev_polynomial_{kind}": _chebyshev(kind, False) for kind in "tuvw"},
     **{f"shifted_chebyshev_polynomial_{kind}": _chebyshev(kind, True) for kind in "tuvw"},

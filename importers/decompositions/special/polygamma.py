@@ -15,18 +15,18 @@ _EULER_MACLAURIN = (
     *(-2.950130727918164224e12, 1.1646782814350067249e14, -4.5979787224074726105e15),
     *(1.8152105401943546773e17, -7.1661652561756670113e18),
 )
-# Terms that are added one by one, and the place up to which they are.
+# Terms are added one by one for at least this many steps, and while q + n is at most this.
 _TERMS = 9
 _PRECISION = 2.0**-53
-# Below, eager adds for longer than anyone waits.
+# For q below this, the sum of eager takes too long to wait for. The result here is NaN.
 _LEAST = -(2.0**40)
-# Coefficients of digamma's asymptotic series in 1/x², from the highest power down: B(2k) / 2k.
+# Coefficients of digamma's asymptotic series in 1/x², highest power first: B(2k) / 2k.
 _DIGAMMA = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
 _DIGAMMA_STEPS = 10
 
 
 def _zeta(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-    """Σ (q + n)^-x by the Euler-Maclaurin formula, as in Cephes."""
+    """Returns Σ (q + n)^-x by the Euler-Maclaurin formula, as in Cephes."""
     x, q = torch.broadcast_tensors(x, q)
     x, q = x + 0.0, q + 0.0
     whole = torch.eq(torch.floor(q), q)
@@ -56,7 +56,7 @@ def _zeta(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
         rest = rest + factor * power / divisor
         factor = factor * (x + (2 * index + 1)) * (x + (2 * index + 2))
         power = power / (place * place)
-    # Of large exponents the factors overflow, and the rest does not count.
+    # For large exponents, the factors overflow, and the rest is negligible.
     total = torch.where(last.abs() < _PRECISION * total.abs(), total, total + rest)
     total = torch.where(undefined, torch.nan, total)
     return torch.where(torch.logical_and(pole, ~(x < 1)), torch.inf, total)
@@ -64,7 +64,7 @@ def _zeta(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 
 def _digamma(x: torch.Tensor) -> torch.Tensor:
     left = x < 0
-    # The fraction, with the sign of x, whose tangent is that of x.
+    # tan(πx) depends only on the fractional part of x, which keeps its sign.
     fraction = x - torch.trunc(x)
     reflected = math.pi / torch.tan(math.pi * fraction)
     y = torch.where(left, 1 - x, x)
@@ -78,7 +78,7 @@ def _digamma(x: torch.Tensor) -> torch.Tensor:
     total = total + torch.log(y) - 0.5 * inverse - square * polynomial(_DIGAMMA, square)
     total = torch.where(left, total - reflected, total)
     total = torch.where(torch.logical_and(left, torch.eq(fraction, 0)), torch.nan, total)
-    # The sign of 0 counts.
+    # The sign of the zero determines that of the infinity.
     return torch.where(torch.eq(x, 0), -1 / x, total)
 
 
@@ -98,7 +98,7 @@ def _trigamma(x: torch.Tensor) -> torch.Tensor:
 
 
 def polygamma(n: int, x: torch.Tensor) -> torch.Tensor:
-    """The derivative of digamma of order `n`."""
+    """Returns the derivative of digamma of order `n`."""
     if n < 2:
         return (digamma, trigamma)[n](x)
     try:

@@ -1,6 +1,6 @@
-"""What each ONNX operator computes, by PyTorch's operators. Importing this registers all of them.
+"""Lowerings of ONNX operators to PyTorch operators. Importing this package registers them.
 
-An operator that is not here is computed as ONNX's own definition says, where that is a graph.
+Operators without a lowering use ONNX's own function body, if there is one.
 """
 
 from importers.onnx.operators import (

@@ -15,36 +15,36 @@ _FLOAT8 = (
     torch.float8_e5m2,
     torch.float8_e5m2fnuz,
 )
-# Up to here, numbers are rounded to the largest one, 448.
+# The largest number that rounds to the largest finite value, 448.
 _BEYOND_E4M3FN = 464.0
 _LARGEST_FLOAT4 = 6.0
 
 
 @operator("Cast")
 def cast(node: Node, x: Tensor) -> Tensor:
-    """To the type that an attribute names."""
+    """Lowers `Cast`: converts to the type that an attribute names."""
     return converted(x, node.get("to"), bool(node.get("saturate", 1)), node)
 
 
 @operator("CastLike")
 def cast_like(node: Node, x: Tensor, like: Tensor) -> Tensor:
-    """To the type of another tensor."""
+    """Lowers `CastLike`: converts to the type of another tensor."""
     code = node.type_of(1) or code_of(like.dtype)
     return converted(x, code, bool(node.get("saturate", 1)), node)
 
 
 @operator("BitCast")
 def bit_cast(node: Node, x: Tensor) -> Tensor:
-    """The same bits as another type of the same width."""
+    """Lowers `BitCast`: reinterprets the bits as another type of the same width."""
     return x.view(dtype_of(node.get("to"), node.operator))
 
 
 def converted(x: Tensor, code: int, saturate: bool, node: Node) -> Tensor:
-    """Elements converted to an ONNX type.
+    """Converts elements to an ONNX type.
 
     Args:
-        code: as ONNX numbers types.
-        saturate: whether what is too large for a float of 8 bits becomes the largest one.
+        code: the ONNX element type.
+        saturate: whether numbers out of the range of an 8-bit float become its largest one.
     """
     dtype = dtype_of(code, node.operator)
     if dtype == torch.float8_e8m0fnu:
@@ -61,7 +61,7 @@ def converted(x: Tensor, code: int, saturate: bool, node: Node) -> Tensor:
             largest = torch.finfo(dtype).max
             x = x.clamp(-largest, largest)
         elif dtype == torch.float8_e4m3fn:
-            # PyTorch takes the largest one here, too.
+            # PyTorch saturates here; ONNX requires NaN.
             x = torch.where(x.abs() > _BEYOND_E4M3FN, float("nan"), x)
         return x.to(dtype)
     if dtype == torch.bool and x.dtype in _FLOAT8:
@@ -72,30 +72,30 @@ def converted(x: Tensor, code: int, saturate: bool, node: Node) -> Tensor:
 
 
 def float4(x: Tensor) -> Tensor:
-    """The nearest floats of 4 bits (0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives)."""
+    """Rounds to 4-bit floats (0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives)."""
     size = x.abs()
     step = torch.where(size < 2, 0.5, torch.where(size < 4, 1.0, 2.0))
     rounded = torch.copysign((torch.round(size / step) * step).clamp(max=_LARGEST_FLOAT4), x)
-    # There is no NaN. The package onnx makes this of one.
+    # The type has no NaN. The package onnx converts NaN to -0.
     return torch.where(torch.isnan(x), -0.0, rounded)
 
 
 def _narrow_integer(x: Tensor, low: int, high: int) -> Tensor:
-    """The lowest bits, as a signed or an unsigned number."""
+    """Wraps integers to the range of a narrow type, by their lowest bits."""
     return ((x.to(torch.int32) - low) & (high - low)) + low
 
 
 def _from_power_of_two(x: Tensor) -> Tensor:
-    """Powers of two from 2^-127, by their bits."""
+    """Decodes float8_e8m0fnu to float32: powers of two from 2^-127, and NaN."""
     exponent = x.view(torch.uint8).to(torch.int32)
-    # 2^-127 is subnormal.
+    # 2^-127 is subnormal in float32.
     bits = torch.where(exponent == 0, 1 << 22, exponent << 23)
     value = bits.view(torch.float32)
     return torch.where(exponent == 255, torch.full((), float("nan")), value)
 
 
 def _power_of_two(x: Tensor, node: Node) -> Tensor:
-    """The exponents of positive numbers, rounded as `round_mode` says."""
+    """Encodes positive numbers as float8_e8m0fnu exponents, rounded by `round_mode`."""
     mode = node.get("round_mode", "up")
     bits = x.to(torch.float32).view(torch.int32)
     exponent, fraction = (bits >> 23) & 255, bits & ((1 << 23) - 1)

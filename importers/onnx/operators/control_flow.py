@@ -1,4 +1,4 @@
-"""Branches and loops whose bodies are graphs."""
+"""Lowerings of branches and loops, whose bodies are graphs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_UNROLLED = 64
 
 @operator("If")
 def if_(node: Node, condition: Tensor) -> tuple[Value, ...]:
-    """One of two graphs; both are in the program where the condition is not known."""
+    """Lowers `If`. If the condition is not known, the program contains both branches."""
     branches = (node.get("then_branch"), node.get("else_branch"))
     value = node.values[0]
     if value.known:
@@ -33,7 +33,7 @@ def if_(node: Node, condition: Tensor) -> tuple[Value, ...]:
     tensors = tuple(value.tensor() for value in outer.values())
     functions = [partial(_branch, node, graph, outer) for graph in branches]
     if get_proxy_mode() is None:
-        # Both run, since both are captured and may need values for that.
+        # Run both: the capture traces both, and each may need values fixed.
         results = [function(*tensors) for function in functions][0 if bool(condition) else 1]
     else:
         results = cond_op(condition.reshape(()), *functions, apart(tensors))
@@ -44,18 +44,18 @@ def _branch(
     node: Node, graph: onnx.GraphProto, outer: dict[str, Value], *tensors: Tensor
 ) -> tuple[Tensor, ...]:
     values = inside(outer, dict(zip(outer, tensors, strict=True)))
-    # A branch may not return what it is given.
+    # A branch may not return one of its operands.
     return tuple(value.tensor().clone() for value in node.call(graph, (), values))
 
 
 @operator("Scan")
 def scan(node: Node, *_inputs: Tensor) -> tuple[Tensor | Value, ...]:
-    """A graph for each slice of some inputs; the others are passed on."""
+    """Lowers `Scan`: runs a graph on slices of some inputs, with the others as state."""
     body, count = node.get("body"), node.get("num_scan_inputs")
     values = list(node.values)
     batched = node.opset < 9
     if batched:
-        # The first input says how long sequences are.
+        # The first input has the lengths of sequences.
         if values[0] is not None:
             raise node.refuse("with lengths of sequences")
         values = values[1:]
@@ -98,7 +98,7 @@ def scan(node: Node, *_inputs: Tensor) -> tuple[Tensor | Value, ...]:
 
 @operator("Loop")
 def loop(node: Node, _count: Tensor | None, _condition: Tensor | None, *_state: Tensor):
-    """A graph, repeated a number of times that is known during the capture."""
+    """Lowers `Loop`, with a trip count that is known during the capture."""
     body = node.get("body")
     count = node.number(0) if node.has(0) else None
     states = list(node.values[2:])
@@ -139,7 +139,7 @@ def _counted(node: Node, body: onnx.GraphProto, count: int, states: list[Value])
 
 
 def _constant_condition(node: Node, body: onnx.GraphProto) -> bool:
-    """Whether the loop goes on whatever its body computes."""
+    """Returns True if the loop condition is true in every step, regardless of the data."""
     name, given = body.output[0].name, body.input[1].name
     while True:
         source = next((each for each in body.node if name in each.output), None)

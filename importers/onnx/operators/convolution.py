@@ -1,4 +1,4 @@
-"""Convolutions."""
+"""Lowerings of convolutions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose
 
 
 def window_pads(node: Node, x: Tensor, kernel: list[int]) -> list[tuple[int, int]]:
-    """What is added before and after each spatial axis, by `pads` or `auto_pad`."""
+    """Returns the padding before and after each spatial axis, from `pads` or `auto_pad`."""
     rank = len(kernel)
     strides = node.get("strides") or [1] * rank
     dilations = node.get("dilations") or [1] * rank
@@ -37,14 +37,14 @@ def window_pads(node: Node, x: Tensor, kernel: list[int]) -> list[tuple[int, int
 
 
 def padded(x: Tensor, pads: list[tuple[int, int]], value: float = 0) -> Tensor:
-    """A tensor with elements around its spatial axes."""
+    """Pads the spatial axes of a tensor; negative widths crop."""
     widths = list(itertools.chain.from_iterable(reversed(pads)))
     return F.pad(x, widths, value=value) if any(widths) else x
 
 
 @operator("Conv")
 def conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """With groups, strides, dilations and any padding."""
+    """Lowers `Conv`, with groups, strides, dilations and any padding."""
     rank = x.dim() - 2
     if rank not in _CONVOLUTIONS:
         raise node.refuse(f"of {rank} spatial dimensions")
@@ -69,15 +69,15 @@ def conv_integer(
     x_zero: Tensor | None = None,
     w_zero: Tensor | None = None,
 ) -> Tensor:
-    """Of 8-bit integers, in int32."""
+    """Lowers `ConvInteger`: convolves 8-bit integers, to int32."""
     return integer_convolution(node, x, weight, x_zero, w_zero)
 
 
 def integer_convolution(
     node: Node, x: Tensor, weight: Tensor, x_zero: Tensor | None, w_zero: Tensor | None
 ) -> Tensor:
-    """A convolution of differences from zero points, in int32."""
-    # Sums of products of 9 bits are exact in float64.
+    """Convolves differences from zero points, to int32."""
+    # Products of 9-bit numbers and their sums are exact in float64.
     x = (x.to(torch.int32) - unfolded_zero_point(x_zero, x.dim(), 1)).to(torch.float64)
     weight = weight.to(torch.int32) - unfolded_zero_point(w_zero, weight.dim(), 0)
     return conv(node, x, weight.to(torch.float64)).to(torch.int32)
@@ -85,7 +85,7 @@ def integer_convolution(
 
 @operator("ConvTranspose")
 def conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """The gradient of a convolution, cut or extended to the shape that is asked for."""
+    """Lowers `ConvTranspose`, cropped or padded to the requested shape."""
     rank = x.dim() - 2
     if rank not in _TRANSPOSED:
         raise node.refuse(f"of {rank} spatial dimensions")
@@ -102,7 +102,7 @@ def conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = 
         if wanted is not None or how in ("SAME_UPPER", "SAME_LOWER"):
             final = wanted[-rank + i] if wanted is not None else x.shape[2 + i] * strides[i]
             total = size + extra[i] - final
-            # What is missing is added at the end.
+            # If the result is too small, pad at the end.
             large = total - total // 2 if total > 0 else 0
             before = total // 2 if how == "SAME_UPPER" and total > 0 else large
             after = total - before
@@ -125,7 +125,7 @@ def deform_conv(
     bias: Tensor | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """A convolution whose taps are moved, as torchvision computes it."""
+    """Lowers `DeformConv` with torchvision's `deform_conv2d`."""
     from torchvision.ops import deform_conv2d
 
     if x.dim() != 4:

@@ -1,4 +1,4 @@
-"""Choosing boxes."""
+"""Lowerings of operators for object detection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Tensor = torch.Tensor
 
 @operator("NonMaxSuppression")
 def non_max_suppression(node: Node, boxes: Tensor, scores: Tensor, *_limits: Tensor) -> Tensor:
-    """(batch, class, box) of boxes that overlap no better one of their class."""
+    """Lowers `NonMaxSuppression`: returns rows of (batch, class, box), best first in each class."""
     most = int(node.number(2, 0))
     threshold, lowest = float(node.number(3, 0.0)), node.number(4)
     batch, classes, count = scores.shape
@@ -34,7 +34,7 @@ def non_max_suppression(node: Node, boxes: Tensor, scores: Tensor, *_limits: Ten
 
 
 def _corners(boxes: Tensor, centered: bool) -> Tensor:
-    """Lower corners before upper ones."""
+    """Converts boxes to (y1, x1, y2, x2) with the lower corner first."""
     a, b, c, d = boxes.unbind(-1)
     if centered:
         x1, y1, x2, y2 = a - c / 2, b - d / 2, a + c / 2, b + d / 2
@@ -52,7 +52,7 @@ def _corners(boxes: Tensor, centered: bool) -> Tensor:
 
 
 def _kept(corners: Tensor, scores: Tensor, present: Tensor, threshold: float, most: int) -> Tensor:
-    """Indices of the boxes that stay, best first, (problems, most); -1 where there are no more."""
+    """Returns the indices of kept boxes, best first, (problems, most); padded with -1."""
     count = scores.shape[1]
 
     def more(carried: Sequence[Tensor], _outside: Sequence[Tensor]) -> Tensor:

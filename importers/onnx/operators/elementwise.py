@@ -1,4 +1,4 @@
-"""Operators on each element, with ONNX's rules for integers and for the type of the result."""
+"""Lowerings of elementwise operators, with ONNX's rules for integers and result types."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ _register()
 
 @operator("Abs")
 def absolute(_node: Node, x: Tensor) -> Tensor:
-    """Unsigned numbers are their own magnitude."""
+    """Lowers `Abs`. Unsigned numbers stay unchanged."""
     return torch.abs(x) if x.dtype.is_signed else x
 
 
 @operator("Sign")
 def sign(_node: Node, x: Tensor) -> Tensor:
-    """-1, 0 or 1; NaN of NaN."""
+    """Lowers `Sign`: -1, 0 or 1; NaN for NaN."""
     if not x.is_floating_point():
         return torch.sign(x)
     return torch.where(torch.isnan(x), x, torch.sign(x))
@@ -93,13 +93,13 @@ def sign(_node: Node, x: Tensor) -> Tensor:
 
 @operator("BitwiseNot")
 def bitwise_not(_node: Node, x: Tensor) -> Tensor:
-    """All bits flipped."""
+    """Lowers `BitwiseNot`."""
     return in_wider(torch.bitwise_xor)(x, torch.full((), -1, dtype=torch.int64).to(x.dtype))
 
 
 @operator("BitShift")
 def bit_shift(node: Node, x: Tensor, by: Tensor) -> Tensor:
-    """Shifts of all bits or more, and negative ones, leave the sign only."""
+    """Lowers `BitShift`. Out-of-range shifts return 0, or the sign for signed right shifts."""
     left, width = node.get("direction") == "LEFT", 8 * x.dtype.itemsize
     signed = x.dtype.is_signed
 
@@ -110,7 +110,7 @@ def bit_shift(node: Node, x: Tensor, by: Tensor) -> Tensor:
             return torch.where(beyond, 0, torch.bitwise_left_shift(x, by))
         if signed:
             return torch.bitwise_right_shift(x, torch.where(beyond, width - 1, by))
-        # One step without the sign bit, then the others: int64 may hold uint64.
+        # Shift by one and clear the sign bit, then by the rest: int64 may hold uint64.
         rest = torch.bitwise_right_shift(x, 1) & torch.iinfo(x.dtype).max
         rest = torch.bitwise_right_shift(rest, torch.where(beyond | (by == 0), 0, by - 1))
         return torch.where(beyond, 0, torch.where(by == 0, x, rest))
@@ -122,13 +122,13 @@ def bit_shift(node: Node, x: Tensor, by: Tensor) -> Tensor:
 
 @operator("Div")
 def div(_node: Node, a: Tensor, b: Tensor) -> Tensor:
-    """Quotients of integers are cut."""
+    """Lowers `Div`. Integer quotients are truncated."""
     return torch.div(a, b) if a.is_floating_point() else quotient(a, b)
 
 
 @operator("Mod")
 def mod(node: Node, a: Tensor, b: Tensor) -> Tensor:
-    """The sign is the divisor's, or the dividend's with `fmod`."""
+    """Lowers `Mod`. The result has the sign of the divisor, or of the dividend with `fmod`."""
     if node.get("fmod", 0):
         return torch.fmod(a, b) if a.dtype.is_signed else remainder(a, b)
     return torch.remainder(a, b) if a.dtype.is_signed else remainder(a, b)
@@ -136,7 +136,7 @@ def mod(node: Node, a: Tensor, b: Tensor) -> Tensor:
 
 @operator("Pow")
 def power(_node: Node, x: Tensor, exponent: Tensor) -> Tensor:
-    """The result has the type of the base."""
+    """Lowers `Pow`. The result has the type of the base."""
     if exponent.dtype in (torch.uint16, torch.uint32, torch.uint64):
         exponent = exponent.to(torch.int64)
     return torch.pow(x, exponent).to(x.dtype)
@@ -144,13 +144,13 @@ def power(_node: Node, x: Tensor, exponent: Tensor) -> Tensor:
 
 @operator("Mean")
 def mean(_node: Node, *xs: Tensor) -> Tensor:
-    """Of several tensors."""
+    """Lowers `Mean`, the mean of several tensors."""
     return functools.reduce(torch.add, xs) / len(xs)
 
 
 @operator("IsInf")
 def is_inf(node: Node, x: Tensor) -> Tensor:
-    """Infinities of both signs, or of one."""
+    """Lowers `IsInf`, for infinities of both signs or of one."""
     found = torch.isinf(x)
     if not node.get("detect_negative", 1):
         found = found & (x > 0)
@@ -161,13 +161,16 @@ def is_inf(node: Node, x: Tensor) -> Tensor:
 
 @operator("Where")
 def where(_node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Elements of the one or the other."""
+    """Lowers `Where`."""
     return torch.where(condition, x, y)
 
 
 @operator("Clip")
 def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
-    """Bounds are inputs, or attributes in older opsets; the upper one counts where they cross."""
+    """Lowers `Clip`. Bounds are inputs, or attributes in older opsets.
+
+    If the bounds cross, the upper one applies.
+    """
     low = low if low is not None else node.get("min")
     high = high if high is not None else node.get("max")
     if isinstance(low, float) or isinstance(high, float):
@@ -179,62 +182,62 @@ def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None =
 
 @operator("Relu")
 def relu(_node: Node, x: Tensor) -> Tensor:
-    """NaN stays NaN."""
+    """Lowers `Relu`. NaN stays NaN."""
     return torch.relu(x)
 
 
 @operator("LeakyRelu")
 def leaky_relu(node: Node, x: Tensor) -> Tensor:
-    """A slope for negative numbers."""
+    """Lowers `LeakyRelu`."""
     return F.leaky_relu(x, node.get("alpha", 0.01))
 
 
 @operator("PRelu")
 def prelu(_node: Node, x: Tensor, slope: Tensor) -> Tensor:
-    """A slope for negative numbers, which is broadcast to the input."""
+    """Lowers `PRelu`. The slope is broadcast to the input."""
     return torch.where(x < 0, slope * x, x)
 
 
 @operator("Elu")
 def elu(node: Node, x: Tensor) -> Tensor:
-    """An exponential for negative numbers."""
+    """Lowers `Elu`."""
     return F.elu(x, node.get("alpha", 1.0))
 
 
 @operator("Celu")
 def celu(node: Node, x: Tensor) -> Tensor:
-    """An exponential whose slope is continuous."""
+    """Lowers `Celu`."""
     return F.celu(x, node.get("alpha", 1.0))
 
 
 @operator("Selu")
 def selu(node: Node, x: Tensor) -> Tensor:
-    """With constants of the model's own."""
+    """Lowers `Selu`, with the constants that the model gives."""
     alpha = node.get("alpha", 1.6732632423543772)
     return torch.where(x > 0, x, alpha * torch.expm1(x)) * node.get("gamma", 1.0507009873554805)
 
 
 @operator("HardSigmoid")
 def hard_sigmoid(node: Node, x: Tensor) -> Tensor:
-    """A line between 0 and 1."""
+    """Lowers `HardSigmoid`."""
     return torch.clamp(x * node.get("alpha", 0.2) + node.get("beta", 0.5), 0, 1)
 
 
 @operator("HardSwish")
 def hard_swish(_node: Node, x: Tensor) -> Tensor:
-    """The number times a line between 0 and 1."""
+    """Lowers `HardSwish`."""
     return x * torch.clamp(x / 6 + 0.5, 0, 1)
 
 
 @operator("ThresholdedRelu")
 def thresholded_relu(node: Node, x: Tensor) -> Tensor:
-    """0 up to the threshold."""
+    """Lowers `ThresholdedRelu`: 0 up to the threshold."""
     return torch.where(x > node.get("alpha", 1.0), x, torch.zeros_like(x))
 
 
 @operator("Shrink")
 def shrink(node: Node, x: Tensor) -> Tensor:
-    """0 around 0, closer to 0 elsewhere."""
+    """Lowers `Shrink`: 0 within the limit, shifted toward 0 outside."""
     limit, bias = node.get("lambd", 0.5), node.get("bias", 0.0)
     zero = torch.zeros_like(x)
     shrunk = torch.where(x < -limit, x + bias, torch.where(x > limit, x - bias, zero))
@@ -243,37 +246,37 @@ def shrink(node: Node, x: Tensor) -> Tensor:
 
 @operator("Softplus")
 def softplus(_node: Node, x: Tensor) -> Tensor:
-    """log(1 + exp(x)), without overflow."""
+    """Lowers `Softplus`: log(1 + exp(x)), without overflow."""
     return F.softplus(x)
 
 
 @operator("Mish")
 def mish(_node: Node, x: Tensor) -> Tensor:
-    """x tanh(softplus(x))."""
+    """Lowers `Mish`: x tanh(softplus(x))."""
     return F.mish(x)
 
 
 @operator("Gelu")
 def gelu(node: Node, x: Tensor) -> Tensor:
-    """By the error function, or by the hyperbolic tangent."""
+    """Lowers `Gelu`, with the error function or its tanh approximation."""
     return F.gelu(x, approximate=node.get("approximate", "none"))
 
 
 @operator("Swish")
 def swish(node: Node, x: Tensor) -> Tensor:
-    """x sigmoid(alpha x)."""
+    """Lowers `Swish`: x sigmoid(alpha x)."""
     return x * torch.sigmoid(node.get("alpha", 1.0) * x)
 
 
 @operator("Binarizer", domain="ai.onnx.ml")
 def binarizer(node: Node, x: Tensor) -> Tensor:
-    """1 above the threshold."""
+    """Lowers `Binarizer`: 1 above the threshold, else 0."""
     return (x > node.get("threshold", 0.0)).to(x.dtype)
 
 
 @operator("EyeLike")
 def eye_like(node: Node, x: Tensor) -> Tensor:
-    """Ones on a diagonal."""
+    """Lowers `EyeLike`: ones on a diagonal."""
     from importers.onnx.element_types import code_of
 
     dtype = node.dtype("dtype", code_of(x.dtype))

@@ -1,4 +1,4 @@
-"""Operators that read and write elements by indices, sort, and count."""
+"""Lowerings of operators that read and write elements by indices, sort, and count."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 
 
 def _from_start(index: Tensor, size: int) -> Tensor:
-    """Indices from the start of an axis, where negative ones count from the end."""
+    """Converts negative indices, which count from the end, to indices from the start."""
     index = index.to(torch.int64)
     return torch.where(index < 0, index + size, index)
 
 
 @operator("Gather")
 def gather(node: Node, x: Tensor, index: Tensor) -> Tensor:
-    """Slices along an axis."""
+    """Lowers `Gather`: selects slices along an axis."""
     axis = node.get("axis", 0) % x.dim()
     flat = _from_start(index, x.shape[axis]).reshape(-1)
     shape = [*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]]
@@ -31,20 +31,20 @@ def gather(node: Node, x: Tensor, index: Tensor) -> Tensor:
 
 @operator("ArrayFeatureExtractor", domain="ai.onnx.ml")
 def array_feature_extractor(_node: Node, x: Tensor, index: Tensor) -> Tensor:
-    """Elements of the last axis."""
+    """Lowers `ArrayFeatureExtractor`: selects elements of the last axis."""
     return x.index_select(-1, index.to(torch.int64).reshape(-1))
 
 
 @operator("GatherElements")
 def gather_elements(node: Node, x: Tensor, index: Tensor) -> Tensor:
-    """An element for each index."""
+    """Lowers `GatherElements`: selects an element for each index."""
     axis = node.get("axis", 0)
     return torch.gather(x, axis, _from_start(index, x.shape[axis]))
 
 
 @operator("GatherND")
 def gather_nd(node: Node, x: Tensor, index: Tensor) -> Tensor:
-    """Slices, each by several indices."""
+    """Lowers `GatherND`: selects slices, each by several indices."""
     batch = node.get("batch_dims", 0)
     depth = index.shape[-1]
     sizes = x.shape[batch : batch + depth]
@@ -57,7 +57,7 @@ def gather_nd(node: Node, x: Tensor, index: Tensor) -> Tensor:
 
 
 def _linear(index: Tensor, sizes: torch.Size) -> Tensor:
-    """The places in flattened dimensions of indices in the last axis."""
+    """Converts index tuples in the last axis to indices into the flattened dimensions."""
     linear = torch.zeros(index.shape[:-1], dtype=torch.int64)
     for axis, size in enumerate(sizes):
         linear = linear * size + _from_start(index[..., axis], size)
@@ -66,14 +66,14 @@ def _linear(index: Tensor, sizes: torch.Size) -> Tensor:
 
 @operator("Scatter", "ScatterElements")
 def scatter_elements(node: Node, x: Tensor, index: Tensor, updates: Tensor) -> Tensor:
-    """Writes an element for each index, or joins it with what is there."""
+    """Lowers `ScatterElements`: writes an element for each index, or reduces it into `x`."""
     axis = node.get("axis", 0)
     return _scattered(node, x, axis, _from_start(index, x.shape[axis]), updates)
 
 
 @operator("ScatterND")
 def scatter_nd(node: Node, x: Tensor, index: Tensor, updates: Tensor) -> Tensor:
-    """Writes slices, each at a place of several indices."""
+    """Lowers `ScatterND`: writes slices, each at several indices."""
     depth = index.shape[-1]
     sizes, rest = x.shape[:depth], math.prod(x.shape[depth:])
     places = _linear(index, sizes).reshape(-1, 1).expand(-1, rest)
@@ -92,7 +92,7 @@ def _scattered(node: Node, x: Tensor, axis: int, index: Tensor, updates: Tensor)
 
 @operator("OneHot")
 def one_hot(node: Node, index: Tensor, _depth: Tensor, values: Tensor) -> Tensor:
-    """One of two values; indices out of range are nowhere."""
+    """Lowers `OneHot`. Indices out of range set no element."""
     depth = int(node.number(1))
     axis = node.get("axis", -1) % (index.dim() + 1)
     shape = [-1 if i == axis else 1 for i in range(index.dim() + 1)]
@@ -103,7 +103,7 @@ def one_hot(node: Node, index: Tensor, _depth: Tensor, values: Tensor) -> Tensor
 
 @operator("TopK")
 def top_k(node: Node, x: Tensor, _k: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """The largest or the smallest elements in order; of equal ones those that come first."""
+    """Lowers `TopK`: the largest or smallest elements in order. Of equal elements the first win."""
     (count,) = node.integers(1, "k")
     axis, largest = node.get("axis", -1), bool(node.get("largest", 1))
     keys = x
@@ -121,13 +121,13 @@ def top_k(node: Node, x: Tensor, _k: Tensor | None = None) -> tuple[Tensor, Tens
 
 @operator("NonZero")
 def non_zero(_node: Node, x: Tensor) -> Tensor:
-    """The indices of elements that are not zero, (rank, count)."""
+    """Lowers `NonZero`: returns the indices of nonzero elements, (rank, count)."""
     return torch.nonzero(x).t()
 
 
 @operator("Compress")
 def compress(node: Node, x: Tensor, condition: Tensor) -> Tensor:
-    """The slices where a condition holds."""
+    """Lowers `Compress`: selects the slices where a condition holds."""
     axis = node.get("axis")
     if axis is None:
         x, axis = x.reshape(-1), 0
@@ -136,7 +136,7 @@ def compress(node: Node, x: Tensor, condition: Tensor) -> Tensor:
 
 @operator("ReverseSequence")
 def reverse_sequence(node: Node, x: Tensor, lengths: Tensor) -> Tensor:
-    """Reverses the beginning of each sequence."""
+    """Lowers `ReverseSequence`: reverses the first `lengths` steps of each sequence."""
     time, batch = node.get("time_axis", 0), node.get("batch_axis", 1)
     steps = torch.arange(x.shape[time])
     steps = steps.unsqueeze(1) if time == 0 else steps.unsqueeze(0)
@@ -148,7 +148,7 @@ def reverse_sequence(node: Node, x: Tensor, lengths: Tensor) -> Tensor:
 
 @operator("Unique")
 def unique(node: Node, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Different slices; where each is first, which one each slice is, and how many there are."""
+    """Lowers `Unique`: returns unique slices, first indices, inverse indices and counts."""
     axis = node.get("axis")
     flat = x.reshape(-1, 1) if axis is None else x.movedim(axis, 0).reshape(x.shape[axis], -1)
     order = torch.arange(flat.shape[0])
@@ -175,7 +175,7 @@ def unique(node: Node, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 @operator("Hardmax")
 def hardmax(node: Node, x: Tensor) -> Tensor:
-    """1 at the first largest element along an axis."""
+    """Lowers `Hardmax`: 1 at the first largest element along an axis, else 0."""
     axis = node.get("axis", -1 if node.opset >= 13 else 1) % x.dim()
     flat = x if node.opset >= 13 else x.reshape([*x.shape[:axis], -1])
     size = flat.shape[axis]

@@ -1,4 +1,4 @@
-"""Repeats a step: unrolled where it is repeated a few times, else as a loop of the program."""
+"""Repeats a step: unrolled if it is repeated a few times, else as a loop of the program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.utils import _pytree as pytree
 
 Tensor = torch.Tensor
-# The step number, the state, and tensors from outside: the state after it, and what is collected.
+# (step number, state, tensors from outside) -> (new state, results to collect).
 Step = Callable[[Tensor | int, Sequence[Tensor], Any], tuple[Sequence[Tensor], Sequence[Tensor]]]
 UNROLLED = 8
 
@@ -19,12 +19,12 @@ UNROLLED = 8
 def repeated(
     count: int | torch.SymInt, step: Step, state: Sequence[Tensor], outside: Any
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """The state after `count` steps, and what each step gives, stacked along a new first axis.
+    """Returns the state after `count` steps, and the collected results stacked along a new axis 0.
 
     Args:
-        step: is called with the number of the step, an integer or an i64 tensor of one element.
-            The state keeps its shapes. Every tensor that it uses is in the state or in `outside`.
-        outside: a pytree of tensors, which `step` is called with.
+        step: receives the step number as an integer or an i64 tensor of one element. The state
+            keeps its shapes. The step may only use tensors from the state and from `outside`.
+        outside: a pytree of tensors that is passed to `step`.
     """
     is_traced = get_proxy_mode() is not None
     if isinstance(count, int) and (count <= UNROLLED or not is_traced):
@@ -56,10 +56,10 @@ def while_loop(
     carried: Sequence[Tensor],
     outside: Any,
 ) -> list[Tensor]:
-    """`torch.while_loop`, whose functions get the tensors from outside as an argument.
+    """Calls `torch.while_loop`, with the tensors from outside as an explicit argument.
 
-    PyTorch finds such tensors by reading Python code, which it cannot do for code that interprets
-    a graph.
+    PyTorch finds such tensors by analyzing Python code, which does not work for code that
+    interprets a graph.
     """
     if get_proxy_mode() is None:
         while bool(more(carried, outside)):
@@ -73,7 +73,7 @@ def while_loop(
 
     def body(*operands: Tensor) -> tuple[Tensor, ...]:
         after = advance(operands[:count], pytree.tree_unflatten(operands[count:], spec))
-        # A loop may not return what it is given, nor a tensor twice.
+        # A loop may not return one of its operands, or the same tensor twice.
         return tuple(x.clone() for x in after)
 
     start = tuple(x.clone() for x in carried)
@@ -81,7 +81,7 @@ def while_loop(
 
 
 def apart(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors, without two that share memory: PyTorch's loops and branches refuse those."""
+    """Clones tensors that share memory, because PyTorch's loops and branches reject aliases."""
     seen: set[int] = set()
     found = []
     for tensor in tensors:
@@ -102,7 +102,7 @@ def _unrolled(
 
 
 def element(x: Tensor, number: Tensor | int, axis: int = 0) -> Tensor:
-    """The slice at a step, without its axis."""
+    """Returns the slice at a step and removes its axis."""
     if isinstance(number, int):
         return x.select(axis, number)
     return x.index_select(axis, number).squeeze(axis)

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Lowerings of matrix operators."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Tensor = torch.Tensor
 
 @operator("MatMul")
 def mat_mul(_node: Node, a: Tensor, b: Tensor) -> Tensor:
-    """Of batches, with NumPy's rules."""
+    """Lowers `MatMul`, with NumPy's rules for batches."""
     return in_wider(torch.matmul)(a, b)
 
 
 @operator("Gemm")
 def gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
-    """alpha A B + beta C, where A and B may be transposed."""
+    """Lowers `Gemm`: alpha A B + beta C, where A and B may be transposed."""
     a = a.t() if node.get("transA", 0) else a
     b = b.t() if node.get("transB", 0) else b
     product = torch.matmul(a, b)
@@ -33,18 +33,18 @@ def gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
 
 @operator("Einsum")
 def einsum(node: Node, *xs: Tensor) -> Tensor:
-    """As the equation says."""
+    """Lowers `Einsum`."""
     return torch.einsum(node.get("equation").replace(" ", ""), *xs)
 
 
 @operator("Det")
 def det(_node: Node, x: Tensor) -> Tensor:
-    """Determinants of matrices."""
+    """Lowers `Det`, for batches of matrices."""
     return torch.linalg.det(x)
 
 
 def unfolded_zero_point(zero: Tensor | None, rank: int, axis: int) -> Tensor | int:
-    """A zero point, one for each element of an axis or one for all, to be subtracted."""
+    """Reshapes a zero point, per tensor or per element of an axis, so that it broadcasts."""
     if zero is None:
         return 0
     zero = zero.to(torch.int32)
@@ -57,7 +57,7 @@ def unfolded_zero_point(zero: Tensor | None, rank: int, axis: int) -> Tensor | i
 def mat_mul_integer(
     _node: Node, a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
 ) -> Tensor:
-    """Of 8-bit integers, in int32."""
+    """Lowers `MatMulInteger`: multiplies 8-bit integers, to int32."""
     a = a.to(torch.int32) - unfolded_zero_point(a_zero, a.dim(), -2)
     b = b.to(torch.int32) - unfolded_zero_point(b_zero, b.dim(), -1)
     return torch.matmul(a, b)

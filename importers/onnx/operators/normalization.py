@@ -1,4 +1,4 @@
-"""Normalization, and softmax."""
+"""Lowerings of normalizations and softmax."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _by_channel(x: Tensor, rank: int) -> Tensor:
 def batch_normalization(
     node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor
 ) -> tuple[Tensor, ...]:
-    """With the statistics that are given, or those of the batch in training."""
+    """Lowers `BatchNormalization`, with given statistics, or in training those of the batch."""
     eps, kept = node.get("epsilon", 1e-5), node.get("momentum", 0.9)
     if not node.get("training_mode", 0):
         if x.dtype == scale.dtype == mean.dtype and x.dim() > 1:
@@ -42,13 +42,13 @@ def batch_normalization(
 
 @operator("InstanceNormalization")
 def instance_normalization(node: Node, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-    """Each channel of each element of the batch by itself."""
+    """Lowers `InstanceNormalization`: normalizes each channel of each batch element."""
     normal = _normal(x, list(range(2, x.dim())), node.get("epsilon", 1e-5))[0]
     return normal * _by_channel(scale, x.dim()) + _by_channel(bias, x.dim())
 
 
 def _normal(x: Tensor, axes: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """What is left of x without its mean, in units of its deviation; mean, and 1 / deviation."""
+    """Returns (x - mean) / deviation, the mean, and 1 / deviation."""
     mean = x.mean(axes, keepdim=True)
     apart = x - mean
     inverse = torch.rsqrt((apart * apart).mean(axes, keepdim=True) + eps)
@@ -59,7 +59,7 @@ def _normal(x: Tensor, axes: list[int], eps: float) -> tuple[Tensor, Tensor, Ten
 def layer_normalization(
     node: Node, x: Tensor, scale: Tensor, bias: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Over the last axes, in the type of `stash_type`."""
+    """Lowers `LayerNormalization` over the last axes, computed in the type of `stash_type`."""
     axis = node.get("axis", -1) % x.dim()
     eps = node.get("epsilon", 1e-5)
     wide = dtype_of(node.get("stash_type", 1), node.operator)
@@ -76,7 +76,7 @@ def layer_normalization(
 
 @operator("RMSNormalization")
 def rms_normalization(node: Node, x: Tensor, scale: Tensor) -> Tensor:
-    """Divided by the root of the mean of squares over the last axes."""
+    """Lowers `RMSNormalization` over the last axes, computed in the type of `stash_type`."""
     axis = node.get("axis", -1) % x.dim()
     wide = dtype_of(node.get("stash_type", 1), node.operator)
     wide = x.to(x.dtype if x.dtype == torch.float64 else wide)
@@ -86,7 +86,7 @@ def rms_normalization(node: Node, x: Tensor, scale: Tensor) -> Tensor:
 
 @operator("GroupNormalization")
 def group_normalization(node: Node, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-    """Groups of channels; scales are of groups up to opset 20, of channels later."""
+    """Lowers `GroupNormalization`. Scales are per group up to opset 20, per channel later."""
     groups = node.get("num_groups")
     if node.opset < 21:
         each = x.shape[1] // groups
@@ -100,7 +100,7 @@ def group_normalization(node: Node, x: Tensor, scale: Tensor, bias: Tensor) -> T
 
 @operator("LpNormalization")
 def lp_normalization(node: Node, x: Tensor) -> Tensor:
-    """Divided by the norm along an axis; 0 where that is 0."""
+    """Lowers `LpNormalization`: divides by the norm along an axis; 0 where the norm is 0."""
     axis, p = node.get("axis", -1), node.get("p", 2)
     norm = x.abs().sum(axis, keepdim=True) if p == 1 else (x * x).sum(axis, keepdim=True).sqrt()
     is_zero = norm == 0
@@ -109,7 +109,7 @@ def lp_normalization(node: Node, x: Tensor) -> Tensor:
 
 @operator("LRN")
 def lrn(node: Node, x: Tensor) -> Tensor:
-    """By the squares of channels nearby."""
+    """Lowers `LRN`: normalizes by the squares of neighboring channels."""
     size = node.get("size")
     before = (size - 1) // 2
     squares = F.pad(x * x, [0, 0] * (x.dim() - 2) + [before, size - 1 - before])
@@ -120,7 +120,7 @@ def lrn(node: Node, x: Tensor) -> Tensor:
 
 @operator("MeanVarianceNormalization")
 def mean_variance_normalization(node: Node, x: Tensor) -> Tensor:
-    """(x - mean) / (deviation + 1e-9)."""
+    """Lowers `MeanVarianceNormalization`: (x - mean) / (deviation + 1e-9)."""
     axes = node.get("axes") or [0, 2, 3]
     apart = x - x.mean(axes, keepdim=True)
     variance = (x * x).mean(axes, keepdim=True) - x.mean(axes, keepdim=True) ** 2
@@ -128,7 +128,7 @@ def mean_variance_normalization(node: Node, x: Tensor) -> Tensor:
 
 
 def _flattened(node: Node, x: Tensor) -> tuple[Tensor, int]:
-    """The tensor and the axis: before opset 13, all axes from the axis on are one."""
+    """Returns the tensor and the axis. Before opset 13, flattens to 2-d at the axis."""
     if node.opset >= 13:
         return x, node.get("axis", -1)
     axis = node.get("axis", 1) % x.dim()
@@ -137,13 +137,13 @@ def _flattened(node: Node, x: Tensor) -> tuple[Tensor, int]:
 
 @operator("Softmax")
 def softmax(node: Node, x: Tensor) -> Tensor:
-    """Exponentials in units of their sum."""
+    """Lowers `Softmax`."""
     flat, axis = _flattened(node, x)
     return torch.softmax(flat, axis).reshape(x.shape)
 
 
 @operator("LogSoftmax")
 def log_softmax(node: Node, x: Tensor) -> Tensor:
-    """The logarithm of softmax."""
+    """Lowers `LogSoftmax`."""
     flat, axis = _flattened(node, x)
     return torch.log_softmax(flat, axis).reshape(x.shape)

@@ -1,4 +1,4 @@
-"""Pooling: the largest element, the mean or a norm of windows."""
+"""Lowerings of pooling: maximum, mean and norm of windows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AVERAGE = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 
 
 class _Windows:
-    """The windows of a node: how they are laid out over its input."""
+    """The pooling windows of a node over its input."""
 
     def __init__(self, node: Node, x: Tensor):
         self.kernel = node.get("kernel_shape")
@@ -26,7 +26,7 @@ class _Windows:
         self.strides = node.get("strides") or [1] * rank
         self.dilations = node.get("dilations") or [1] * rank
         self.pads = window_pads(node, x, self.kernel)
-        # What the last window, begun inside of the input, reaches beyond the padding.
+        # How far the last window that starts inside the input reaches beyond the padding.
         self.beyond = [0] * rank
         if node.get("ceil_mode", 0):
             for i, size in enumerate(x.shape[2:]):
@@ -40,7 +40,7 @@ class _Windows:
 
     @property
     def is_plain(self) -> bool:
-        """Whether PyTorch's own pooling has such windows."""
+        """True if PyTorch's own pooling supports these windows."""
         return (
             len(self.kernel) in _MAX
             and not any(self.beyond)
@@ -48,7 +48,7 @@ class _Windows:
         )
 
     def of(self, x: Tensor, value: float) -> Tensor:
-        """The windows, their elements in the last axis; `value` is outside of the input."""
+        """Returns the windows, with elements in the last axis, padded with `value`."""
         pads = [(a, b + more) for (a, b), more in zip(self.pads, self.beyond, strict=True)]
         x = padded(x, pads, value)
         for i, size in enumerate(self.kernel):
@@ -64,7 +64,7 @@ def _smallest(dtype: torch.dtype) -> float:
 
 @operator("MaxPool")
 def max_pool(node: Node, x: Tensor) -> tuple[Tensor, Tensor | None]:
-    """The largest elements, and their places in the flattened input."""
+    """Lowers `MaxPool`: returns the largest elements and their indices in the flattened input."""
     windows = _Windows(node, x)
     if not node.wants(1) and windows.is_plain and x.is_floating_point():
         pads = [before for before, _ in windows.pads]
@@ -91,7 +91,7 @@ def max_pool(node: Node, x: Tensor) -> tuple[Tensor, Tensor | None]:
 
 @operator("AveragePool")
 def average_pool(node: Node, x: Tensor) -> Tensor:
-    """The mean of windows, with or without the padding."""
+    """Lowers `AveragePool`, with or without the padding in the count."""
     windows = _Windows(node, x)
     count_padding = bool(node.get("count_include_pad", 0))
     if windows.is_plain and all(step == 1 for step in windows.dilations):
@@ -100,7 +100,7 @@ def average_pool(node: Node, x: Tensor) -> Tensor:
         return pool(x, windows.kernel, windows.strides, pads, count_include_pad=count_padding)
     ones = torch.ones_like(x[:1, :1])
     if count_padding:
-        # Beyond the padding, nothing is counted.
+        # Elements beyond the padding do not count.
         ones = padded(ones, windows.pads, 1)
         inner = _Windows(node, x)
         inner.pads = [(0, 0)] * len(windows.kernel)
@@ -112,7 +112,7 @@ def average_pool(node: Node, x: Tensor) -> Tensor:
 
 @operator("LpPool")
 def lp_pool(node: Node, x: Tensor) -> Tensor:
-    """A norm of windows."""
+    """Lowers `LpPool`: the norm of each window."""
     p = node.get("p", 2)
     found = _Windows(node, x).of(x, 0).abs()
     return found.pow(p).sum(-1).pow(1 / p)
@@ -124,26 +124,26 @@ def _spatial(x: Tensor) -> list[int]:
 
 @operator("GlobalAveragePool")
 def global_average_pool(_node: Node, x: Tensor) -> Tensor:
-    """The mean of each channel."""
+    """Lowers `GlobalAveragePool`: the mean of each channel."""
     return x.mean(_spatial(x), keepdim=True)
 
 
 @operator("GlobalMaxPool")
 def global_max_pool(_node: Node, x: Tensor) -> Tensor:
-    """The largest element of each channel."""
+    """Lowers `GlobalMaxPool`: the largest element of each channel."""
     return x.amax(_spatial(x), keepdim=True)
 
 
 @operator("GlobalLpPool")
 def global_lp_pool(node: Node, x: Tensor) -> Tensor:
-    """A norm of each channel."""
+    """Lowers `GlobalLpPool`: the norm of each channel."""
     p = node.get("p", 2)
     return x.abs().pow(p).sum(_spatial(x), keepdim=True).pow(1 / p)
 
 
 @operator("MaxUnpool")
 def max_unpool(node: Node, x: Tensor, places: Tensor, _shape: Tensor | None = None) -> Tensor:
-    """Puts elements where a pooling has taken them from, zeros elsewhere."""
+    """Lowers `MaxUnpool`: writes elements to the indices of a pooling, and zeros elsewhere."""
     kernel = node.get("kernel_shape")
     strides = node.get("strides") or [1] * len(kernel)
     pads = node.get("pads") or [0] * (2 * len(kernel))
@@ -151,7 +151,7 @@ def max_unpool(node: Node, x: Tensor, places: Tensor, _shape: Tensor | None = No
         (size - 1) * strides[i] - pads[i] - pads[i + len(kernel)] + kernel[i]
         for i, size in enumerate(x.shape[2:])
     ]
-    # Places are those of the shape that was pooled; a larger one only adds zeros.
+    # The indices refer to the inferred shape; a larger output shape only adds zeros.
     shape = [*x.shape[:2], *inferred]
     flat = torch.zeros(math.prod(shape), dtype=x.dtype)
     result = flat.scatter(0, places.reshape(-1), x.reshape(-1)).reshape(shape)

@@ -1,4 +1,4 @@
-"""Quantized operators."""
+"""Lowerings of quantized operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Tensor = torch.Tensor
 
 
 def _spread(parameter: Tensor, x: Tensor, node: Node) -> Tensor:
-    """A scale or zero point for each element: of all, of an axis, or of blocks along it."""
+    """Broadcasts a scale or zero point to `x`: per tensor, per axis, or per block along an axis."""
     axis = node.get("axis", 1)
     block = node.get("block_size", 0)
     if parameter.numel() == 1 and not block:
@@ -34,7 +34,7 @@ def _range(code: int) -> tuple[int, int]:
 
 
 def rounded(x: Tensor, zero: Tensor | int, code: int) -> Tensor:
-    """Floats rounded, moved by the zero point, and cut to the range of an integer type."""
+    """Rounds floats, adds the zero point, and clamps to the range of an integer type."""
     low, high = _range(code)
     moved = torch.round(x) + (zero.to(x.dtype) if isinstance(zero, Tensor) else zero)
     return moved.clamp(low, high).to(torch.int32).to(dtype_of(code, "quantized values"))
@@ -42,7 +42,7 @@ def rounded(x: Tensor, zero: Tensor | int, code: int) -> Tensor:
 
 @operator("QuantizeLinear")
 def quantize_linear(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
-    """x / scale + zero point, rounded half to even, cut to the range of the type."""
+    """Lowers `QuantizeLinear`: x / scale + zero point, rounded half to even and clamped."""
     if zero is not None:
         code = node.type_of(2) or code_of(zero.dtype)
     else:
@@ -62,7 +62,7 @@ def quantize_linear(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = 
 
 @operator("DequantizeLinear")
 def dequantize_linear(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
-    """(x - zero point) scale."""
+    """Lowers `DequantizeLinear`: (x - zero point) scale."""
     value = x.to(torch.float32)
     if zero is not None and not zero.is_floating_point():
         wide = torch.int64 if x.dtype == torch.uint32 else torch.int32
@@ -74,10 +74,10 @@ def dequantize_linear(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None 
 
 @operator("DynamicQuantizeLinear")
 def dynamic_quantize_linear(_node: Node, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """To uint8, by the range of the values."""
+    """Lowers `DynamicQuantizeLinear`: quantizes to uint8 by the range of the values."""
     low, high = x.min().clamp(max=0), x.max().clamp(min=0)
     scale = (high - low) / 255
-    # All zeros: any scale is right.
+    # If all values are 0, any divisor is right.
     divisor = torch.where(scale == 0, torch.ones_like(scale), scale)
     zero = torch.round((-low / divisor).clamp(0, 255))
     quantized = (torch.round(x / divisor) + zero).clamp(0, 255)
@@ -100,7 +100,7 @@ def q_linear_mat_mul(
     y_scale: Tensor,
     y_zero: Tensor,
 ) -> Tensor:
-    """A product of quantized matrices, of any batch dimensions, quantized again."""
+    """Lowers `QLinearMatMul`: multiplies quantized matrices and requantizes the product."""
     if b.dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
         raise node.refuse("of floats of 8 bits")
     product = torch.matmul(
@@ -132,7 +132,7 @@ def q_linear_conv(
     y_zero: Tensor,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """A convolution of quantized tensors, quantized again."""
+    """Lowers `QLinearConv`: convolves quantized tensors and requantizes the result."""
     product = integer_convolution(node, x, w, x_zero, w_zero)
     if bias is not None:
         product = product + bias.reshape(-1, *[1] * (x.dim() - 2))

@@ -1,4 +1,4 @@
-"""Random numbers, of ONNX's distributions; their values are PyTorch's own."""
+"""Lowerings of random number operators, with PyTorch's generator."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Tensor = torch.Tensor
 
 @operator("RandomUniform", "RandomNormal")
 def random(node: Node) -> Tensor:
-    """Numbers of a given shape."""
+    """Lowers `RandomUniform` and `RandomNormal`, with a given shape."""
     return _drawn(node, node.get("shape"), node.dtype("dtype", 1))
 
 
 @operator("RandomUniformLike", "RandomNormalLike")
 def random_like(node: Node, x: Tensor) -> Tensor:
-    """Numbers of a tensor's shape, and of its type unless another one is given."""
+    """Lowers `Random*Like`: the shape of a tensor, and its type unless another one is given."""
     return _drawn(node, list(x.shape), node.dtype("dtype", code_of(x.dtype)))
 
 
 @operator("Bernoulli")
 def bernoulli(node: Node, x: Tensor) -> Tensor:
-    """1 with the probability that the input gives."""
+    """Lowers `Bernoulli`: 1 with the probability that the input gives."""
     drawn = torch.rand(x.shape, dtype=x.dtype) < x
     return drawn.to(node.dtype("dtype", code_of(x.dtype)))
 
@@ -41,7 +41,7 @@ def _drawn(node: Node, shape: list[int], dtype: torch.dtype) -> Tensor:
 def dropout(
     node: Node, x: Tensor, _ratio: Tensor | None = None, _training: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Nothing in inference; the second result says what is kept."""
+    """Lowers `Dropout`, the identity in inference. Also returns the mask of kept elements."""
     ratio = node.number(1, node.get("ratio", 0.5))
     if not node.number(2, False) or ratio == 0:
         return x, torch.ones_like(x, dtype=torch.bool)

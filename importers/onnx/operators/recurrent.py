@@ -1,4 +1,4 @@
-"""Recurrent layers, with all that ONNX knows of them."""
+"""Lowerings of recurrent layers, with all options of ONNX."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from importers.onnx.registry import operator
 
 Tensor = torch.Tensor
 Activation = Callable[[Tensor], Tensor]
-# By ONNX's names; the biases of the input and of the state are WB and RB.
+# Keyed by ONNX's names. WB and RB are the biases of the input and of the state.
 Weights = dict[str, Tensor]
 _DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 
 
 class _Cell:
-    """A step of a layer in one direction.
+    """A cell of a layer in one direction, which computes one step.
 
     Attributes:
-        activations: in the order that ONNX lists them.
+        activations: in ONNX's order.
     """
 
     def __init__(self, node: Node, number: int):
@@ -37,7 +37,7 @@ class _Cell:
         self.clip = node.get("clip")
 
     def after(self, x: Tensor, state: Sequence[Tensor], weights: Weights) -> list[Tensor]:
-        """The state after an input of (batch, width)."""
+        """Returns the state after an input of (batch, width)."""
         step = {"RNN": self._rnn, "GRU": self._gru, "LSTM": self._lstm}[self.kind]
         return step(weights, x, *state)
 
@@ -81,7 +81,7 @@ def _sums(weights: Weights, x: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _weights(tensors: dict[str, Tensor | None], number: int) -> Weights:
-    """What is given for one direction; the halves of the bias apart."""
+    """Returns the weights of one direction, with the bias split into WB and RB."""
     found = {name: x[number] for name, x in tensors.items() if x is not None}
     if "B" in found:
         found["WB"], found["RB"] = found.pop("B").chunk(2)
@@ -124,7 +124,7 @@ def rnn(
     lengths: Tensor | None = None,
     hidden: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """One gate."""
+    """Lowers `RNN`."""
     return _layer(node, x, {"W": w, "R": r, "B": b}, lengths, [hidden])
 
 
@@ -138,7 +138,7 @@ def gru(
     lengths: Tensor | None = None,
     hidden: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """Three gates."""
+    """Lowers `GRU`."""
     return _layer(node, x, {"W": w, "R": r, "B": b}, lengths, [hidden])
 
 
@@ -154,7 +154,7 @@ def lstm(
     cell: Tensor | None = None,
     p: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """Four gates and a cell, which the gates may look at."""
+    """Lowers `LSTM`, with optional peepholes."""
     return _layer(node, x, {"W": w, "R": r, "B": b, "P": p}, lengths, [hidden, cell])
 
 
@@ -165,7 +165,7 @@ def _layer(
     lengths: Tensor | None,
     states: list[Tensor | None],
 ) -> tuple[Tensor, ...]:
-    """All hidden states (steps, directions, batch, hidden), and the last states."""
+    """Returns all hidden states (steps, directions, batch, hidden) and the last states."""
     batch_first = bool(node.get("layout", 0))
     if batch_first:
         x = x.transpose(0, 1)
@@ -211,7 +211,7 @@ def _run(
         after = cell.after(element(outside["x"], place), state, outside)
         given = after[0]
         if "limits" in outside:
-            # Beyond the end of a sequence, the state stays and the output is 0.
+            # Beyond the end of a sequence, keep the state and output 0.
             inside = place < outside["limits"]
             after = [torch.where(inside, new, old) for new, old in zip(after, state, strict=True)]
             given = torch.where(inside, given, torch.zeros_like(given))

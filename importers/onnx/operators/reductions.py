@@ -1,4 +1,4 @@
-"""Sums, means, norms and extremes over axes."""
+"""Lowerings of reductions over axes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _extreme(largest: bool) -> Reduction:
 
 
 def _end(dtype: torch.dtype, upper: bool) -> float | int | bool:
-    """The largest or the smallest value of a type."""
+    """Returns the largest or the smallest value of a type."""
     if dtype == torch.bool:
         return upper
     if dtype.is_floating_point:
@@ -57,7 +57,7 @@ def _end(dtype: torch.dtype, upper: bool) -> float | int | bool:
 
 
 def _in_floats(function: Reduction) -> Reduction:
-    """Integers are computed in float64, and cut."""
+    """Extends a reduction to integers, in float64 with truncated results."""
 
     def reduce(x: Tensor, axes: list[int], keep: bool) -> Tensor:
         if x.is_floating_point():
@@ -89,7 +89,7 @@ def _reduced(node: Node, x: Tensor, function: Reduction) -> Tensor:
     axes = node.integers(1, "axes")
     if not axes:
         if node.get("noop_with_empty_axes", 0):
-            # The reduction of single elements.
+            # Each element is reduced on its own.
             return function(x, [], True)
         axes = list(range(x.dim()))
     axes = sorted({axis % x.dim() for axis in axes}) if x.dim() else []
@@ -106,13 +106,13 @@ _register()
 
 @operator("ArgMax")
 def arg_max(node: Node, x: Tensor) -> Tensor:
-    """The index of the largest element, of the first or the last of equal ones."""
+    """Lowers `ArgMax`: the index of the largest element, the first or the last of equal ones."""
     return _index_of(torch.argmax, node, x)
 
 
 @operator("ArgMin")
 def arg_min(node: Node, x: Tensor) -> Tensor:
-    """The index of the smallest element."""
+    """Lowers `ArgMin`: the index of the smallest element, the first or the last of equal ones."""
     return _index_of(torch.argmin, node, x)
 
 
@@ -125,13 +125,13 @@ def _index_of(function: Callable[..., Tensor], node: Node, x: Tensor) -> Tensor:
 
 @operator("CumSum")
 def cum_sum(node: Node, x: Tensor, _axis: Tensor) -> Tensor:
-    """Running sums along an axis."""
+    """Lowers `CumSum`: cumulative sums along an axis."""
     return _running(node, x, lambda x, axis: torch.cumsum(x, axis, dtype=x.dtype), 0)
 
 
 @operator("CumProd")
 def cum_prod(node: Node, x: Tensor, _axis: Tensor) -> Tensor:
-    """Running products along an axis."""
+    """Lowers `CumProd`: cumulative products along an axis."""
     return _running(node, x, lambda x, axis: torch.cumprod(x, axis).to(x.dtype), 1)
 
 

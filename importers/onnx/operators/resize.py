@@ -1,4 +1,4 @@
-"""Resizing, one axis after the other, each as a weighted sum of a few slices."""
+"""Lowerings of resizing, axis by axis, each as a weighted sum of a few slices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from importers.onnx.node import Node
 from importers.onnx.registry import operator
 
 Tensor = torch.Tensor
-# More slices than this become a product with a matrix.
+# If more slices are needed, a matrix product replaces the sum.
 _MOST_TAPS = 8
 
 
@@ -23,10 +23,10 @@ class _Axis:
     """How an axis is resized.
 
     Attributes:
-        axis: its number.
-        size, result: elements before and after.
-        scale: their ratio as the model gives it, which `result` is rounded from.
-        roi: of `tf_crop_and_resize`, the start and the end.
+        axis: the index of the axis.
+        size, result: the number of elements before and after.
+        scale: the scale that the model gives, before `result` is rounded.
+        roi: the start and end for `tf_crop_and_resize`, else None.
     """
 
     axis: int
@@ -37,7 +37,7 @@ class _Axis:
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing changes."""
+        """True if resizing does not change the axis."""
         static = isinstance(self.size, int) and isinstance(self.result, int)
         same = static and self.size == self.result and math.isclose(self.scale, 1.0)
         return same and (self.roi is None or self.roi == (0.0, 1.0))
@@ -45,7 +45,7 @@ class _Axis:
 
 @operator("Resize")
 def resize(node: Node, x: Tensor, *_options: Tensor | None) -> Tensor:
-    """By scales or to sizes, in all modes."""
+    """Lowers `Resize`, by scales or to sizes, in all modes."""
     if node.opset < 11:
         return _resized(node, x, _of_scales(node, x, node.numbers(1), None), "asymmetric")
     how = node.get("coordinate_transformation_mode", "half_pixel")
@@ -59,7 +59,7 @@ def resize(node: Node, x: Tensor, *_options: Tensor | None) -> Tensor:
 
 @operator("Upsample")
 def upsample(node: Node, x: Tensor, _scales: Tensor | None = None) -> Tensor:
-    """What `Resize` was called."""
+    """Lowers `Upsample`, the predecessor of `Resize`."""
     scales = node.numbers(1) if node.has(1) else node.get("scales")
     return _resized(node, x, _of_scales(node, x, scales, None), "asymmetric")
 
@@ -122,7 +122,7 @@ def _interpolated(node: Node, x: Tensor, axes: list[_Axis], mode: str, how: str)
     outside = node.get("extrapolation_value", 0.0)
     for axis in axes:
         static = isinstance(axis.size, int) and isinstance(axis.result, int)
-        # Weights of known sizes are constants of the program.
+        # If the sizes are static, the weights are constants of the program.
         with _disable_current_modes() if static else contextlib.nullcontext():
             places, weights, is_outside = _taps(node, axis, mode, how)
             weights = None if weights is None else [w.to(x.dtype) for w in weights]
@@ -156,16 +156,17 @@ def _combined(x: Tensor, axis: _Axis, places: list[Tensor], weights: list[Tensor
 def _taps(
     node: Node, axis: _Axis, mode: str, how: str
 ) -> tuple[list[Tensor], list[Tensor] | None, Tensor | None]:
-    """Which elements are read for each one of the result, with which weights.
+    """Computes which input elements each result element reads, and their weights.
 
     Returns:
-        Places and weights, each of (result); None for weights of 1; and which elements are outside.
+        Indices and weights, each a list of tensors of (result); and a mask of the result elements
+        outside of the input, or None. Weights of None are 1.
     """
     place = _coordinates(node, axis, how)
     is_outside = None
     if how == "tf_crop_and_resize":
         is_outside = (place < 0) | (place > axis.size - 1)
-    # The element to the left; an element itself is the right one of two.
+    # The left neighbor. At an exact element, this is the previous one, and the ratio is 1.
     left = torch.ceil(place) - 1
     ratio = place - left
     start = left.to(torch.int64)
@@ -184,10 +185,10 @@ def _taps(
 
 
 def _coordinates(node: Node, axis: _Axis, how: str) -> Tensor:
-    """Where each element of the result is in the input."""
+    """Returns the input coordinate of each element of the result."""
     x = torch.arange(axis.result, dtype=torch.float64)
     size, scale = axis.size, axis.scale
-    # With scales, it may not be a whole number.
+    # If scales are given, the width may be fractional.
     width = scale * size if isinstance(axis.size, int) else axis.result
     if how == "align_corners":
         return x * 0 if width == 1 else x * (size - 1) / (width - 1)
@@ -222,7 +223,7 @@ def _nearest(node: Node, start: Tensor, ratio: Tensor, size: Any) -> Tensor:
 
 
 def _weights(node: Node, mode: str, ratio: Tensor, axis: _Axis) -> tuple[range, list[Tensor]]:
-    """Offsets of the elements that are read, and their weights."""
+    """Returns the offsets of the elements to read, and their weights."""
     scale = min(axis.scale, 1.0) if node.get("antialias", 0) else 1.0
     reach = 1 if mode == "linear" else 2
     first = math.floor(-reach / scale) + 1

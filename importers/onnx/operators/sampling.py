@@ -1,4 +1,4 @@
-"""Operators that read images at computed places."""
+"""Lowerings of operators that sample images at computed positions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from importers.onnx.node import Node
 from importers.onnx.registry import operator
 
 Tensor = torch.Tensor
-# As opset 16 called them.
+# The names in opset 16, which PyTorch also uses.
 _MODES = {"linear": "bilinear", "cubic": "bicubic"}
 
 
 @operator("GridSample")
 def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Tensor:
-    """Of images and volumes."""
+    """Lowers `GridSample`, for images and volumes."""
     mode = node.get("mode", "linear" if node.opset >= 20 else "bilinear")
     mode = _MODES.get(mode, mode)
     if x.dim() == 5 and mode == "bicubic":
@@ -31,13 +31,13 @@ def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Tensor:
 
 @operator("AffineGrid")
 def affine_grid(node: Node, theta: Tensor, _size: Tensor) -> Tensor:
-    """The places that an affine map gives, of images or volumes."""
+    """Lowers `AffineGrid`: the sampling grid of an affine map, for images or volumes."""
     return F.affine_grid(theta, node.integers(1), bool(node.get("align_corners", 0)))
 
 
 @operator("RoiAlign")
 def roi_align(node: Node, x: Tensor, rois: Tensor, batch: Tensor) -> Tensor:
-    """Means of samples in regions, as torchvision computes them."""
+    """Lowers `RoiAlign` in mode `avg` with torchvision's `roi_align`."""
     from torchvision.ops import roi_align as aligned
 
     if node.get("mode", "avg") != "avg":

@@ -1,4 +1,4 @@
-"""Operators that move elements: shapes, axes, slices, padding."""
+"""Lowerings of operators that move elements: shapes, axes, slices, padding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Tensor = torch.Tensor
 
 @operator("Constant")
 def constant(node: Node) -> Any:
-    """A tensor in an attribute."""
+    """Lowers `Constant`."""
     import onnx
 
     (attribute,) = node.proto.attribute
@@ -33,19 +33,19 @@ def constant(node: Node) -> Any:
 
 @operator("OptionalGetElement")
 def optional_get_element(_node: Node, x: Tensor) -> Tensor:
-    """A tensor that is there."""
+    """Lowers `OptionalGetElement`: returns the tensor."""
     return x
 
 
 @operator("OptionalHasElement")
 def optional_has_element(node: Node, *_x: Tensor) -> Any:
-    """Whether a tensor is given."""
+    """Lowers `OptionalHasElement`: returns True if a tensor is given."""
     return known_array(np.array(node.has(0)))
 
 
 @operator("ConstantOfShape")
 def constant_of_shape(node: Node, _shape: Tensor) -> Tensor:
-    """One value everywhere; a float 0 by default."""
+    """Lowers `ConstantOfShape`: one value everywhere, a float 0 by default."""
     value = node.get("value")
     if value is None:
         return torch.zeros(node.integers(0))
@@ -61,7 +61,7 @@ _FULL = frozenset({torch.float32, torch.float64, torch.int64, torch.int32, torch
 
 @operator("Shape")
 def shape(node: Node, x: Tensor) -> np.ndarray:
-    """The sizes, or some of them."""
+    """Lowers `Shape`: returns the sizes, or a slice of them."""
     sizes = list(x.shape)[node.get("start", 0) : node.get("end")]
     found = np.empty(len(sizes), dtype=object)
     found[:] = sizes
@@ -70,7 +70,7 @@ def shape(node: Node, x: Tensor) -> np.ndarray:
 
 @operator("Size")
 def size(_node: Node, x: Tensor) -> np.ndarray:
-    """The number of elements."""
+    """Lowers `Size`: returns the number of elements."""
     found = np.empty((), dtype=object)
     found[()] = math.prod(x.shape)
     return found
@@ -78,7 +78,7 @@ def size(_node: Node, x: Tensor) -> np.ndarray:
 
 @operator("Reshape")
 def reshape(node: Node, x: Tensor, _shape: Tensor | None = None) -> Tensor:
-    """0 stands for the size that is there, unless `allowzero` is set."""
+    """Lowers `Reshape`. A size of 0 keeps the input's size, unless `allowzero` is set."""
     sizes = node.integers(1, "shape")
     if not node.get("allowzero", 0):
         sizes = [
@@ -90,7 +90,7 @@ def reshape(node: Node, x: Tensor, _shape: Tensor | None = None) -> Tensor:
 
 @operator("Flatten")
 def flatten(node: Node, x: Tensor) -> Tensor:
-    """Two dimensions: those before the axis and the others."""
+    """Lowers `Flatten`: reshapes to two dimensions, split at the axis."""
     axis = node.get("axis", 1)
     axis += x.dim() if axis < 0 else 0
     return torch.reshape(x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
@@ -98,14 +98,14 @@ def flatten(node: Node, x: Tensor) -> Tensor:
 
 @operator("Squeeze")
 def squeeze(node: Node, x: Tensor, _axes: Tensor | None = None) -> Tensor:
-    """Without dimensions of size 1."""
+    """Lowers `Squeeze`: removes dimensions of size 1."""
     axes = node.integers(1, "axes")
     return torch.squeeze(x) if axes is None else torch.squeeze(x, tuple(axes))
 
 
 @operator("Unsqueeze")
 def unsqueeze(node: Node, x: Tensor, _axes: Tensor | None = None) -> Tensor:
-    """With dimensions of size 1 at these places of the result."""
+    """Lowers `Unsqueeze`: inserts dimensions of size 1 at these axes of the result."""
     axes = node.integers(1, "axes")
     for axis in sorted(axis % (x.dim() + len(axes)) for axis in axes):
         x = x.unsqueeze(axis)
@@ -114,19 +114,19 @@ def unsqueeze(node: Node, x: Tensor, _axes: Tensor | None = None) -> Tensor:
 
 @operator("Transpose")
 def transpose(node: Node, x: Tensor) -> Tensor:
-    """The axes in another order, by default reversed."""
+    """Lowers `Transpose`: permutes the axes, by default reverses them."""
     return x.permute(node.get("perm") or list(reversed(range(x.dim()))))
 
 
 @operator("Concat")
 def concat(node: Node, *xs: Tensor) -> Tensor:
-    """One after the other."""
+    """Lowers `Concat`."""
     return torch.cat(xs, node.get("axis", 1))
 
 
 @operator("Split")
 def split(node: Node, x: Tensor, _sizes: Tensor | None = None) -> tuple[Tensor, ...]:
-    """Parts of these sizes, or equal ones, of which the last may be smaller."""
+    """Lowers `Split`, into given sizes or equal parts. The last equal part may be smaller."""
     axis = node.get("axis", 0)
     sizes = node.integers(1, "split")
     if sizes is None:
@@ -139,19 +139,19 @@ def split(node: Node, x: Tensor, _sizes: Tensor | None = None) -> tuple[Tensor, 
 
 @operator("Expand")
 def expand(node: Node, x: Tensor, _shape: Tensor) -> Tensor:
-    """Broadcast to a shape, which may itself be broadcast."""
+    """Lowers `Expand`: broadcasts the tensor and the shape against each other."""
     return x.expand(torch.broadcast_shapes(x.shape, tuple(node.integers(1))))
 
 
 @operator("Tile")
 def tile(node: Node, x: Tensor, _repeats: Tensor) -> Tensor:
-    """Repeated along each axis."""
+    """Lowers `Tile`: repeats the tensor along each axis."""
     return x.repeat(node.integers(1))
 
 
 @operator("Slice")
 def slice_(node: Node, x: Tensor, *_bounds: Tensor | None) -> Tensor:
-    """Parts of axes, also backwards."""
+    """Lowers `Slice`, with positive and negative steps."""
     starts, ends = node.integers(1, "starts"), node.integers(2, "ends")
     axes = node.integers(3, "axes") or list(range(len(starts)))
     steps = node.integers(4) or [1] * len(starts)
@@ -178,13 +178,13 @@ def _backwards(node: Node, x: Tensor, axis: int, start: int, end: int, step: int
 
 
 def _end_of(end: int, count: int) -> int | None:
-    """ONNX's end of a backward slice, where -1 counts from the end, as Python's."""
+    """Converts the end of a backward slice from ONNX to Python: None if it is before the start."""
     return None if end < -count else end
 
 
 @operator("Pad")
 def pad(node: Node, x: Tensor, *_options: Tensor | None) -> Tensor:
-    """Elements around: a constant, the edge, a mirror, or the other side."""
+    """Lowers `Pad` in the modes `constant`, `edge`, `reflect` and `wrap`."""
     pads = node.integers(1, "pads")
     axes = node.integers(3) or list(range(x.dim()))
     count = len(axes)
@@ -215,7 +215,7 @@ def _padded(node: Node, x: Tensor, amounts: dict[int, tuple[int, int]]) -> Tenso
 
 
 def _places(size: int, before: int, after: int, mode: str) -> Tensor:
-    """Where the elements of a padded axis are from."""
+    """Returns the source index of each element of a padded axis."""
     places = torch.arange(-before, size + after)
     if mode == "edge":
         return places.clamp(0, size - 1)
@@ -230,7 +230,7 @@ def _places(size: int, before: int, after: int, mode: str) -> Tensor:
 
 @operator("DepthToSpace")
 def depth_to_space(node: Node, x: Tensor) -> Tensor:
-    """Blocks of channels become blocks of pixels."""
+    """Lowers `DepthToSpace`: moves blocks of channels to blocks of pixels."""
     n, c, h, w = x.shape
     block = node.get("blocksize")
     depth = c // (block * block)
@@ -243,7 +243,7 @@ def depth_to_space(node: Node, x: Tensor) -> Tensor:
 
 @operator("SpaceToDepth")
 def space_to_depth(node: Node, x: Tensor) -> Tensor:
-    """Blocks of pixels become blocks of channels."""
+    """Lowers `SpaceToDepth`: moves blocks of pixels to blocks of channels."""
     n, c, h, w = x.shape
     block = node.get("blocksize")
     parts = x.reshape(n, c, h // block, block, w // block, block)
@@ -256,7 +256,7 @@ def space_to_depth(node: Node, x: Tensor) -> Tensor:
 
 @operator("Col2Im")
 def col2im(node: Node, x: Tensor, _image: Tensor, _block: Tensor) -> Tensor:
-    """Sums of blocks, where they overlap."""
+    """Lowers `Col2Im`: adds up blocks where they overlap."""
     image, block = node.integers(1), node.integers(2)
     rank = len(image)
     strides = node.get("strides") or [1] * rank
@@ -286,14 +286,14 @@ def col2im(node: Node, x: Tensor, _image: Tensor, _block: Tensor) -> Tensor:
 
 @operator("Trilu")
 def trilu(node: Node, x: Tensor, _k: Tensor | None = None) -> Tensor:
-    """The upper or the lower triangle of matrices."""
+    """Lowers `Trilu`: the upper or lower triangle of matrices."""
     k = node.number(1, 0)
     return torch.triu(x, k) if node.get("upper", 1) else torch.tril(x, k)
 
 
 @operator("Range")
 def range_(node: Node, start: Tensor, _limit: Tensor, _delta: Tensor) -> Tensor:
-    """Equal steps."""
+    """Lowers `Range`."""
     first, limit, delta = (node.number(i) for i in range(3))
     if not start.is_floating_point():
         return torch.arange(first, limit, delta, dtype=start.dtype)
@@ -306,7 +306,7 @@ def range_(node: Node, start: Tensor, _limit: Tensor, _delta: Tensor) -> Tensor:
 def tensor_scatter(
     node: Node, cache: Tensor, update: Tensor, indices: Tensor | None = None
 ) -> Tensor:
-    """Writes a part of an axis of each batch, from its own place on."""
+    """Lowers `TensorScatter`: writes to an axis of a cache, from an index per batch element."""
     axis = node.get("axis", -2) % cache.dim()
     length = update.shape[axis]
     starts = torch.zeros(cache.shape[0], dtype=torch.int64) if indices is None else indices

@@ -1,4 +1,4 @@
-"""Fourier transforms."""
+"""Lowerings of Fourier transforms and mel weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Tensor = torch.Tensor
 def dft(
     node: Node, x: Tensor, _length: Tensor | None = None, _axis: Tensor | None = None
 ) -> Tensor:
-    """The discrete Fourier transform along an axis; the last axis has real and imaginary parts."""
+    """Lowers `DFT` along an axis. The last axis holds real and imaginary parts."""
     axis = node.number(2, -2) if node.opset >= 20 else node.get("axis", 1)
     axis = axis % x.dim()
     inverse, onesided = bool(node.get("inverse", 0)), bool(node.get("onesided", 0))
@@ -45,7 +45,7 @@ def _transform(real: Tensor, imaginary: Tensor, axis: int, length: int, inverse:
     elif real.shape[axis] < length:
         more = [0, 0] * (real.dim() - 1 - axis) + [0, length - real.shape[axis]]
         real, imaginary = F.pad(real, more), F.pad(imaginary, more)
-    # Half precision has no transform.
+    # PyTorch has no transform in half precision.
     wide = torch.float64 if real.dtype == torch.float64 else torch.float32
     signal = torch.complex(real.to(wide), imaginary.to(wide))
     found = (torch.fft.ifft if inverse else torch.fft.fft)(signal, dim=axis)
@@ -55,7 +55,7 @@ def _transform(real: Tensor, imaginary: Tensor, axis: int, length: int, inverse:
 def _whole_spectrum(
     real: Tensor, imaginary: Tensor, axis: int, length: int
 ) -> tuple[Tensor, Tensor]:
-    """The spectrum of a real signal from its first half; what real signals lack is left out."""
+    """Extends a one-sided spectrum to the whole one. Drops imaginary parts that must be 0."""
     half = length // 2 + 1
     if real.shape[axis] > half:
         real, imaginary = (x.narrow(axis, 0, half) for x in (real, imaginary))
@@ -78,7 +78,7 @@ def stft(
     window: Tensor | None = None,
     _length: Tensor | None = None,
 ) -> Tensor:
-    """The Fourier transforms of frames, (batch, frames, frequencies, 2)."""
+    """Lowers `STFT`: the Fourier transforms of frames, (batch, frames, frequencies, 2)."""
     step = node.number(1)
     length = node.number(3)
     if length is None:
@@ -98,7 +98,7 @@ def stft(
 
 @operator("MelWeightMatrix")
 def mel_weight_matrix(node: Node, *_inputs: Tensor) -> Tensor:
-    """Triangles that turn frequencies into mels: (frequencies, mels)."""
+    """Lowers `MelWeightMatrix`: triangular filters, (frequencies, mels)."""
     bins, length, rate, low, high = (node.number(i) for i in range(5))
     spectrum = length // 2 + 1
     lowest, highest = (2595 * math.log10(1 + hertz / 700) for hertz in (low, high))

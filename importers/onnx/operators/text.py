@@ -1,4 +1,4 @@
-"""Counting sequences of tokens."""
+"""Lowerings of operators on tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tensor = torch.Tensor
 
 @operator("TfIdfVectorizer")
 def tf_idf_vectorizer(node: Node, x: Tensor) -> Tensor:
-    """How often each n-gram of a list is in each row, also with tokens left out between its own."""
+    """Lowers `TfIdfVectorizer`: counts n-grams in each row, also with skipped tokens in between."""
     if node.get("pool_strings"):
         raise node.refuse("of strings")
     places = node.get("ngram_indexes")
@@ -42,7 +42,7 @@ def tf_idf_vectorizer(node: Node, x: Tensor) -> Tensor:
 
 
 def _occurrences(rows: Tensor, grams: Tensor, most_skipped: int) -> Tensor:
-    """How often each n-gram is in each row, (rows, n-grams)."""
+    """Returns the count of each n-gram in each row, (rows, n-grams)."""
     size = grams.shape[1]
     total = torch.zeros((rows.shape[0], grams.shape[0]), dtype=torch.float32)
     for skipped in range(most_skipped + 1):

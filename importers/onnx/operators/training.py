@@ -1,4 +1,4 @@
-"""Steps of optimizers."""
+"""Lowerings of optimizer steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DOMAIN = "ai.onnx.preview.training"
 def _each(
     node: Node, tensors: tuple[Tensor, ...], count: int, step: Callable[..., tuple[Tensor, ...]]
 ) -> tuple[Tensor, ...]:
-    """The step for each tensor that is optimized; inputs and results are grouped by kind."""
+    """Runs the step for each optimized tensor. Inputs and results are grouped by kind."""
     rate, number, *rest = tensors
     total = len(rest) // count
     groups = [rest[i * total : (i + 1) * total] for i in range(count)]
@@ -26,7 +26,7 @@ def _each(
 
 @operator("Adagrad", domain=_DOMAIN)
 def adagrad(node: Node, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """By the sum of squares of all gradients."""
+    """Lowers `Adagrad`."""
     return _each(node, tensors, 3, _adagrad)
 
 
@@ -41,7 +41,7 @@ def _adagrad(
 
 @operator("Adam", domain=_DOMAIN)
 def adam(node: Node, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """By running means of gradients and of their squares."""
+    """Lowers `Adam`."""
     return _each(node, tensors, 4, _adam)
 
 
@@ -67,7 +67,7 @@ def _adam(
 
 @operator("Momentum", domain=_DOMAIN)
 def momentum(node: Node, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """By a running sum of gradients, also Nesterov's."""
+    """Lowers `Momentum`, standard or Nesterov."""
     return _each(node, tensors, 3, _momentum)
 
 

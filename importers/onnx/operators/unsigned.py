@@ -1,7 +1,7 @@
-"""Arithmetic on unsigned integers, which PyTorch has for 8 bits only.
+"""Arithmetic on unsigned integers, which PyTorch supports for 8 bits only.
 
-Those of 16 and 32 bits are computed in wider signed integers. Those of 64 bits are computed by
-their bits in int64: sums and products are the same, order and quotients are not.
+uint16 and uint32 are computed in wider signed integers. uint64 is computed on its bits in int64:
+sums and products are the same, but order and quotients need special code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SIGN = torch.iinfo(torch.int64).min
 
 
 def in_wider(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function for all integers; what does not fit wraps around."""
+    """Extends a function to all integer types. Results wrap around."""
 
     def call(*operands: Tensor) -> Tensor:
         kind = operands[0].dtype
@@ -28,7 +28,7 @@ def in_wider(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def in_order(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A comparison or choice of two for all integers."""
+    """Extends a comparison, minimum or maximum to all integer types."""
 
     def call(a: Tensor, b: Tensor) -> Tensor:
         kind = a.dtype
@@ -46,12 +46,12 @@ def in_order(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def narrow(x: Tensor, kind: torch.dtype) -> Tensor:
-    """An integer as an unsigned one, without the bits that do not fit."""
+    """Converts an integer to an unsigned type, and drops the bits that do not fit."""
     return (x & torch.iinfo(kind).max if kind != torch.uint64 else x).to(kind)
 
 
 def quotient(a: Tensor, b: Tensor) -> Tensor:
-    """The quotient of integers, cut."""
+    """Returns the truncated quotient of integers."""
     kind = a.dtype
     if kind == torch.uint64:
         return _divided(a.to(torch.int64), b.to(torch.int64)).to(kind)
@@ -59,7 +59,7 @@ def quotient(a: Tensor, b: Tensor) -> Tensor:
 
 
 def remainder(a: Tensor, b: Tensor) -> Tensor:
-    """What the quotient of unsigned integers leaves."""
+    """Returns the remainder of unsigned integers."""
     kind = a.dtype
     if kind == torch.uint64:
         a, b = a.to(torch.int64), b.to(torch.int64)
@@ -68,13 +68,13 @@ def remainder(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _divided(a: Tensor, b: Tensor) -> Tensor:
-    """The quotient of the bits of uint64."""
+    """Returns the quotient of uint64 numbers, held as bits in int64."""
     half = torch.bitwise_right_shift(a, 1) & torch.iinfo(torch.int64).max
     positive = torch.where(b > 0, b, torch.ones_like(b))
     found = torch.div(half, positive, rounding_mode="trunc") * 2
     rest = a - found * positive
     found = found + ((rest ^ _SIGN) >= (positive ^ _SIGN)).to(torch.int64)
-    # A divisor above 2^63 goes once or not at all. Division by 0 is as in int64.
+    # With a divisor of at least 2^63, the quotient is 0 or 1. Division by 0 is as in int64.
     large = ((a ^ _SIGN) >= (b ^ _SIGN)).to(torch.int64)
     return torch.where(
         b < 0, large, torch.where(b == 0, torch.div(a, b, rounding_mode="trunc"), found)

@@ -1,1 +1,1 @@
-"""Functions of f64 in terms of arithmetic: IREE's runtime has no library that computes them."""
+"""Elementary functions of f64 computed by arithmetic: IREE's runtime has no math library."""

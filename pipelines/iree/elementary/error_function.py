@@ -6,7 +6,8 @@ import math
 
 from pipelines.iree.elementary.scalar import Scalar, polynomial, select, with_sign_of
 
-# W. J. Cody, Rational Chebyshev approximations for the error function, 1969, up to 0.5 in x².
+# W. J. Cody, Rational Chebyshev approximations for the error function, 1969.
+# erf(x) / x below 0.5, in x²: numerator and denominator.
 _ERF = (
     (
         *(1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2),
@@ -17,7 +18,7 @@ _ERF = (
         2.84423683343917062e3,
     ),
 )
-# Of the complement up to 4, and of 1/x² beyond, up to 6, where erf is 1.
+# erfc(x) · exp(x²) from 0.5 to 4, in x: numerator and denominator.
 _ERFC = (
     (
         *(2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 66.1191906371416295),
@@ -39,7 +40,7 @@ def erf(x: Scalar) -> Scalar:
     clamped = select(size < 4, size, 4)
     complement = polynomial(_ERFC[0], clamped) / polynomial(_ERFC[1], clamped)
     far = 1 - (-clamped * clamped).math("exp") * complement
-    # From 4 on the complement is below 2e-8; it ends at 6.
+    # erfc is below 2e-8 from 4 on. From 6 on, erf rounds to 1.
     value = select(size < 0.5, near.size(), far)
     value = select(size < 4, value, 1 - _far_complement(size))
     value = select(size < 6, value, 1)
@@ -47,7 +48,7 @@ def erf(x: Scalar) -> Scalar:
 
 
 def _far_complement(x: Scalar) -> Scalar:
-    """erfc between 4 and 6, of which 9 digits count, by its continued fraction."""
+    """Returns erfc between 4 and 6 from its continued fraction; 9 digits are enough for erf."""
     fraction = x
     for index in range(24, 0, -1):
         fraction = x + (index / 2) / fraction

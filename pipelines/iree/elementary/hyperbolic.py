@@ -1,4 +1,4 @@
-"""Hyperbolic functions and their inverses, with all digits next to zero."""
+"""Hyperbolic functions and their inverses, with full precision near zero."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipelines.iree.elementary.scalar import Scalar, polynomial, select, with_si
 
 def expm1(x: Scalar) -> Scalar:
     """e^x - 1."""
-    # By the series where the difference cancels.
+    # Use the series where the difference cancels.
     near = x * polynomial([1 / math.factorial(power) for power in range(17, 0, -1)], x)
     value = select(x.size() < 0.5, near, x.math("exp") - 1)
     return select(x.equals(0), x, value)
@@ -18,7 +18,7 @@ def expm1(x: Scalar) -> Scalar:
 def log1p(x: Scalar) -> Scalar:
     """log(1 + x)."""
     total = 1 + x
-    # What the rounded sum leaves out, to first order.
+    # Corrects for the rounding of the sum, to first order.
     value = total.math("log") + (x - (total - 1)) / total
     value = select(total.equals(0), -math.inf, value)
     return select(x.equals(0) | x.equals(math.inf), x, value)

@@ -6,21 +6,21 @@ import math
 
 from pipelines.iree.elementary.scalar import Scalar, integer, polynomial, product_rest, select
 
-# The logarithm of 2 in two parts: the first has 32 bits, so that whole multiples are exact.
+# log(2) in two parts. The first has 32 bits: its products with exponents are exact.
 _LOG2_HIGH, _LOG2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 
 
 def pow(x: Scalar, y: Scalar) -> Scalar:
-    """`x` to `y`, as C has it for signs, zeros and infinities."""
+    """Returns `x` to the power `y`, with C's rules for signs, zeros and infinities."""
     size = x.size()
     high, low = _logarithm(size)
     product = y * high
     rest = product_rest(y, high, product) + y * low
     finite = product.size() < math.inf
     value = product.math("exp")
-    # (1 + rest) where there is something to correct: not beside infinities and zeros.
+    # Multiply by (1 + rest), unless an infinity would make it NaN.
     value = select(finite & (value.size() < math.inf), value + value * rest, value)
-    # Of zeros and infinities, the logarithm alone says enough.
+    # For zeros and infinities, use their logarithm without a correction.
     edge = size.equals(0) | size.equals(math.inf)
     value = select(edge, (y * select(size.equals(0), -math.inf, math.inf)).math("exp"), value)
     unending = y.size().equals(math.inf)
@@ -36,7 +36,7 @@ def pow(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _logarithm(x: Scalar) -> tuple[Scalar, Scalar]:
-    """The logarithm of a positive number as a sum of two, to 60 bits."""
+    """Returns the logarithm of a positive number as a sum of two numbers, to 60 bits."""
     tiny = x < 2.0**-1022
     bits = select(tiny, x * 2.0**54, x).bits()
     exponent = (bits >> 52) - 1023 - select(tiny, integer(54), integer(0))
@@ -44,7 +44,7 @@ def _logarithm(x: Scalar) -> tuple[Scalar, Scalar]:
     upper = part > math.sqrt(2)
     part = select(upper, part * 0.5, part)
     exponent = (exponent + select(upper, integer(1), integer(0))).to_float()
-    # log m = 2 (s + s³/3 + …) of s = (m - 1) / (m + 1), whose own rounding error counts.
+    # log m = 2 (s + s³/3 + …) with s = (m - 1) / (m + 1). The rounding error of s is added, too.
     above, below = part - 1, part + 1
     ratio = above / below
     below_rest = part - (below - 1)
@@ -56,7 +56,7 @@ def _logarithm(x: Scalar) -> tuple[Scalar, Scalar]:
     whole = exponent * _LOG2_HIGH
     high = whole + 2 * ratio
     low = (whole - high) + 2 * ratio
-    # Of the two summands, either may be the larger one.
+    # Either of the two summands may be the larger one.
     swapped = (2 * ratio - high) + whole
     low = select(whole.size() < (2 * ratio).size(), swapped, low)
     low = low + 2 * (tail + ratio_rest) + exponent * _LOG2_LOW

@@ -1,4 +1,4 @@
-"""An angle as a number of quarter turns and what is left."""
+"""Reduction of angles to a number of quarter turns and a rest."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pipelines.iree.elementary.scalar import (
     select,
 )
 
-# π/2 in parts of 33 bits, and what is left (fdlibm, e_rem_pio2.c): the products with integers below
-# 2^20 are exact.
+# π/2 in parts of 33 bits, and the rest (fdlibm, e_rem_pio2.c). Products of the parts with integers
+# below 2^20 are exact.
 _PARTS = (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624871116645580e-21)
 _REST = 8.47842766036889956997e-32
 _MEDIUM = 2.0**20 * math.pi / 2
-# Words of 64 bits of 1/(2π), after one that is 0.
+# The number of 64-bit words of 1/(2π), after a first word that is 0.
 _WORDS = 20
-# Coefficients of fdlibm's k_sin.c and k_cos.c between -π/4 and π/4, of x², from the highest down.
+# Coefficients of x² in fdlibm's k_sin.c and k_cos.c, for -π/4 to π/4, the highest power's first.
 _SINE = (
     *(1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06),
     *(-1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01),
@@ -32,21 +32,21 @@ _COSINE = (
     *(-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07),
     *(2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02),
 )
-# Parts of 24 bits that are multiplied with a number of f32, and from which sizes on the first ones
-# give whole turns alone.
+# How many 24-bit parts of 1/(2π) a number of f32 is multiplied with. From each of the edges on, one
+# more of the first parts yields only whole turns.
 _NARROW_PARTS = 5
 _NARROW_EDGES = tuple(2.0 ** (24 * part + 23) for part in range(1, 5))
 
 
 def reduced(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """The number of the quarter turn next to `x`, and the sine and cosine of the rest."""
+    """Returns the number of the quarter turn nearest to `x`, and sine and cosine of the rest."""
     turns = (x * (2 / math.pi)).math("roundeven")
     small = x.size() < _MEDIUM
     turns = select(small, turns, 0)
     rest = x
     for part in _PARTS[:-1]:
         rest = rest - turns * part
-    # The last product is rounded: its error is below the last place of the rest.
+    # Only the product with _REST is rounded. Its error is below the last place of the rest.
     last = turns * _PARTS[-1]
     high = rest - last
     low = (rest - high) - last - turns * _REST
@@ -56,7 +56,7 @@ def reduced(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _sine_and_cosine(high: Scalar, low: Scalar | float) -> tuple[Scalar, Scalar]:
-    """Of the sum of two numbers up to π/4, to first order in the low one."""
+    """Returns sine and cosine of `high + low`, up to π/4, to first order in `low`."""
     square = high * high
     half = 0.5 * square
     sine = high + (square * high * polynomial(_SINE, square) + (1 - half) * low)
@@ -66,15 +66,16 @@ def _sine_and_cosine(high: Scalar, low: Scalar | float) -> tuple[Scalar, Scalar]
 
 
 def reduced_narrow(x: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """As `reduced` of a number that f32 holds, without branches: code for vectors has none.
+    """Reduces an f32 number like `reduced`, but without branches, which vector code cannot have.
 
     Returns:
-        Whether the quarter turn's number is odd, whether its half is, and sine and cosine.
+        Whether the number of the quarter turn is odd, whether half of it, rounded down, is odd, and
+        the sine and cosine of the rest.
     """
     size = x.size()
     turns = (x * (2 / math.pi)).math("roundeven")
     rest = x - turns * _PARTS[0] - turns * _PARTS[1]
-    # A product of 24 bits with 24 bits of 1/(2π) is exact. Whole turns do not count.
+    # A product of 24 bits with 24 bits of 1/(2π) is exact. Whole turns are dropped.
     turn = constant(0.0)
     for part in range(_NARROW_PARTS):
         factor = constant(_narrow_part(part))
@@ -93,7 +94,7 @@ def reduced_narrow(x: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
 
 
 def _narrow_part(number: int) -> float:
-    """Bits 24 n to 24 (n + 1) of 1/(2π)."""
+    """Returns bits 24 n to 24 (n + 1) of 1/(2π)."""
     bits = 24 * (number + 1)
     words = _words()[1:]
     whole = sum(word << 64 * (len(words) - 1 - index) for index, word in enumerate(words))
@@ -101,14 +102,17 @@ def _narrow_part(number: int) -> float:
 
 
 def _reduced_large(x: Scalar) -> list[Scalar]:
-    """As Payne and Hanek: the bits of 1/(2π) that count, times the bits of `x`."""
+    """Reduces a large number by the method of Payne and Hanek.
+
+    Multiplies the bits of `x` with the bits of 1/(2π) that matter for its exponent.
+    """
     bits = x.size().bits()
     significand = (bits & (2**52 - 1)) | 2**52
-    # The word and the bit that the exponent selects; of a NaN and infinities, any.
+    # The word and the bit that the exponent selects. For NaN and infinities, any will do.
     place = (bits >> 52) - (1075 - 64)
     first, shift = place >> 6, place & 63
     words = [_word(first, index) for index in range(4)]
-    # A shift by all 64 bits is not defined.
+    # Shift in two steps: a shift by 64 bits is undefined.
     parts = [
         (above << shift) | ((below >> 1) >> (63 - shift))
         for above, below in itertools.pairwise(words)
@@ -122,11 +126,11 @@ def _reduced_large(x: Scalar) -> list[Scalar]:
     quarter = (whole + 2**61) >> 62
     signed = whole - (quarter << 62)
     turn = signed.to_float() * 2.0**-64
-    # What does not fit into the 53 bits, and the bits behind.
+    # The bits that do not fit into 53 bits, and the bits after them.
     left = (signed - signed.to_float().to_integer()).to_float() * 2.0**-64
     left = left + fraction.to_float(signed=False) * 2.0**-128
     high = turn * (2 * math.pi)
-    # 2π is that number and 2.4e-16; the product's own rounding error is found by halves.
+    # 2π is the sum of the f64 constant and 2.4e-16. Add the rounding error of the product, too.
     low = (
         product_rest(turn, constant(2 * math.pi), high) + turn * _TWO_PI_REST + left * (2 * math.pi)
     )
@@ -142,7 +146,7 @@ _TWO_PI_REST = 2.4492935982947064e-16
 
 
 def _word(first: Scalar, offset: int) -> Scalar:
-    """The word of 1/(2π) at a place that is known at run time."""
+    """Returns word `first + offset` of 1/(2π), where only `offset` is a constant."""
     words = _words()
     value = integer(words[offset])
     for start in range(1, len(words) - offset):

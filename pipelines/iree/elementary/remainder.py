@@ -6,16 +6,16 @@ import math
 
 from pipelines.iree.elementary.scalar import Scalar, integer, repeat, select, with_sign_of
 
-# Bits of the quotient that one step of the division finds.
+# How many bits of the quotient one step of the division computes.
 _STEP = 11
 
 
 def fmod(x: Scalar, y: Scalar) -> Scalar:
-    """The remainder of `x / y` rounded towards zero: exact, with the sign of `x`."""
+    """Returns the exact remainder of `x / y`, rounded towards zero, with the sign of `x`."""
     dividend, divisor = x.size(), y.size()
     above, exponent = _significand(dividend)
     below, lowest = _significand(divisor)
-    # Of a zero divisor the loop must end all the same.
+    # Avoid an integer division by zero; the result is replaced by NaN below.
     below = select(below.equals(0), integer(1), below)
     first = above % below
     left = exponent - lowest
@@ -35,7 +35,7 @@ def fmod(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _significand(x: Scalar) -> tuple[Scalar, Scalar]:
-    """The integer m below 2^53 and the e of x = m 2^(e - 1075) for positive x."""
+    """Returns the integers m, below 2^53, and e of x = m 2^(e - 1075), for a positive x."""
     bits = x.bits()
     field = bits >> 52
     normal = field > 0
@@ -44,8 +44,8 @@ def _significand(x: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _scaled(significand: Scalar, exponent: Scalar) -> Scalar:
-    """The number m 2^(e - 1075), which is exact."""
-    # 2^(e - 1) alone may be beyond both ends: two factors are not.
+    """Returns m 2^(e - 1075), which is exact."""
+    # A single power of two may overflow or underflow; two factors do not.
     half = exponent >> 1
     first = ((half + 512) << 52).as_bits()
     second = ((exponent - half + 512) << 52).as_bits()

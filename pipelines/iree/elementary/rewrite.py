@@ -1,4 +1,4 @@
-"""Replaces functions that IREE's compiler leaves to a library, or is wrong in, by arithmetic."""
+"""Replaces functions that IREE leaves to a library, or computes inaccurately, by arithmetic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipelines.iree.elementary.error_function import erf
 from pipelines.iree.elementary.remainder import fmod
 from pipelines.iree.elementary.scalar import Scalar
 
-# By the last part of the operation's name.
+# Replacements in f64, by the operation's name without its dialect.
 _FUNCTIONS = {
     "acos": trigonometry.acos,
     "acosh": hyperbolic.acosh,
@@ -39,8 +39,8 @@ _FUNCTIONS = {
 _DIALECTS = ("math", "arith")
 
 
-# Those of f32 of which IREE's own approximations are off by more than a few units in the last
-# place somewhere: far from zero, or next to it. They are computed in f64.
+# Replacements for f32, computed in f64. For some arguments, far from zero or near it, IREE's own
+# approximations are off by more than a few units in the last place.
 _NARROW = {
     "asin": trigonometry.asin,
     "atan": trigonometry.atan,
@@ -57,7 +57,7 @@ _LOSES_ZEROS = "math.erf"
 
 @step("iree-elementary-functions")
 def compute_elementary_functions(module: ir.Module) -> None:
-    """Replaces functions of scalars that IREE's CPU runtime lacks, or is wrong in, in place."""
+    """Replaces scalar functions that are missing or inaccurate in IREE's CPU runtime, in place."""
     with module.context:
         for operation in find_operations(module, _is_replaced):
             with ir.InsertionPoint(operation), operation.location:
@@ -68,7 +68,7 @@ def compute_elementary_functions(module: ir.Module) -> None:
 
 
 def _with_its_zeros(operation: ir.Operation) -> ir.Value:
-    """The function of f32, but a zero of its operand's sign: IREE's own has no negative zero."""
+    """Selects the operand where it is zero, because IREE's f32 function loses negative zeros."""
     (x,) = operation.operands
     value = operation.clone().operation.result
     zero = arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, 0.0)).result

@@ -1,4 +1,4 @@
-"""Expressions of scalars, which become operations at the insertion point of the context."""
+"""Scalar expressions, which create operations at the context's insertion point."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Operand = "Scalar | float | int"
 
 
 class Scalar:
-    """A value of type f64, i64 or i1, with Python's operators. Integers are signed."""
+    """A value of type f64, i64 or i1, with Python's operators.
+
+    Integers are signed, except for `%` and `>>`.
+    """
 
     def __init__(self, value: ir.Value):
         self.value = value
@@ -79,7 +82,7 @@ class Scalar:
         return self._with(other, "", "shli")
 
     def __rshift__(self, other: Operand) -> Scalar:
-        """Fills with zeros."""
+        """Shifts right and fills with zeros."""
         return self._with(other, "", "shrui")
 
     def _compared(self, other: Operand, floats: _FLOAT, integers: _INT) -> Scalar:
@@ -101,45 +104,45 @@ class Scalar:
         return self._compared(other, _FLOAT.OGE, _INT.sge)
 
     def equals(self, other: Operand) -> Scalar:
-        """Whether both are the same number; a NaN is none."""
+        """Compares numbers for equality; false if either is NaN."""
         return self._compared(other, _FLOAT.OEQ, _INT.eq)
 
     def is_below(self, other: Operand) -> Scalar:
-        """Whether an integer without sign is less than another."""
+        """Compares integers as unsigned: less than."""
         right = self._like(other).value
         return Scalar(arith.CmpIOp(_INT.ult, self.value, right).result)
 
     def is_nan(self) -> Scalar:
-        """Whether a number is none."""
+        """Returns whether a number is NaN."""
         return Scalar(arith.CmpFOp(_FLOAT.UNO, self.value, self.value).result)
 
     def bits(self) -> Scalar:
-        """The i64 with the same bits as an f64."""
+        """Returns the i64 with the same bits as this f64."""
         return _made("arith.bitcast", _integer(64), self.value)
 
     def as_bits(self) -> Scalar:
-        """The f64 with the same bits as an i64."""
+        """Returns the f64 with the same bits as this i64."""
         return _made("arith.bitcast", ir.F64Type.get(), self.value)
 
     def to_float(self, signed: bool = True) -> Scalar:
-        """An integer as an f64, rounded."""
+        """Converts an integer to f64, rounded."""
         name = "arith.sitofp" if signed else "arith.uitofp"
         return _made(name, ir.F64Type.get(), self.value)
 
     def to_integer(self) -> Scalar:
-        """An f64 that is whole and small enough as an i64."""
+        """Converts an f64 to i64; it must be a whole number and in range."""
         return _made("arith.fptosi", _integer(64), self.value)
 
     def math(self, name: str) -> Scalar:
-        """A function of MLIR's dialect `math`."""
+        """Applies a function of MLIR's `math` dialect."""
         return _made(f"math.{name}", self.value.type, self.value)
 
     def size(self) -> Scalar:
-        """The number without its sign."""
+        """Returns the absolute value."""
         return self.math("absf")
 
     def times_wide(self, other: Scalar) -> tuple[Scalar, Scalar]:
-        """The low and the high half of the product of two i64 without sign."""
+        """Returns the low and the high half of the product of two unsigned i64."""
         kind = _integer(64)
         product = ir.Operation.create(
             "arith.mului_extended", [kind, kind], [self.value, other.value]
@@ -149,33 +152,36 @@ class Scalar:
 
 
 def constant(number: float | int, kind: ir.Type | None = None) -> Scalar:
-    """A constant; an f64 by default."""
+    """Creates a constant, an f64 by default."""
     kind = kind or ir.F64Type.get()
     if isinstance(kind, ir.F64Type):
         attribute = ir.FloatAttr.get(kind, float(number))
     else:
         width = ir.IntegerType(kind).width
         number = number % 2**width
-        # As MLIR spells integers without sign: the upper half is negative.
+        # Signless attributes take signed values: the upper half is negative.
         signed = number - 2**width if number >= 2 ** (width - 1) and width > 1 else number
         attribute = ir.IntegerAttr.get(kind, signed)
     return Scalar(arith.ConstantOp(kind, attribute).result)
 
 
 def integer(number: int) -> Scalar:
-    """A constant i64."""
+    """Creates a constant i64."""
     return constant(number, _integer(64))
 
 
 def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:
-    """`yes` where the condition holds."""
+    """Returns `yes` if the condition holds, else `no`; both are computed."""
     if not isinstance(yes, Scalar):
         yes = no._like(yes) if isinstance(no, Scalar) else constant(yes)
     return Scalar(arith.SelectOp(condition.value, yes.value, yes._like(no).value).result)
 
 
 def branch(condition: Scalar, yes: Callable[[], Sequence[Scalar]], no: Sequence[Scalar]):
-    """`yes()` where the condition holds, else `no`; only what is needed is computed."""
+    """Returns the values of `yes()` if the condition holds, else `no`.
+
+    The operations of `yes` run only if they are needed.
+    """
     kinds = [each.value.type for each in no]
     operation = ir.Operation.create("scf.if", kinds, [condition.value], regions=2)
     for region, make in zip(operation.regions, (yes, lambda: no), strict=True):
@@ -190,7 +196,7 @@ def repeat(
     more: Callable[..., Scalar],
     advance: Callable[..., Sequence[Scalar]],
 ) -> list[Scalar]:
-    """The state after `advance` has changed it as long as `more` holds of it."""
+    """Creates a loop that applies `advance` to the state while `more` holds; returns the state."""
     values = [each.value for each in start]
     kinds = [value.type for value in values]
     operation = ir.Operation.create("scf.while", kinds, values, regions=2)
@@ -205,7 +211,7 @@ def repeat(
 
 
 def polynomial(coefficients: Sequence[float], x: Scalar) -> Scalar:
-    """The polynomial with these coefficients, the highest power's first."""
+    """Evaluates the polynomial with these coefficients, the highest power's first."""
     first, *rest = coefficients
     value = x * 0 + first if not rest else first * x + rest[0]
     for coefficient in rest[1:]:
@@ -214,7 +220,7 @@ def polynomial(coefficients: Sequence[float], x: Scalar) -> Scalar:
 
 
 def product_rest(x: Scalar, y: Scalar, product: Scalar) -> Scalar:
-    """The exact product less the rounded one (Dekker)."""
+    """Returns the exact product minus the rounded one (Dekker's algorithm)."""
     upper, lower = _halves(x)
     above, below = _halves(y)
     return ((upper * above - product) + upper * below + lower * above) + lower * below
@@ -227,7 +233,7 @@ def _halves(x: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def with_sign_of(size: Scalar, x: Scalar) -> Scalar:
-    """`size`, which is not negative, with the sign of `x`, also of a zero."""
+    """Returns `size`, which is not negative, with the sign of `x`, which may be a signed zero."""
     sign = x.bits() & (1 << 63)
     return (size.bits() | sign).as_bits()
 

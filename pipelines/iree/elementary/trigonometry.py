@@ -7,7 +7,8 @@ import math
 from pipelines.iree.elementary.quarter_turns import reduced, reduced_narrow
 from pipelines.iree.elementary.scalar import Scalar, constant, polynomial, select, with_sign_of
 
-# fdlibm's s_atan.c: of x² up to 7/16; beyond, the differences to the arc tangents of these.
+# fdlibm's s_atan.c: coefficients of x², for x up to 7/16. Beyond, each step has an edge and a
+# number: the polynomial computes the difference to that number's arc tangent.
 _ARC = (
     *(1.62858201153657823623e-02, -3.65315727442169155270e-02, 4.97687799461593236017e-02),
     *(-5.83357013379057348645e-02, 6.66107313738753120669e-02, -7.69187620504482999495e-02),
@@ -18,44 +19,44 @@ _ARC_STEPS = ((0.4375, 0.5), (0.6875, 1.0), (1.1875, 1.5), (2.4375, math.inf))
 
 
 def sin(x: Scalar) -> Scalar:
-    """The sine, of any number."""
+    """The sine of any number."""
     quarter, sine, cosine = reduced(x)
     value = select((quarter & 1).equals(1), cosine, sine)
     value = select((quarter & 2).equals(2), -value, value)
-    # Of a zero, the zero itself.
+    # Keep the sign of a zero.
     return select(x.equals(0), x, value)
 
 
 def cos(x: Scalar) -> Scalar:
-    """The cosine, of any number."""
+    """The cosine of any number."""
     quarter, sine, cosine = reduced(x)
     value = select((quarter & 1).equals(1), sine, cosine)
     return select(((quarter + 1) & 2).equals(2), -value, value)
 
 
 def tan(x: Scalar) -> Scalar:
-    """The tangent, of any number."""
+    """The tangent of any number."""
     quarter, sine, cosine = reduced(x)
     value = select((quarter & 1).equals(1), -(cosine / sine), sine / cosine)
     return select(x.equals(0), x, value)
 
 
 def narrow_sin(x: Scalar) -> Scalar:
-    """The sine of a number that f32 holds, without branches."""
+    """The sine of an f32 number, without branches."""
     odd, negative, sine, cosine = reduced_narrow(x)
     value = select(odd, cosine, sine)
     return select(x.equals(0), x, select(negative, -value, value))
 
 
 def narrow_cos(x: Scalar) -> Scalar:
-    """The cosine of a number that f32 holds, without branches."""
+    """The cosine of an f32 number, without branches."""
     odd, negative, sine, cosine = reduced_narrow(x)
     value = select(odd, sine, cosine)
     return select(odd ^ negative, -value, value)
 
 
 def narrow_tan(x: Scalar) -> Scalar:
-    """The tangent of a number that f32 holds, without branches."""
+    """The tangent of an f32 number, without branches."""
     odd, _, sine, cosine = reduced_narrow(x)
     value = select(odd, -cosine, sine) / select(odd, sine, cosine)
     return select(x.equals(0), x, value)
@@ -76,11 +77,11 @@ def atan(x: Scalar) -> Scalar:
         rest = select(beyond, _ANGLE_RESTS[middle], rest)
     square = reduced * reduced
     value = base - ((reduced * square * polynomial(_ARC, square) - rest) - reduced)
-    # Of a zero and a NaN, the number itself.
+    # Return zeros and NaN unchanged.
     return select(size > 0, with_sign_of(value, x), x)
 
 
-# What the rounded arc tangents leave out (fdlibm).
+# The rounding errors of the arc tangents (fdlibm).
 _ANGLE_RESTS = {
     0.5: 2.26987774529616870924e-17,
     1.0: 3.06161699786838301793e-17,
@@ -90,10 +91,10 @@ _ANGLE_RESTS = {
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
-    """The angle of (x, y), from -π to π, as C has it for zeros and infinities."""
+    """The angle of (x, y), from -π to π, with C's rules for zeros and infinities."""
     width, height = x.size(), y.size()
     same = width.equals(height)
-    # Of two zeros and two infinities the quotient is none.
+    # The quotient of two zeros, or of two infinities, would be NaN.
     ratio = select(same & (width.equals(0) | width.equals(math.inf)), width / width, height / width)
     ratio = select(same & width.equals(0), 0, select(same & width.equals(math.inf), 1, ratio))
     angle = atan(ratio)
@@ -104,10 +105,10 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 def asin(x: Scalar) -> Scalar:
-    """The arc sine; of a number beyond 1, NaN."""
+    """The arc sine; NaN for a number beyond -1 or 1."""
     return select(x.equals(0), x, atan2(x, ((1 - x) * (1 + x)).math("sqrt")))
 
 
 def acos(x: Scalar) -> Scalar:
-    """The arc cosine; of a number beyond 1, NaN."""
+    """The arc cosine; NaN for a number beyond -1 or 1."""
     return 2 * atan2((1 - x).math("sqrt"), (1 + x).math("sqrt"))

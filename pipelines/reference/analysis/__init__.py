@@ -1,1 +1,1 @@
-"""What steps and schedules ask of the IR; nothing here changes it."""
+"""Analyses of the IR for steps and schedules. They do not change it."""

@@ -1,7 +1,7 @@
-"""Which buffers are known not to share memory.
+"""Alias analysis of buffers.
 
-Without that knowledge LLVM keeps no sum in a register, and checks at run time, or gives up, before
-it vectorizes a loop.
+Without it, LLVM keeps no sum in a register. It also adds run-time alias checks to the loops that
+it vectorizes, or does not vectorize them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from torch_mlir import ir
 
-# Operations whose result is another view of what their first operand is a view of.
+# Operations whose result is a view of the same memory as their first operand.
 VIEWS = (
     "memref.cast",
     "memref.collapse_shape",
@@ -21,10 +21,10 @@ VIEWS = (
 
 
 def are_distinct(values: Iterable[ir.Value], written: Iterable[ir.Value]) -> bool:
-    """Whether no two of these values, all different, share memory that is written through a view.
+    """Returns whether no memory in `written` is shared by two of `values`, which are distinct.
 
-    Blocks are different when each was allocated in the program, is a global of its own, or is an
-    argument: arguments may overlap, but only state is written, which nobody else has.
+    Two allocations, globals or arguments count as different memory. Arguments may overlap, but
+    the program writes only to state arguments, which overlap nothing.
     """
     blocks = [memory_block(value) for value in values if isinstance(value.type, ir.MemRefType)]
     changed = [memory_block(value) for value in written]
@@ -34,7 +34,7 @@ def are_distinct(values: Iterable[ir.Value], written: Iterable[ir.Value]) -> boo
 
 
 def memory_block(value: ir.Value) -> ir.Value | str | None:
-    """The allocation, argument or global that a value is a view of, if it is known."""
+    """Returns the allocation, argument or global that a value is a view of, if it is known."""
     while not isinstance(value.owner, ir.Block):
         operation = value.owner.operation
         if operation.name in VIEWS:

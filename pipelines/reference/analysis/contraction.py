@@ -1,4 +1,4 @@
-"""What a `linalg.generic` multiplies and sums, and in which dimensions."""
+"""Recognizes a `linalg.generic` that sums products, and classifies its dimensions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Contraction:
     """`out += lhs * rhs`, summed over the dimensions that `out` lacks.
 
     A dimension is a position in the loops of the generic operation. Every list is in loop order.
-    `rhs` is the operand along whose values the innermost dimension of `out`, `column`, runs; the
-    other one, `lhs`, has one value for a whole vector of them.
+    `column` is the innermost dimension of `out`. `rhs` is the operand that it indexes. `lhs` has
+    one value for a whole vector of columns.
 
     Attributes:
-        sizes: of the loops; `None` where dynamic.
-        batch: parallel, in both operands.
-        rows: parallel, in `lhs` alone.
-        columns: parallel, in `rhs` alone; `column` is one of them.
+        sizes: of the loops; `None` if dynamic.
+        batch: parallel dimensions of both operands.
+        rows: parallel dimensions of `lhs` only.
+        columns: parallel dimensions of `rhs` only; `column` is one of them.
         depth: the dimensions that are summed over.
         lhs, rhs: positions among the operands.
         windows: whether `rhs` is indexed by sums of dimensions, as in a convolution.
@@ -37,7 +37,7 @@ class Contraction:
     windows: bool
 
     def extent(self, dimensions: tuple[int, ...]) -> float:
-        """The product of the sizes of these dimensions; infinite where one is dynamic."""
+        """Returns the product of the sizes of these dimensions; infinity if one is dynamic."""
         return math.prod(
             math.inf if self.sizes[dimension] is None else self.sizes[dimension]
             for dimension in dimensions
@@ -45,7 +45,10 @@ class Contraction:
 
 
 def find_contraction(generic: ir.Operation) -> Contraction | None:
-    """The contraction that a `linalg.generic` computes in f32 or f64, maybe of narrower floats."""
+    """Returns the contraction that a `linalg.generic` computes, or None.
+
+    It accumulates in f32 or f64; its operands may be narrower floats.
+    """
     maps = indexing_maps(generic)
     if len(maps) != 3 or not _multiplies_and_adds(generic):
         return None
@@ -80,17 +83,17 @@ def find_contraction(generic: ir.Operation) -> Contraction | None:
 
 
 def indexing_maps(generic: ir.Operation) -> list[ir.AffineMap]:
-    """The map from loops to elements, for each operand."""
+    """Returns each operand's map from loops to elements."""
     return [ir.AffineMapAttr(attribute).value for attribute in generic.attributes["indexing_maps"]]
 
 
 def loop_sizes(generic: ir.Operation) -> tuple[int | None, ...]:
-    """The range of each loop of a linalg operation; `None` where it is dynamic or not found."""
+    """Returns the range of each loop of a linalg operation; `None` if it is dynamic or unknown."""
     maps = indexing_maps(generic)
     sizes: list[int | None] = [None] * maps[0].n_dims
     for operand, indexing in zip(generic.operands, maps, strict=True):
         if not indexing.results:
-            # A single element, or a scalar, which has no shape.
+            # A tensor of rank 0, or a scalar, which has no shape.
             continue
         shape = ir.ShapedType(operand.type)
         for axis, expression in enumerate(indexing.results):
@@ -115,7 +118,7 @@ def _multiplies_and_adds(generic: ir.Operation) -> bool:
 
 
 def _narrow(value: ir.Value) -> ir.Value:
-    """What was widened to a number."""
+    """Returns the operand of an `arith.extf`, or the value itself."""
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.extf":
         return value
     return value.owner.operation.operands[0]
@@ -126,7 +129,7 @@ def _is_projection(indexing: ir.AffineMap) -> bool:
 
 
 def _dimensions(indexing: ir.AffineMap) -> set[int] | None:
-    """The dimensions in a map of sums of multiples of dimensions, else `None`."""
+    """Returns the dimensions that a map uses; `None` unless it has sums of multiples only."""
     if any(isinstance(each, ir.AffineConstantExpr) and each.value for each in indexing.results):
         return None
     found: set[int] = set()

@@ -1,4 +1,4 @@
-"""How much a program computes, and so how much optimizing it is worth."""
+"""Estimates the work of a program, to decide how much to optimize it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from torch_mlir import ir
 
 from pipelines.reference.analysis.contraction import loop_sizes
 
-# Iterations of innermost loops in one call, for each operation, up to which optimizing takes longer
-# than it saves in a few calls: LLVM's third level takes some 5 ms more for an operation, and saves
-# some 5 ns of an iteration.
+# Average number of innermost iterations per operation and call up to which optimization takes
+# longer than it saves in a few calls. LLVM's level 3 takes about 5 ms more for an operation, and
+# saves about 5 ns in an iteration.
 _LITTLE = 200_000
-# Steps of a sum below which plain loops take no longer to run than vector code takes to compile.
+# Iterations below which plain loops take no longer to run than vector code takes to compile.
 _FEW = 1 << 18
 
 
 def optimization_level(module: ir.Module) -> int:
-    """LLVM's level for a module whose linalg operations are all `linalg.generic`.
+    """Returns LLVM's optimization level for a module whose linalg operations are all generic.
 
-    A size that is dynamic counts as much.
+    Dynamic sizes count as infinite.
     """
     total, operations = 0.0, 0
 
@@ -36,10 +36,10 @@ def optimization_level(module: ir.Module) -> int:
 
 
 def _iterations(generic: ir.Operation) -> float:
-    """The product of a linalg operation's loop ranges, infinite where one is not known."""
+    """Returns the product of a linalg operation's loop ranges; infinity if one is unknown."""
     return math.prod(math.inf if size is None else size for size in loop_sizes(generic))
 
 
 def deserves_schedule(generic: ir.Operation) -> bool:
-    """Whether an operation computes so much that vector code of its own pays."""
+    """Returns whether an operation is large enough for vector code of its own."""
     return _iterations(generic) >= _FEW

@@ -1,1 +1,1 @@
-"""Machine code in this process: compiled, cached, loaded and called."""
+"""Compiles, caches, loads and calls machine code in this process."""

@@ -1,4 +1,4 @@
-"""From a program to code in this process, by way of the cache where it can be."""
+"""Compiles a program to machine code in this process, or takes the code from the cache."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from unmess.core.processor import processor
 
 
 class Code(Protocol):
-    """Machine code in memory, which is given back when the object is dropped."""
+    """Machine code in memory, which is freed with the object."""
 
     def address(self, entry: str) -> int:
-        """Of an entry function, which takes the addresses of its operands in an array."""
+        """Returns the address of an entry function, which takes an array of operand addresses."""
 
 
 @dataclass(frozen=True)
 class MachineCode:
     """A program in this process.
 
-    `checks` and `has_globals` are those of `Compiled`.
+    `checks` and `has_globals` are the same as in `Compiled`.
     """
 
     code: Code
@@ -44,14 +44,14 @@ class MachineCode:
 def machine_code(
     module: Module, seconds: dict[str, float], *, unchecked: bool = False
 ) -> MachineCode:
-    """The code of a module, whose IR is left as it is.
+    """Returns the code of a module. Does not change its IR.
 
     Args:
-        seconds: the time that lowering takes is added to, under `lower`.
-        unchecked: leave out the checks of divisors, indices and sizes.
+        seconds: the lowering time is added to `seconds["lower"]`.
+        unchecked: omit the checks of divisors, indices and sizes.
 
     Raises:
-        Error: the stage that failed, up to `compile`.
+        Error: with the stage that failed, up to `compile`.
     """
     target = (processor(), torch.get_num_threads(), f"unchecked={unchecked}")
     key = cache_key(module, "reference", ("torch-mlir",), target)
@@ -59,7 +59,7 @@ def machine_code(
         try:
             return MachineCode(_Loaded(compiled), compiled.checks, compiled.has_globals)
         except Unloadable:
-            # It was when it was kept: a library that it uses is not in this process.
+            # It loaded when it was stored. This process lacks a library that it uses.
             pass
     module = lowered(module, seconds, unchecked)
     enter_stage("compile")
@@ -77,14 +77,14 @@ def machine_code(
 
 
 def _compile(module: Module, assertions: Assertions, unchecked: bool) -> ExecutionEngine:
-    """Compiles a module at stage `linalg`, whose IR is used up."""
+    """Compiles a module at stage `linalg`. Lowers its IR in place."""
     threads = torch.get_num_threads()
     level = lower_to_llvm(module.ir, module.name, assertions, module.entries, threads, unchecked)
     try:
         engine = ExecutionEngine(module.ir, opt_level=level)
         for symbol, address in Runtime.get().symbols.items():
             engine.raw_register_runtime(symbol, ctypes.c_void_p(address))
-        # LLVM makes the code when it is first asked for.
+        # LLVM compiles a function at its first lookup.
         for entry in module.entries:
             engine.raw_lookup(entry)
     except RuntimeError as problem:
@@ -97,17 +97,17 @@ def _compile(module: Module, assertions: Assertions, unchecked: bool) -> Executi
 
 
 def _object_file(engine: ExecutionEngine) -> bytes:
-    """What the JIT has compiled, as a file."""
+    """Returns the object file of the code that the JIT has compiled."""
     if not hasattr(os, "memfd_create"):
         raise Unloadable("no files in memory")
-    # LLVM ends the process where a file cannot be written; in memory it always can.
+    # LLVM ends the process if it cannot write a file. Writes to a file in memory do not fail.
     with open(os.memfd_create("object"), "rb") as file:
         engine.dump_to_object_file(f"/proc/self/fd/{file.fileno()}")
         return file.read()
 
 
 class _Loaded:
-    """Code from an object file. The JIT, its copy of the code, and LLVM's IR are not kept."""
+    """Code from an object file. It does not keep the JIT, its copy of the code, or LLVM's IR."""
 
     def __init__(self, compiled: Compiled):
         self._code = ObjectCode(compiled.code, Runtime.get().symbols)
@@ -117,7 +117,7 @@ class _Loaded:
 
 
 class _Jitted:
-    """Code where the JIT has put it, on processors whose object files are not loaded here."""
+    """Code in the JIT's memory, for processors whose object files `ObjectCode` cannot load."""
 
     def __init__(self, engine: ExecutionEngine):
         self._engine = engine

@@ -1,4 +1,4 @@
-"""Tensors to memref descriptors and back, and who owns the memory."""
+"""Converts tensors to memref descriptors and back, and tracks who owns the memory."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SCALARS = {int: "q", float: "d", bool: "?"}
 
 
 def descriptor(tensor: torch.Tensor) -> ctypes.Array:
-    """The memref descriptor of a contiguous tensor. It borrows the memory."""
+    """Returns the memref descriptor of a contiguous tensor. It borrows the memory."""
     # A 0-sized tensor may have a null pointer; nothing reads it.
     fields = (tensor.data_ptr(), tensor.data_ptr(), 0, *tensor.shape, *tensor.stride())
     return (ctypes.c_int64 * len(fields))(*fields)
 
 
 def scalar(value: int | float | bool) -> ctypes.Array:
-    """A number as the entry function takes it, by value."""
+    """Returns a number in the form in which entry functions take it, by value."""
     return ctypes.create_string_buffer(struct.pack(_SCALARS[type(value)], value))
 
 
 class ResultLayout:
-    """Where each result lies in the structure that the entry function fills in."""
+    """The offset of each result in the structure that the entry function fills in."""
 
     def __init__(self, specs: list[TensorSpec | ScalarSpec]):
         self._specs = specs
@@ -43,18 +43,18 @@ class ResultLayout:
         self.size = end
 
     def allocate(self) -> ctypes.Array:
-        """Room for one call's results."""
+        """Returns memory for the results of one call."""
         return ctypes.create_string_buffer(max(self.size, 1))
 
     def take(self, structure: ctypes.Array) -> list[torch.Tensor | int | float | bool]:
-        """The results of a call, which own their memory from here on."""
+        """Returns the results of a call. They own their memory from here on."""
         results = [
             _Block.read(structure, offset, spec)
             if isinstance(spec, TensorSpec)
             else struct.unpack_from(_SCALARS[spec.type], structure, offset)[0]
             for spec, offset in zip(self._specs, self._offsets, strict=True)
         ]
-        # Several may lie in the same memory, one of them only in its beginning.
+        # Several results may share an allocation, and one may use only its beginning.
         ends: dict[int, int] = {}
         for block in results:
             if isinstance(block, _Block):
@@ -75,7 +75,7 @@ def _size(spec: TensorSpec | ScalarSpec) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Block:
-    """A result's memref descriptor: a dense block, from `start` to `end` in bytes."""
+    """A result's memref descriptor: a dense block from byte `start` to byte `end`."""
 
     allocated: int
     start: int
@@ -96,7 +96,7 @@ class _Block:
         return self.start + math.prod(self.shape) * self.dtype.itemsize
 
     def tensor(self, owner: ctypes.Array) -> torch.Tensor:
-        """The elements where they are, in the memory of `owner`."""
+        """Returns a tensor that views the elements in the memory of `owner`."""
         if not math.prod(self.shape):
             return torch.empty(self.shape, dtype=self.dtype)
         data = torch.frombuffer(
@@ -106,8 +106,8 @@ class _Block:
 
 
 def _owned(allocated: int, length: int) -> ctypes.Array:
-    """Memory that is freed with the last tensor in it. An empty array could not be tied to it."""
+    """Returns memory that is freed with the last tensor in it. `length` must not be 0."""
     owner = (ctypes.c_char * length).from_address(allocated)
-    # At the end of the process its memory goes with it, and other things may still use it.
+    # The end of the process frees the memory anyway, and other objects may still use it by then.
     weakref.finalize(owner, Runtime.get().release, allocated).atexit = False
     return owner

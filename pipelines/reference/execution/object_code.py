@@ -1,8 +1,8 @@
-"""Object code as LLVM's JIT makes it for x86-64, put into this process's memory.
+"""Loads object code that LLVM's JIT made for x86-64 into this process.
 
-The JIT compiles for the large code model: code finds everything, functions of other libraries too,
-by addresses of 64 bits. So loading is to copy the sections and to write such addresses, and needs
-no linker.
+The JIT compiles for the large code model: all references, also to functions of other libraries,
+are 64-bit addresses. Loading therefore only copies the sections and writes these addresses. It
+needs no linker.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SYMBOL = numpy.dtype(
 _RELOCATION = numpy.dtype(
     [("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")]
 )
-# The names are those of the ELF specification and of its supplement for x86-64.
+# Names from the ELF specification and its supplement for x86-64.
 _EM_X86_64 = 62
 _ET_REL = 1
 _SHT_SYMTAB, _SHT_RELA, _SHT_NOBITS, _SHT_X86_64_UNWIND = 2, 4, 8, 0x70000001
@@ -73,19 +73,19 @@ _process = ctypes.CDLL(None, use_errno=True)
 
 
 class Unloadable(Exception):
-    """Object code that is damaged, for another machine, or of a kind that is not handled here."""
+    """Object code is damaged, for another machine, or of an unsupported kind."""
 
 
 class ObjectCode:
-    """Functions in memory of their own, which is given back when the object is dropped."""
+    """Functions in memory of their own, which is freed with the object."""
 
     def __init__(self, data: bytes, symbols: Mapping[str, int]):
         """Loads a relocatable ELF file.
 
         Args:
-            data: its content.
-            symbols: the addresses of what it uses and does not define, by name; what is not here
-                is looked up in the process.
+            data: the content of the file.
+            symbols: the addresses of its undefined symbols, by name. The others are looked up in
+                the process.
 
         Raises:
             Unloadable
@@ -115,12 +115,12 @@ class ObjectCode:
         self._addresses = dict(zip(names, addresses.tolist(), strict=True))
 
     def address(self, name: str) -> int:
-        """Of a function that the code defines."""
+        """Returns the address of a function that the code defines."""
         return self._addresses[name]
 
 
 def _read(data: bytes) -> tuple[numpy.ndarray, numpy.ndarray, list[str]]:
-    """The sections, the symbols, and the symbols' names."""
+    """Returns the sections, the symbols, and the names of the symbols."""
     header = numpy.frombuffer(data, _HEADER, 1)[0]
     kind = (header["magic"], header["bits"], header["order"], header["type"], header["machine"])
     if kind != (b"\x7fELF", 2, 1, _ET_REL, _EM_X86_64):
@@ -140,10 +140,10 @@ def _content(data: bytes, section: numpy.void) -> numpy.ndarray:
 
 
 def _laid_out(sections: numpy.ndarray) -> tuple[dict[int, int], list[int]]:
-    """Where each section that is needed at run time starts, by its index.
+    """Returns the offset of each section that is needed at run time, by its index.
 
-    Code comes first, constants next, variables last; also returned is where each of the three
-    ends, at the end of a page.
+    Code comes first, then constants, then variables. The second result is the end offset of each
+    of the three, rounded up to a page.
     """
     starts, ends, end = {}, [], 0
     for wanted in range(len(_PROTECTIONS)):
@@ -167,7 +167,7 @@ def _aligned(offset: int, alignment: int) -> int:
 def _addresses(
     table: numpy.ndarray, names: list[str], sections: dict[int, int], symbols: Mapping[str, int]
 ) -> numpy.ndarray:
-    """The address of each symbol; 0 for those of sections that are not loaded."""
+    """Returns the address of each symbol; 0 if its section is not loaded."""
     addresses = numpy.zeros(len(table), numpy.uint64)
     for index, (name, symbol) in enumerate(zip(names, table, strict=True)):
         section = int(symbol["section"])

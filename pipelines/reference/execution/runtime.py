@@ -1,4 +1,4 @@
-"""What calls compiled programs, and what they call: `runtime.mlir`, compiled once for a process."""
+"""Loads `runtime.mlir`, once per process. It calls compiled programs and has what they call."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from torch_mlir import ir
 from torch_mlir.execution_engine import ExecutionEngine
 
 _FILE = Path(__file__).with_suffix(".mlir")
-# The symbols by which programs call the runtime.
+# Symbols of the runtime that programs call.
 ALLOCATE = "unmess_allocate"
 FREE = "_mlir_memref_to_llvm_free"
 FAIL = "unmess_fail"
 DO_PARTS = "unmess_do_parts"
 _CALLED = (ALLOCATE, FREE, FAIL, DO_PARTS)
-# What the runtime calls to have a team of threads. With PyTorch's own OpenMP the threads are those
-# that PyTorch has, and as many.
+# Functions that the runtime calls to run a team of threads. They come from PyTorch's OpenMP, so
+# programs use the same threads as PyTorch, and the same number.
 _OPENMP = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
-# What `run` reports in place of a check's number.
+# Values that `run` reports instead of the number of a failed check.
 _PASSED, _INTERRUPTED = -1, -2
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A check that failed: its number, and for an allocation the bytes that were asked for."""
+    """A failed check: its number, and for an allocation the number of requested bytes."""
 
     number: int
     amount: int
 
 
 class Runtime:
-    """The functions of `runtime.mlir`. There is one, `Runtime.get()`, as long as the process lives.
+    """The functions of `runtime.mlir`. `Runtime.get()` is the only instance in a process.
 
     Attributes:
-        symbols: the addresses of what programs call, by name.
+        symbols: the addresses of the functions that programs call, by name.
     """
 
     _lock: ClassVar = threading.Lock()
@@ -48,7 +48,7 @@ class Runtime:
 
     @classmethod
     def get(cls) -> Runtime:
-        """The process's runtime."""
+        """Returns the runtime of the process."""
         with cls._lock:
             if cls._instance is None:
                 cls._instance = cls()
@@ -59,7 +59,7 @@ class Runtime:
             self._engine = ExecutionEngine(ir.Module.parse(_FILE.read_text()), opt_level=2)
         addresses = (ctypes.c_void_p * (len(_CALLED) + len(_OPENMP) + 2))()
         addresses[-len(_OPENMP) :] = _openmp()
-        # Its arguments as MLIR packs them: an array of where each one is.
+        # MLIR's packed interface takes an array of the addresses of the arguments.
         argument = ctypes.c_void_p(ctypes.addressof(addresses))
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.raw_lookup("start"))(arguments)
@@ -67,23 +67,23 @@ class Runtime:
         self._run = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
         )(run)
-        # Frees the memory of a result, whose address it takes.
+        # Takes the address of a result's memory and frees it.
         self.release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(release)
         self.symbols = dict(zip(_CALLED, called, strict=True))
 
     def run(self, function: int, arguments: Sequence[int]) -> Failure | None:
-        """Calls a compiled program, while other threads of Python go on.
+        """Calls a compiled program. Other Python threads keep running.
 
         Args:
-            function: the address of an entry function as MLIR packs them.
-            arguments: the address of each argument, and of the place for the results.
+            function: the address of an entry function with MLIR's packed interface.
+            arguments: the address of each argument.
 
         Returns:
-            The check that failed. All that the call has allocated is freed then.
+            The check that failed, if any. The memory that the call has allocated is then freed.
 
         Raises:
-            KeyboardInterrupt: on SIGINT in the main thread, at once, unless somebody has put
-                another handler in the place of Python's own. All is freed then, too.
+            KeyboardInterrupt: immediately on SIGINT in the main thread, unless Python's own handler
+                has been replaced. The memory that the call has allocated is freed.
         """
         packed = (ctypes.c_void_p * len(arguments))(*arguments)
         report = (ctypes.c_int64 * 2)()
@@ -95,7 +95,10 @@ class Runtime:
 
 
 def _openmp() -> list[int | None]:
-    """The addresses of OpenMP's functions, if the OpenMP of GCC is here: PyTorch brings it."""
+    """Returns the addresses of OpenMP's functions, or Nones without GCC's OpenMP.
+
+    PyTorch ships it.
+    """
     try:
         library = ctypes.CDLL("libgomp.so.1")
         return [ctypes.cast(library[name], ctypes.c_void_p).value for name in _OPENMP]
@@ -104,9 +107,9 @@ def _openmp() -> list[int | None]:
 
 
 def _interrupts_end_calls() -> bool:
-    """Whether SIGINT means KeyboardInterrupt in this thread."""
-    # `signal.getsignal` makes an enumeration of what this returns, and takes longer than a small
-    # program for it.
+    """Returns whether SIGINT raises KeyboardInterrupt in this thread."""
+    # `signal.getsignal` converts this result to an enumeration, which takes longer than a small
+    # program.
     return (
         threading.get_ident() == threading.main_thread().ident
         and _signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,8 +1,8 @@
-"""How operations become vector code: one file per idea."""
+"""Schedules, which rewrite operations as vector code. One file per schedule or shared part."""
 
 from __future__ import annotations
 
 from pipelines.reference.schedules import contraction, windows
 
-# The first that takes an operation is used.
+# The first schedule that supports an operation is used.
 SCHEDULES = (contraction.rewrite, windows.rewrite)

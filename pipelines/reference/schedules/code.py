@@ -1,4 +1,4 @@
-"""Text of IR, line by line."""
+"""Builds IR as text, line by line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class Code:
-    """IR under construction. Values are names; an index is a name or a number."""
+    """A builder of IR text. Values are names; an index is a name or a number."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -19,12 +19,12 @@ class Code:
         return "\n".join(self._lines)
 
     def name(self) -> str:
-        """A value that does not exist yet."""
+        """Returns a new name for a value."""
         self._count += 1
         return f"%v{self._count}"
 
     def add(self, line: str) -> None:
-        """Adds a line as it is."""
+        """Adds a line."""
         self._lines.append(line)
 
     def value(self, operation: str) -> str:
@@ -34,11 +34,11 @@ class Code:
         return result
 
     def begin(self) -> None:
-        """Constants go here."""
+        """Makes `constant` insert definitions at the current line."""
         self._start = len(self._lines)
 
     def constant(self, literal: str, type: str) -> str:
-        """The constant of this literal and type, defined once."""
+        """Returns the constant of this literal and type, which is defined only once."""
         key = f"{literal} : {type}"
         if key not in self._constants:
             result = self.name()
@@ -47,11 +47,11 @@ class Code:
         return self._constants[key]
 
     def index(self, value: int | str) -> str:
-        """The value of an index, which may be a number."""
+        """Returns the name of an index, which may be a number."""
         return self.constant(str(value), "index") if isinstance(value, int) else value
 
     def sum(self, terms: Sequence[tuple[int | str, int]], constant: int = 0) -> int | str:
-        """The sum of indices times numbers."""
+        """Returns the sum of index * factor over all terms, plus a constant."""
         constant += sum(value * factor for value, factor in terms if isinstance(value, int))
         names = [(value, factor) for value, factor in terms if isinstance(value, str)]
         if not names:
@@ -67,7 +67,7 @@ class Code:
 
     @contextmanager
     def loop(self, first: int | str, last: int | str, step: int = 1) -> Iterator[int | str]:
-        """A loop, or only its body where it runs once; gives the loop's index."""
+        """Emits a loop, or only its body if it runs once. Yields the loop's index."""
         if isinstance(first, int) and isinstance(last, int) and first < last <= first + step:
             yield first
             return
@@ -81,10 +81,10 @@ class Code:
     def accumulate(
         self, first: int | str, last: int | str, state: list[str], type: str
     ) -> Iterator[tuple[int | str, list[str]]]:
-        """A loop that carries values.
+        """Emits a loop that carries values.
 
-        Gives its index and the values, for the body to replace; afterwards the list holds those
-        of the last iteration.
+        Yields its index and a list of the values, in which the body puts the new ones. Afterwards
+        `state` holds the values of the last iteration.
         """
         if isinstance(first, int) and last == first + 1:
             yield first, state

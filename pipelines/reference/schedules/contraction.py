@@ -1,9 +1,9 @@
-"""Contractions as register tiles: matrix products of every layout, and convolutions.
+"""Rewrites contractions with register tiles: matrix products of every layout, and convolutions.
 
-A tile of the result lives in vector registers while the summed dimensions run over it: for each
-step one vector of the right operand, and one number of the left one for each row. The right
-operand is first copied to a panel, so that its vectors lie one after the other and stay in the
-cache while all rows pass over them. A convolution is the same with another way to fill the panel.
+A tile of the result stays in vector registers during the loops over the summed dimensions. Each
+step loads one vector of the right operand, and one number of the left operand for each row. The
+right operand is first copied to a panel. Its vectors are contiguous there, and stay in the cache
+while all rows use them. Convolutions only differ in how they fill the panel.
 
     for batch, for block of the depth, for panel of columns:
         panel[depth, column] = rhs[...]
@@ -26,18 +26,18 @@ from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.panel import InPlace, Panel, PanelColumns, Source
 from pipelines.reference.schedules.places import Buffer, Index, Nest, Place, load_number
 
-# Rows up to which copying the right operand costs more than it saves.
+# Number of rows up to which copying the right operand costs more than it saves.
 _FEW_ROWS = 16
-# Columns of a window's innermost dimension below which all its columns share a panel.
+# Size of a convolution's innermost output dimension below which all columns share a panel.
 _SHORT = 28
 
 
 def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str | None:
-    """The function's text with the contraction as loops over vectors.
+    """Returns the text of the function with the contraction as loops over vectors.
 
     Returns:
-        None where plain loops do as well: products of a vector with a matrix that lies along the
-        sum, and windows over each channel alone.
+        None if plain loops are as fast: products of a vector with a matrix that is contiguous
+        along the sum, and windows over single channels. Also None for other operations.
     """
     found = find_contraction(generic)
     if found is None:
@@ -55,13 +55,13 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
 
 
 def _is_plain(memref: ir.Type) -> bool:
-    """Whether the innermost dimension is contiguous."""
+    """Returns whether the innermost dimension is contiguous."""
     shape = ir.MemRefType(memref)
     return shape.rank > 0 and shape.get_strides_and_offset()[0][-1] == 1
 
 
 class _Contraction(Kernel):
-    """The function of a contraction."""
+    """Builds the function of a contraction."""
 
     def __init__(
         self, function: ir.OpView, generic: ir.Operation, found: Contraction, machine: Machine
@@ -74,7 +74,7 @@ class _Contraction(Kernel):
         )
 
     def text(self, *, copied: bool) -> str:
-        """The whole function."""
+        """Returns the whole function."""
         found, code = self.found, self.code
         shared = self._shared_columns() if copied else []
         outer = [*found.batch, *(d for d in found.columns if d not in shared)]
@@ -94,7 +94,7 @@ class _Contraction(Kernel):
         return max(self.found.rows, key=lambda d: self.found.sizes[d] or 1 << 40, default=None)
 
     def _shared_columns(self) -> list[int]:
-        """The columns that fill one panel together: those of a small image."""
+        """Returns the column dimensions that fill one panel together: those of a small image."""
         found = self.found
         if not found.windows or (found.sizes[found.column] or _SHORT) >= _SHORT:
             return []
@@ -114,7 +114,7 @@ class _Contraction(Kernel):
     # Panels -------------------------------------------------------------------------------------
 
     def _with_panels(self, place: Place, rows: list[int]) -> None:
-        """A panel for each tile of columns."""
+        """Emits loops with a panel for each tile of columns."""
         code, column = self.code, self.found.column
         size = self.sizes[column]
         width, height = self.machine.tile(
@@ -134,7 +134,7 @@ class _Contraction(Kernel):
         panel.free()
 
     def _with_shared_panel(self, place: Place, shared: list[int], rows: list[int]) -> None:
-        """One panel for all columns of a small image, whose rows lie one after the other."""
+        """Emits loops with one panel for all columns of a small image, row after row."""
         code, found = self.code, self.found
         count = math.prod(found.sizes[d] for d in shared)
         width, height = self.machine.tile(self.source.item, count, self._known_rows())
@@ -169,7 +169,7 @@ class _Contraction(Kernel):
         panel.free()
 
     def _flat_output(self, axes: int) -> Buffer:
-        """The result with its last axes as one."""
+        """Returns the result with its last axes collapsed to one."""
         old = ir.MemRefType(self.out.type)
         kept = old.rank - axes
         groups = [[axis] for axis in range(kept)] + [list(range(kept, old.rank))]
@@ -184,7 +184,7 @@ class _Contraction(Kernel):
         return Buffer(value, new, [*self.out.access[:kept], [(self.found.column, 1)]])
 
     def _direct(self, place: Place) -> None:
-        """Few rows: the right operand is read where it is."""
+        """Emits loops for few rows, which read the right operand in place."""
         code, column = self.code, self.found.column
         size = self.sizes[column]
         width, height = self.machine.tile(
@@ -214,7 +214,7 @@ class _Contraction(Kernel):
         depths: dict[int, tuple[Index, Index]],
         out: Buffer | None = None,
     ) -> None:
-        """All rows of one tile of columns."""
+        """Emits the loops over all rows of one tile of columns."""
         code, row = self.code, self._main_row()
         out = out or self.out
         if row is None:
@@ -234,7 +234,7 @@ class _Contraction(Kernel):
         depths: dict[int, tuple[Index, Index]],
         out: Buffer,
     ) -> None:
-        """The sums of one tile, a vector for each row."""
+        """Emits the sums of one tile, a vector for each row."""
         code = self.code
         width = self.rounded(width, valid)
         vector = f"vector<{width}x{self.element}>"
@@ -258,7 +258,7 @@ class _Contraction(Kernel):
         mask: str | None,
         reader: InPlace | PanelColumns,
     ) -> None:
-        """The loops over the depth. Replaces the sums, one for each place."""
+        """Emits the loops over the depth. Replaces the values in `sums`, one for each place."""
         code = self.code
         if not dimensions:
             right = reader.read(places[0], vector, width, mask)

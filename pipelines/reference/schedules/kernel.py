@@ -1,4 +1,4 @@
-"""What the functions of all schedules have in common: operands, sizes, and tiles of the result."""
+"""The base class of the functions of all schedules: operands, sizes, and tiles of the result."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.places import Buffer, Index, load, sum_of_dimensions
 
-# A range of a dimension, first and last, and how many of its values are worked on together.
+# The bounds of a range of a dimension, and how many of its values are processed together.
 Range = tuple[tuple[Index, Index], int]
 
 
 class Kernel:
-    """A function under construction that computes what a `linalg.generic` on memrefs does.
+    """A builder of a function that computes the same as a `linalg.generic` on memrefs.
 
     Attributes:
-        code: takes what is emitted.
+        code: the emitted code.
         buffers: the operands, results last.
-        sizes: of the loops: numbers, or names of values.
+        sizes: the sizes of the loops: numbers, or names of values.
     """
 
     def __init__(self, function: ir.OpView, generic: ir.Operation, machine: Machine):
@@ -57,7 +57,7 @@ class Kernel:
 
     @property
     def lanes(self) -> int:
-        """Elements of a register."""
+        """The number of elements in a register."""
         return self.machine.vector_bytes * 8 // self.element.width
 
     def end(self) -> str:
@@ -67,7 +67,7 @@ class Kernel:
         return str(self.code)
 
     def columns(self, size: Index, width: int) -> list[tuple[tuple[Index, Index], Index | None]]:
-        """Ranges of columns; with the number of columns of a tile where it is less than `width`."""
+        """Returns ranges of columns, each with a tile's column count if it is below `width`."""
         code = self.code
         if isinstance(size, int):
             whole = size // width * width
@@ -78,7 +78,7 @@ class Kernel:
         return [((0, whole), None), ((whole, size), rest)]
 
     def rows(self, size: Index, height: int) -> list[Range]:
-        """Ranges of rows of which `height`, and then the rest, are worked on together."""
+        """Returns ranges of rows: one in tiles of `height` rows, and one with the rest."""
         if isinstance(size, int):
             whole = size // height * height
             ranges: list[Range] = [((0, whole), height)] if whole else []
@@ -94,7 +94,10 @@ class Kernel:
         )
 
     def rounded(self, width: int, valid: Index | None) -> int:
-        """The vector's length: whole registers that hold the valid columns."""
+        """Returns the length of a vector that holds the valid columns in whole registers.
+
+        Below a register, it is the next power of two.
+        """
         if not isinstance(valid, int):
             return width
         if valid < self.lanes:
@@ -102,13 +105,13 @@ class Kernel:
         return min(-(-valid // self.lanes) * self.lanes, width)
 
     def mask(self, width: int, valid: Index | None) -> str | None:
-        """Which columns of a vector are valid, if not all of them."""
+        """Returns the mask of the valid columns of a vector, or None if all are valid."""
         if valid is None or valid == width:
             return None
         return self.code.value(f"vector.create_mask {self.code.index(valid)} : vector<{width}xi1>")
 
     def load(self, buffer: Buffer, address: str, width: int, mask: str | None) -> str:
-        """The vector at an address of a buffer; zeros where the mask is false."""
+        """Returns the vector at an address of a buffer, with zeros where the mask is false."""
         return load(self.code, buffer, address, width, mask, self.element)
 
     def store(self, value: str, buffer: Buffer, address: str, width: int, mask: str | None) -> None:
@@ -125,7 +128,7 @@ class Kernel:
         )
 
     def fused(self, left: str, right: str, total: str, vector: str) -> str:
-        """The sum of a vector and the product of two."""
+        """Returns `total + left * right`."""
         if self.machine.fuses:
             return self.code.value(f"vector.fma {left}, {right}, {total} : {vector}")
         product = self.code.value(f"arith.mulf {left}, {right} : {vector}")

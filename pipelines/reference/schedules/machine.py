@@ -1,4 +1,4 @@
-"""What schedules need to know of a processor."""
+"""Properties of processors that schedules use."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Machine:
     """A processor's vector registers.
 
     Attributes:
-        vector_bytes: of one register.
-        registers: their number.
-        fuses: whether it multiplies and adds in one instruction; where it does not, `vector.fma`
-            would be a call of the C library for each element.
+        vector_bytes: the size of a register.
+        registers: the number of registers.
+        fuses: whether it multiplies and adds in one instruction. If not, `vector.fma` would call
+            the C library for each element.
     """
 
     vector_bytes: int
@@ -25,16 +25,16 @@ class Machine:
     fuses: bool
 
     def tile(self, item: int, columns: int | None, rows: int | None) -> tuple[int, int]:
-        """Columns and rows of a tile of sums that fits into the registers.
+        """Returns the columns and rows of a tile of sums that fits into the registers.
 
         Args:
             item: bytes of an element.
-            columns: of the whole result, `None` where dynamic.
-            rows: likewise.
+            columns: the number of columns of the whole result, `None` if dynamic.
+            rows: the number of rows of the whole result, `None` if dynamic.
         """
         lanes = self.vector_bytes // item
         half = self.registers // 2
-        # Two vectors of a row for each number that is broadcast, or one where columns are few.
+        # Prefer two vectors per row for each broadcast number, and narrower ones for few columns.
         widths = [2 * lanes, lanes, 3 * lanes, 4 * lanes]
         if columns is not None:
             while lanes > 2 and columns <= lanes // 2:
@@ -61,7 +61,7 @@ MACHINES = {"avx512": AVX512, "avx2": AVX2, "sse": SSE, "neon": NEON}
 
 @cache
 def host_machine() -> Machine:
-    """This computer's."""
+    """Returns the machine that this process runs on."""
     if platform.machine() in ("aarch64", "arm64"):
         return NEON
     flags = processor_flags()

@@ -1,4 +1,4 @@
-"""The right operand of a contraction: read where it is, or copied to a panel first."""
+"""Reads the right operand of a contraction, in place or from a panel, which is a copy."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from pipelines.reference.schedules.places import (
     load_number,
 )
 
-# Bytes of a panel: half of a second-level cache that is small by today's measure.
+# Bytes of a panel: half of a small second-level cache.
 _BYTES = 256 * 1024
-# Steps of a sum that one register takes before it is added to the result: long chains of additions
-# lose digits, and eager's kernels cut them too.
+# Number of steps that a register sums before it is added to the result. Long chains of additions
+# lose precision, and eager's kernels cut them too.
 _CHAIN = 512
 
 
 @dataclass
 class Source:
-    """The right operand of a contraction, and what is known of both.
+    """The right operand of a contraction, and properties of the contraction.
 
     Attributes:
-        code: takes what is emitted.
+        code: the emitted code.
         found: the contraction.
         buffer: the operand.
-        sizes: of the loops: numbers, or names of values.
-        element: type of the elements.
-        machine: for which code is made.
+        sizes: the sizes of the loops: numbers, or names of values.
+        element: the element type of the sums.
+        machine: the target.
     """
 
     code: Code
@@ -48,32 +48,32 @@ class Source:
 
     @property
     def item(self) -> int:
-        """Bytes of an element."""
+        """The number of bytes of an element."""
         return self.element.width // 8
 
 
 class InPlace:
-    """Reads vectors of the operand where it is."""
+    """Reads vectors of the operand in place."""
 
     def __init__(self, source: Source):
         self._source = source
 
     def read(self, place: Place, vector: str, width: int, mask: str | None) -> str:
-        """The vector of columns that starts at `place`; zeros where the mask is false."""
+        """Returns the vector of columns that starts at `place`, with zeros where masked off."""
         source = self._source
         address = source.buffer.at(source.code, place)
         return load(source.code, source.buffer, address, width, mask, source.element)
 
 
 class Panel:
-    """A copy of a block of the right operand: a row for each step of the sum."""
+    """A copy of a block of the right operand, with a row for each step of the sum."""
 
     def __init__(self, source: Source, width: int):
         self._source = source
         self.width = width
         self._cut, self._block = _block(source, width)
         code, found = source.code, source.found
-        # The steps of each depth dimension in a block, and how many rows lie between two of them.
+        # For each depth dimension, the number of panel rows between two of its steps.
         self._strides: dict[int, Index] = {}
         rows: Index = 1
         for dimension in reversed(found.depth):
@@ -89,11 +89,11 @@ class Panel:
         self.value = code.value(f"memref.alloc({dynamic}) {{alignment = 64 : i64}} : {self.type}")
 
     def free(self) -> None:
-        """Gives the memory back."""
+        """Frees the memory."""
         self._source.code.add(f"memref.dealloc {self.value} : {self.type}")
 
     def blocks(self) -> list[tuple[Index, Index, int]]:
-        """Ranges of the dimension that is cut: first, last, step."""
+        """Returns ranges of the dimension that is cut into blocks: first, last, step."""
         if self._cut is None:
             return [(0, 1, 1)]
         size = self._source.sizes[self._cut]
@@ -104,11 +104,11 @@ class Panel:
         return ranges + ([(whole, size, size - whole)] if whole < size else [])
 
     def bounds(self, block: Index, step: int) -> dict[int, tuple[Index, Index]]:
-        """First and last value of each depth dimension in a block."""
+        """Returns the bounds of each depth dimension in a block; the last is excluded."""
         source = self._source
         bounds: dict[int, tuple[Index, Index]] = {}
         self._origin = block
-        # The number of steps of each dimension, where it is known.
+        # The number of steps of each dimension, or None.
         self._lengths = {
             dimension: step if dimension == self._cut else source.found.sizes[dimension]
             for dimension in source.found.depth
@@ -126,7 +126,7 @@ class Panel:
         return bounds
 
     def _row(self, place: Place) -> str:
-        """The panel's row of a step of the sum."""
+        """Returns the panel's row for a step of the sum."""
         code = self._source.code
         total: list[tuple[Index, int]] = []
         for dimension, stride in self._strides.items():
@@ -148,10 +148,10 @@ class Panel:
         count: Index,
         offset: Index = 0,
     ) -> None:
-        """Copies `count` columns of the right operand, from `place` on, to the panel's `offset`."""
+        """Copies `count` columns of the right operand from `place` to column `offset` and on."""
         source, code = self._source, self._source.code
         column = source.found.column
-        # The dimension along which the right operand is contiguous, if it is one of the sum.
+        # The depth dimension along which the right operand is contiguous, if any.
         inner = next((d for d in depths if source.buffer.access[-1] == [(d, 1)]), None)
         steps = [d for d in depths if d != inner]
         with Ranges(code, steps, depths, place) as here:
@@ -170,7 +170,7 @@ class Panel:
         count: Index,
         offset: Index,
     ) -> None:
-        """Copies columns that are contiguous along the sum: squares first, then what is left."""
+        """Copies columns that are contiguous along the sum: squares first, then the rest."""
         source, code = self._source, self._source.code
         column, side = source.found.column, source.machine.vector_bytes // source.item
         lanes = count // side * side if isinstance(count, int) else 0
@@ -186,7 +186,7 @@ class Panel:
                 self._move_square(spot, inner, code.sum([(lane, 1), (offset, 1)]), side)
         else:
             lanes = squares = 0
-        # Below the squares, and beside them.
+        # Copy the elements below the squares and beside them.
         for lane_range, start in (((0, lanes), squares), ((lanes, count), 0)):
             if lane_range[0] == lane_range[1] or length == start:
                 continue
@@ -197,7 +197,7 @@ class Panel:
                 self._move(spot, code.sum([(lane, 1), (offset, 1)]))
 
     def _move_square(self, spot: Place, inner: int, lane: Index, side: int) -> None:
-        """Transposes a square: rows of two halves interleave until each holds a column."""
+        """Copies a square transposed: interleaves the two halves of its rows log2(side) times."""
         source, code = self._source, self._source.code
         rhs, column = source.buffer, source.found.column
         vector = f"vector<{side}x{source.element}>"
@@ -229,11 +229,11 @@ class Panel:
         code.add(f"memref.store {number}, {self.value}[{row}, {code.index(lane)}] : {self.type}")
 
     def columns(self, position: Index) -> PanelColumns:
-        """A reader of vectors that start at this column."""
+        """Returns a reader of vectors that start at this column."""
         return PanelColumns(self, position)
 
     def read(self, place: Place, position: Index, vector: str) -> str:
-        """The vector of columns from `position` on, in the row of the step at `place`."""
+        """Returns the vector of columns from `position` on, in the row of the step at `place`."""
         code = self._source.code
         row = self._row(place)
         return code.value(
@@ -243,18 +243,21 @@ class Panel:
 
 @dataclass
 class PanelColumns:
-    """Reads vectors of a panel from a column on."""
+    """Reads vectors of a panel that start at a column."""
 
     panel: Panel
     position: Index
 
     def read(self, place: Place, vector: str, width: int, mask: str | None) -> str:
-        """The vector that starts at the column. A panel is as wide as whole vectors: no mask."""
+        """Returns the vector that starts at the column.
+
+        Ignores the mask, because the panel is padded to whole vectors.
+        """
         return self.panel.read(place, self.position, vector)
 
 
 def _block(source: Source, width: int) -> tuple[int | None, int]:
-    """The dimension of the sum that is cut for a panel of a width, and the size of a block."""
+    """Returns the depth dimension to cut for a panel of this width, and the size of a block."""
     found = source.found
     deepest = max(found.depth, key=lambda d: found.sizes[d] or 1 << 40, default=None)
     if deepest is None:
@@ -265,5 +268,5 @@ def _block(source: Source, width: int) -> tuple[int | None, int]:
     size = found.sizes[deepest]
     if size is None:
         return deepest, limit
-    # Blocks of about equal size: a short last one costs as much to start as a long one.
+    # Blocks have about equal sizes, because a short last one costs as much to start as a long one.
     return deepest, -(-size // -(-size // limit))

@@ -1,4 +1,4 @@
-"""Places in the loops of an operation, and what its operands hold there."""
+"""Loop nests, places in them, and loads of operands at these places."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pipelines.reference.schedules.code import Code
 
 # A value's name, or a number.
 Index = int | str
-# The values of dimensions; those that are missing are 0.
+# The values of dimensions; missing ones are 0.
 Place = dict[int, Index]
 
 
 @dataclass
 class Buffer:
-    """A memref of a kernel, and where it holds what.
+    """A memref of a kernel, and how the loops index it.
 
     Attributes:
         value: its name.
@@ -29,7 +29,7 @@ class Buffer:
     access: list[list[tuple[int, int]]]
 
     def at(self, code: Code, place: Place) -> str:
-        """The indices at the given values of dimensions; missing ones are 0."""
+        """Returns the indices at the given values of dimensions; missing ones are 0."""
         indices = [
             code.sum([(place.get(dimension, 0), factor) for dimension, factor in terms])
             for terms in self.access
@@ -40,11 +40,11 @@ class Buffer:
 def load(
     code: Code, buffer: Buffer, address: str, width: int, mask: str | None, wide: ir.Type
 ) -> str:
-    """The vector at an address of a buffer, widened; zeros where the mask is false.
+    """Returns the vector at an address of a buffer, widened, with zeros where the mask is false.
 
     Args:
-        address: indices, as `Buffer.at` gives them.
-        wide: type of the elements of the vector.
+        address: indices, as `Buffer.at` returns them.
+        wide: the element type of the result.
     """
     narrow = ir.MemRefType(buffer.type).element_type
     vector = f"vector<{width}x{narrow}>"
@@ -60,7 +60,7 @@ def load(
 
 
 def load_number(code: Code, buffer: Buffer, address: str, wide: ir.Type) -> str:
-    """The number at an address of a buffer, widened."""
+    """Returns the number at an address of a buffer, widened."""
     narrow = str(ir.MemRefType(buffer.type).element_type)
     value = code.value(f"memref.load {buffer.value}[{address}] : {buffer.type}")
     return _widened(code, value, narrow, str(wide))
@@ -71,7 +71,7 @@ def _widened(code: Code, value: str, narrow: str, wide: str) -> str:
 
 
 class Ranges:
-    """A nest of loops over ranges of dimensions; gives the values of all dimensions so far."""
+    """A nest of loops over ranges of dimensions. Yields the values of all dimensions so far."""
 
     def __init__(self, code: Code, dimensions, ranges, place: Place | None = None):
         self._loops = [(d, code.loop(*ranges[d])) for d in dimensions]
@@ -95,7 +95,7 @@ class Nest(Ranges):
 
 
 def sum_of_dimensions(expression: ir.AffineExpr) -> list[tuple[int, int]]:
-    """A sum of multiples of dimensions, as (dimension, factor)."""
+    """Returns a sum of multiples of dimensions as pairs (dimension, factor)."""
     if isinstance(expression, ir.AffineDimExpr):
         return [(expression.position, 1)]
     if isinstance(expression, ir.AffineMulExpr):
@@ -103,5 +103,5 @@ def sum_of_dimensions(expression: ir.AffineExpr) -> list[tuple[int, int]]:
         return [(dimension, ir.AffineConstantExpr(expression.rhs).value)]
     if isinstance(expression, ir.AffineAddExpr):
         return sum_of_dimensions(expression.lhs) + sum_of_dimensions(expression.rhs)
-    # The constant 0, where an axis has a single element.
+    # The constant 0, which indexes axes of size 1.
     return []

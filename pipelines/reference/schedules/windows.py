@@ -1,7 +1,7 @@
-"""Sums and extremes over windows or outer dimensions, with a vector of results at a time.
+"""Vectorizes reductions over windows or outer dimensions along the columns of the result.
 
-Depthwise convolutions and pooling above all. A tile of the result is a few rows, with a vector of
-columns each; the loops over the window combine vectors of the input with it.
+Examples are depthwise convolutions and pooling. A tile of the result has a few rows of one vector
+each. The loops over the window combine vectors of the inputs with it.
 
     for outer dimensions, for tile of rows, for vector of columns:
         totals = out[rows, columns]
@@ -9,7 +9,7 @@ columns each; the loops over the window combine vectors of the input with it.
             totals[row] = body(inputs[row, window, columns], totals[row])
         out[rows, columns] = totals
 
-Every result is accumulated in the order of the plain loops.
+Each result is accumulated in the order of the plain loops.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pipelines.reference.schedules.kernel import Kernel
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.places import Buffer, Index, Nest, Place
 
-# What bodies may do: these take vectors as they take numbers, and never trap.
+# Operations that bodies may contain. They also work on vectors, and never trap.
 _BODY = (
     "arith.addf",
     "arith.divf",
@@ -39,11 +39,11 @@ _BODY = (
 
 
 def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str | None:
-    """The function's text with vectors along the innermost dimension of the result.
+    """Returns the text of the function with vectors along the result's innermost dimension.
 
     Returns:
-        None where an input does not lie along that dimension, in steps of one or two, or where the
-        body is not floating-point arithmetic of one type.
+        None if an input has a stride other than 0, 1 or 2 along that dimension, if the dimension
+        is dynamic or shorter than 4, or if the body is not arithmetic of one floating-point type.
     """
     kinds = [str(kind) for kind in ir.ArrayAttr(generic.attributes["iterator_types"])]
     maps = indexing_maps(generic)
@@ -80,14 +80,14 @@ def _is_arithmetic(generic: ir.Operation) -> bool:
 
 @dataclass(frozen=True)
 class _Read:
-    """An input, and how it lies along the columns: 0 where it is the same for all of them."""
+    """An input, and its stride along the columns: 0 if it is the same for all of them."""
 
     buffer: Buffer
     stride: int
 
 
 class _Windows(Kernel):
-    """The function of an operation over windows."""
+    """Builds the function of an operation over windows."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class _Windows(Kernel):
         self.is_product = find_contraction(generic) is not None
         self.body = generic.regions[0].blocks[0]
         parallel = [terms[0][0] for terms in self.out.access[:-1]]
-        # Windows of neighbouring rows overlap: the dimension outside the columns.
+        # The dimension next to the columns: windows of neighboring rows overlap.
         self.row = parallel[-1] if parallel else None
         self.outer = parallel[:-1]
         reads = [self._read(buffer) for buffer in self.buffers[:-1]]
@@ -122,11 +122,11 @@ class _Windows(Kernel):
         return sum(factor for dimension, factor in terms if dimension == self.column)
 
     def text(self) -> str:
-        """The whole function."""
+        """Returns the whole function."""
         code, size = self.code, self.sizes[self.column]
         rows = 1 if self.row is None else self.known_sizes[self.row]
         width, height = self.machine.tile(self.element.width // 8, size, rows)
-        # A dimension that does not exist is 0 everywhere.
+        # -1 is no dimension.
         row = -1 if self.row is None else self.row
         with Nest(code, self.outer, self.sizes) as place:
             ranges = [((0, 1), 1)] if self.row is None else self.rows(self.sizes[self.row], height)
@@ -158,7 +158,7 @@ class _Windows(Kernel):
         width: int,
         valid: int | None,
     ) -> None:
-        """The loops over the window. Replaces the totals, one for each place."""
+        """Emits the loops over the window. Replaces the values in `totals`, one for each place."""
         vector = f"vector<{width}x{self.element}>"
         if depth:
             dimension, *inner = depth
@@ -180,7 +180,7 @@ class _Windows(Kernel):
             totals[number] = self._combined(inputs, totals[number], vector)
 
     def _vector(self, read: _Read, place: Place, width: int, valid: int | None) -> str:
-        """The input for a vector of columns."""
+        """Returns the input for a vector of columns."""
         code, buffer = self.code, read.buffer
         vector = f"vector<{width}x{self.element}>"
         if read.stride == 0:
@@ -189,8 +189,9 @@ class _Windows(Kernel):
             return code.value(f"vector.broadcast {number} : {self.element} to {vector}")
         if read.stride == 1:
             return self.load(buffer, buffer.at(code, place), width, self.mask(width, valid))
-        # Every second element: the even ones of one vector, and the odd ones of another that starts
-        # on its last element, so that nothing behind the last column is read.
+        # Take every second element: the even ones of one vector, and the odd ones of another. The
+        # second starts at the last element of the first, so that no element after the last column
+        # is read.
         elements = 2 * (width if valid is None else valid) - 1
         low = self.load(
             buffer, buffer.at(code, place), width, self.mask(width, min(elements, width))
@@ -210,7 +211,7 @@ class _Windows(Kernel):
         return self.code.sum([(place.get(d, 0), factor) for d, factor in buffer.access[-1]])
 
     def _combined(self, inputs: list[str], total: str, vector: str) -> str:
-        """What the body makes of the inputs and the total."""
+        """Emits the body for these inputs and this total, and returns its result."""
         if self.is_product:
             return self.fused(*inputs, total, vector)
         names = dict(zip(self.body.arguments, [*inputs, total], strict=True))
@@ -224,5 +225,5 @@ class _Windows(Kernel):
 
 
 def _is_plain(buffer: Buffer) -> bool:
-    """Whether the innermost dimension is contiguous."""
+    """Returns whether the innermost dimension is contiguous."""
     return ir.MemRefType(buffer.type).get_strides_and_offset()[0][-1] == 1

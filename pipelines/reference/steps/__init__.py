@@ -1,1 +1,1 @@
-"""What happens to a program on its way to LLVM, a file for each idea; `lowering` has the order."""
+"""The steps that lower a program to LLVM, one file each. `order` has their order."""

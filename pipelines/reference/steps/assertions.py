@@ -1,4 +1,4 @@
-"""Failed run-time checks and allocations come back to the caller instead of ending the process."""
+"""Makes failed run-time checks and allocations end the call instead of the process."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from pipelines.reference.execution.runtime import ALLOCATE, FAIL
 from unmess.core.check import Check
 from unmess.core.user_source import location_line
 
-# What MLIR calls for `memref.alloc`: takes an alignment and a size.
+# The function that MLIR calls for `memref.alloc`. It takes an alignment and a size.
 _MLIR_ALLOCATE = "_mlir_memref_to_llvm_aligned_alloc"
 
 
 class Assertions:
-    """The checks and allocations of one module, which know themselves by number when they fail.
+    """The numbered checks and allocations of one module.
 
-    MLIR lowers `cf.assert` to code that ends the process, and an allocation to one whose failure
-    nobody notices. Here both end the call of the program only: see `runtime.mlir`.
+    MLIR lowers `cf.assert` to code that ends the process, and does not check allocations for
+    failure. These rewrites make both report their number and end only the call of the program; see
+    `runtime.mlir`.
 
     Attributes:
-        checks: by number.
+        checks: the checks; the index is the number.
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,7 @@ class Assertions:
         self._numbers: dict[Check, int] = {}
 
     def number_checks(self, module: ir.Module) -> None:
-        """Replaces the message of each `cf.assert` by its number, which says its line as well."""
+        """Replaces the message of each `cf.assert` with the number of its message and line."""
         with module.context:
             for operation in _find(module, "cf.assert"):
                 message = ir.StringAttr(operation.attributes["msg"]).value
@@ -38,7 +39,7 @@ class Assertions:
                 operation.attributes["msg"] = ir.StringAttr.get(str(number))
 
     def replace_checks(self, module: ir.Module) -> None:
-        """Makes the branch of each numbered `cf.assert` that fails call the runtime."""
+        """Replaces each numbered `cf.assert` with a branch that calls the runtime if it fails."""
         asserts = _find(module, "cf.assert")
         if not asserts:
             return
@@ -64,7 +65,7 @@ class Assertions:
                 operation.erase()
 
     def replace_allocations(self, module: ir.Module) -> None:
-        """Makes allocations call the runtime. Call on the LLVM dialect."""
+        """Makes allocations call the runtime. Takes a module in the LLVM dialect."""
         calls = [
             operation
             for operation in _find(module, "llvm.call")
@@ -80,7 +81,7 @@ class Assertions:
                 number = self._number(None, call)
                 with ir.InsertionPoint(call), call.location:
                     value = llvm.ConstantOp(integer, ir.IntegerAttr.get(integer, number)).result
-                # The alignment, which is the same for all in the runtime, gives way to the number.
+                # The number replaces the alignment, which is the same for all in the runtime.
                 call.operands[0] = size
                 call.operands[1] = value
                 call.attributes["callee"] = ir.FlatSymbolRefAttr.get(ALLOCATE)
@@ -98,7 +99,7 @@ class Assertions:
 
 
 def _line(operation: ir.Operation) -> str | None:
-    """The user's line for an operation, or else for the one that it is inside of."""
+    """Returns the user's line for an operation, or else for an enclosing one."""
     while operation.name != "builtin.module":
         if line := location_line(operation.location):
             return line

@@ -1,9 +1,9 @@
-"""bf16 for LLVM: kept in integers of 16 bits, computed with in f32.
+"""Lowers bf16 for LLVM: stores it in 16-bit integers and computes in f32.
 
-LLVM's legalizing of bf16 vectors ends the process for some widths on processors with bf16
-instructions ("Do not know how to soft promote this operator's operand"), and takes vectors apart on
-those without. Integers are legal everywhere, and subnormal numbers, of which the instructions make
-zero, are kept.
+LLVM's legalization of bf16 vectors ends the process for some widths on processors with bf16
+instructions ("Do not know how to soft promote this operator's operand"). On other processors it
+scalarizes them. Integers are legal everywhere. They also keep subnormal numbers, which the bf16
+instructions flush to zero.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ from pipelines.debugging import step
 from pipelines.ir_modules import find_operations
 from pipelines.lazy_dialects import llvm
 
-# These move bf16 numbers, or convert them: `arith-expand` makes integer arithmetic of extf and
-# truncf.
+# Operations that only move or convert bf16 numbers. `arith-expand` lowers extf and truncf to
+# integer arithmetic.
 _NO_ARITHMETIC = frozenset(
     f"arith.{name}" for name in ("constant", "select", "bitcast", "extf", "truncf")
 )
 
 
 def has_bf16(module: ir.Module) -> bool:
-    """Whether any value of a module, at whatever stage, is of bf16."""
+    """Returns whether a module, at any stage, has operands or results of bf16."""
     return bool(find_operations(module, lambda operation: any(map(_is_of_bf16, _types(operation)))))
 
 
 @step("reference-bf16-arithmetic")
 def compute_in_f32(module: ir.Module) -> None:
-    """Rounds after each operation, as eager does: excess precision would show in comparisons."""
+    """Makes bf16 operations compute in f32.
+
+    Rounds after each operation, as eager does. Excess precision would show in comparisons.
+    """
     found = find_operations(module, _computes_in_bf16)
     with module.context:
         for operation in found:
@@ -39,7 +42,7 @@ def compute_in_f32(module: ir.Module) -> None:
 
 @step("reference-bf16-bits")
 def keep_in_integers(module: ir.Module) -> None:
-    """Makes i16 of bf16 in the LLVM dialect, where nothing computes in bf16 any more."""
+    """Replaces the type bf16 with i16. Takes the LLVM dialect, without arithmetic in bf16."""
     types: dict[ir.Type, ir.Type] = {}
 
     def as_integer(type: ir.Type) -> ir.Type:

@@ -1,8 +1,8 @@
-"""Checks at run time what would be undefined otherwise: divisors, indices, sizes.
+"""Inserts run-time checks against undefined behavior: of divisors, indices and sizes.
 
-Nothing is checked that is proved to hold: a division by a constant, an index in the range of its
-axis, the same size twice. Programs without integer division and without indices or sizes that are
-data have none of these checks.
+Conditions that provably hold are not checked: a division by a constant, an index in the range of
+its axis, the same size twice. Programs without integer division and without data-dependent indices
+or sizes get no checks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pipelines.indices.values import Size, all_of, compare, constant, number, si
 from pipelines.ir_modules import find_operations
 from pipelines.reference.analysis.contraction import indexing_maps
 
-# Signed divisions, which may trap where the divisor is -1, and whether they then change the sign.
+# Signed divisions, which may trap for a divisor of -1, and whether that divisor negates the result.
 _SIGNED = {
     "arith.divsi": True,
     "arith.floordivsi": True,
@@ -30,13 +30,13 @@ _SIGNED = {
     "arith.remsi": False,
 }
 _UNSIGNED = ("arith.divui", "arith.remui", "arith.ceildivui")
-# Above every address, and so far below 2**64 that an allocation may still be rounded up.
+# Above every address, and far enough below 2**64 that rounding up an allocation does not overflow.
 _MOST_BYTES = 2.0**62
 
 
 @step("reference-checks")
 def insert_checks(module: ir.Module) -> None:
-    """Puts a `cf.assert` before what may fail, in place. Call when bufferization is complete."""
+    """Puts a `cf.assert` before each operation that may fail. Call after bufferization."""
     found = find_operations(module, lambda operation: operation.name in _CHECKS)
     accesses = unproved(module)
     with module.context:
@@ -52,7 +52,7 @@ def _check_element(access: ir.Operation, axes: list[int]) -> None:
     first = FIRST_INDEX[access.name]
     for axis in axes:
         size = size_value(size_of(access.operands[first - 1], axis))
-        # A negative number is a large one without a sign.
+        # As an unsigned number, a negative one is large.
         inside = compare(arith.CmpIPredicate.ult, access.operands[first + axis], size)
         _require(inside, OUT_OF_RANGE)
 
@@ -64,7 +64,10 @@ def _check_slice(operation: ir.Operation, axes: list[int]) -> None:
 
 
 def _check_division(operation: ir.Operation) -> None:
-    """A divisor of 0, and -1, by which the lowest integer cannot be divided: eager wraps around."""
+    """Checks that the divisor is not 0, and replaces a division by -1.
+
+    The lowest integer divided by -1 overflows. The replacement wraps around, as eager does.
+    """
     dividend, divisor = operation.operands
     if constant(divisor) not in (None, 0, -1):
         return
@@ -83,7 +86,7 @@ def _check_division(operation: ir.Operation) -> None:
 
 
 def _check_allocation(operation: ir.Operation) -> None:
-    """The product of the sizes, in floating point: one of integers would wrap around."""
+    """Checks the product of the sizes, in floating point, because integers would wrap around."""
     if not operation.operands:
         return
     type = ir.MemRefType(operation.result.type)
@@ -93,7 +96,7 @@ def _check_allocation(operation: ir.Operation) -> None:
     )
     product = arith.ConstantOp(real, float(known * _item_bytes(type.element_type))).result
     for size in operation.operands:
-        # A negative size is a huge one without a sign.
+        # As an unsigned number, a negative size is huge.
         size = arith.UIToFPOp(real, arith.IndexCastOp(wide, size).result).result
         product = arith.MulFOp(product, size).result
     most = arith.ConstantOp(real, _MOST_BYTES).result
@@ -111,7 +114,7 @@ def _check_cast(operation: ir.Operation) -> None:
 
 
 def _check_expansion(operation: ir.Operation) -> None:
-    """The sizes that an axis is split into."""
+    """Checks that the sizes that an axis is split into multiply to the size of the axis."""
     view = operation.opview
     for axis, group in enumerate(view.reassociation):
         parts = [size_of(operation.result, ir.IntegerAttr(each).value) for each in group]
@@ -125,7 +128,7 @@ def _check_expansion(operation: ir.Operation) -> None:
 
 
 def _check_loops(generic: ir.Operation) -> None:
-    """The sizes of operands that one loop goes through."""
+    """Checks that all axes that a loop indexes have the same size."""
     sizes: dict[int, list[Size]] = {}
     for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True):
         for axis, expression in enumerate(indexing.results):
@@ -150,7 +153,7 @@ def _require(condition: ir.Value, message: str) -> None:
 
 
 def _require_equal(sizes: list[Size]) -> None:
-    """That sizes, of which some may be the same value, are all the same number."""
+    """Inserts a check that all sizes are equal. Skips values that are known to be the same."""
     distinct = list(dict.fromkeys(sizes))
     if len(distinct) > 1:
         first, *others = map(size_value, distinct)

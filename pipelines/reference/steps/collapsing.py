@@ -1,6 +1,6 @@
-"""Loops that run through all operands without a gap become one.
+"""Collapses loops that index all operands contiguously into one.
 
-The last loops of an image of 7 x 7 are shorter than a vector; as one loop of 49 they are not.
+The inner loops over a 7 x 7 image are shorter than a vector. One loop of 49 is long enough.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipelines.reference.analysis.contraction import find_contraction, indexing_
 
 @step("reference-collapse")
 def collapse_loops(module: ir.Module) -> None:
-    """Collapses loops of `linalg.generic` on memrefs, in place. Contractions are left."""
+    """Collapses loops of `linalg.generic` on memrefs, in place. Skips contractions."""
     found = find_operations(
         module, lambda operation: operation.name == "linalg.generic" and not operation.results
     )
@@ -29,7 +29,7 @@ def collapse_loops(module: ir.Module) -> None:
 
 
 def _groups(generic: ir.Operation) -> list[list[int]]:
-    """The loops, with those that can be one in a list."""
+    """Returns lists of loops; the loops of a list can be collapsed into one."""
     maps = indexing_maps(generic)
     count = maps[0].n_dims
     singles = [[dimension] for dimension in range(count)]
@@ -55,7 +55,7 @@ def _groups(generic: ir.Operation) -> list[list[int]]:
 
 
 def _picks(indexing: ir.AffineMap) -> bool:
-    """Whether each axis is indexed by a loop of its own, or by the constant 0."""
+    """Returns whether each axis is indexed by a loop of its own, or by a constant."""
     used = [
         each.position if isinstance(each, ir.AffineDimExpr) else None
         for each in indexing.results
@@ -72,7 +72,7 @@ def _knows_its_place(generic: ir.Operation) -> bool:
 
 
 def _runs_on(buffer: ir.MemRefType, indexing: ir.AffineMap, dimension: int) -> bool:
-    """Whether a loop and the one around it go through a buffer as one, or not at all."""
+    """Returns whether a loop and the enclosing one can be one for a buffer, or do not index it."""
     axes = _axes(indexing)
     inner, outer = axes.get(dimension), axes.get(dimension - 1)
     if inner is None or outer is None:
@@ -89,7 +89,7 @@ def _runs_on(buffer: ir.MemRefType, indexing: ir.AffineMap, dimension: int) -> b
 
 
 def _axes(indexing: ir.AffineMap) -> dict[int, int]:
-    """The axis that each loop indexes."""
+    """Returns the axis that each loop indexes."""
     return {
         each.position: axis
         for axis, each in enumerate(indexing.results)
@@ -104,7 +104,7 @@ def _collapse(generic: ir.Operation, groups: list[list[int]]) -> None:
     maps: list[ir.AffineMap] = []
     with ir.InsertionPoint(generic), generic.location:
         for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True):
-            # The axes of a group, in one list, and the loop that indexes them from now on.
+            # The axes of each group, and the expression that indexes them after the collapse.
             axes: list[list[int]] = []
             results: list[ir.AffineExpr] = []
             for axis, each in enumerate(indexing.results):
@@ -131,7 +131,7 @@ def _collapse(generic: ir.Operation, groups: list[list[int]]) -> None:
 
 
 def _with_axes(operand: ir.Value, axes: list[list[int]]) -> ir.Value:
-    """The view of a buffer in which each list of axes is one."""
+    """Returns the view of a buffer in which each list of axes is collapsed into one."""
     old = operand.type
     if len(axes) == old.rank:
         return operand

@@ -1,4 +1,4 @@
-"""exp, expm1, erf, tanh and powers in simpler terms, so that loops over them become vector code."""
+"""Expands exp, expm1, erf, tanh and powers, so that LLVM can vectorize loops over them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _PREFIX = "unmess_elementary_"
 
 @step("reference-elementary")
 def expand_elementary_functions(module: ir.Module) -> None:
-    """Replaces exp, expm1, erf and tanh on f32 and narrower floats by calls, powers by products.
+    """Replaces exp, expm1, erf and tanh on f32, f16 and bf16 with calls, and powers with products.
 
-    The functions that are called are added to the module, private: inline them. f64 keeps the C
-    library's functions, but for expm1, whose lowering to LLVM is e^x - 1.
+    Adds the called functions to the module as private functions, which must be inlined. f64 keeps
+    the C library's functions, except for expm1, which MLIR would lower to the imprecise e^x - 1.
     `elementary_functions.mlir` has the definitions and their errors.
     """
     found = find_operations(module, lambda operation: operation.name in _EXPANSIONS)
@@ -61,7 +61,7 @@ def _expm1(operation: ir.Operation) -> ir.Value | None:
 
 
 def _power(operation: ir.Operation) -> ir.Value | None:
-    """The exponents that eager's kernel treats apart, in the way it does."""
+    """Expands the exponents that eager's kernel special-cases, in the same way."""
     base, exponent = operation.operands
     if isinstance(exponent.owner, ir.Block) or exponent.owner.operation.name != "arith.constant":
         return None

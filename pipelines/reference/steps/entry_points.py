@@ -1,9 +1,9 @@
-"""Entry functions take their operands from an array of addresses.
+"""Makes entry functions take their operands from an array of addresses.
 
-MLIR's own C interface loads the two pointers, the offset, and all sizes and strides of each
-argument, and passes them on as arguments of their own. A model has hundreds of weights, and for a
-function of thousands of arguments LLVM takes time that grows with the square of their number: a
-third of all the compile time of a Llama of 16 layers, half of BERT-base's.
+MLIR's own C interface passes the two pointers, the offset, and all sizes and strides of each
+memref as separate arguments. A model has hundreds of weights, hence thousands of arguments. LLVM's
+time is quadratic in their number: a third of the compile time of a Llama of 16 layers, half of
+BERT-base's.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _NO_FLAGS = 0
 def take_operands_by_address(module: ir.Module, entries: Iterable[str]) -> None:
     """Changes entry functions on memrefs, in place.
 
-    The one argument is the address of an array: first, where the structure of the results goes;
-    then where each operand lies, a memref as its descriptor, a number as itself.
+    Their only argument is the address of an array of addresses. The first is of the structure for
+    the results. The others are of the operands: memref descriptors, or numbers.
     """
     with module.context, ir.Location.unknown():
         for entry in entries:
@@ -74,7 +74,7 @@ def _store_results(array: ir.Value, results: list[ir.Value]) -> None:
 
 
 def _lowered(type: ir.Type) -> ir.Type:
-    """The type in LLVM's terms: of a memref, its descriptor."""
+    """Returns the LLVM type of a type. For a memref it is its descriptor."""
     if isinstance(type, ir.IndexType):
         return ir.IntegerType.get_signless(64)
     if not isinstance(type, ir.MemRefType):

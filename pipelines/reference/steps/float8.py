@@ -1,4 +1,4 @@
-"""Conversions from and to floats of 8 bits, in integer arithmetic: LLVM has no such types."""
+"""Lowers conversions from and to 8-bit floats to integer arithmetic: LLVM has no such types."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _CASTS = (
 
 @dataclass(frozen=True)
 class _Format:
-    """A sign, an exponent and a mantissa.
+    """A format with a sign, an exponent and a mantissa.
 
     Attributes:
-        mantissa: number of its bits.
-        bias: of the exponent.
-        limit: bits of the smallest f32 that is not rounded any more, but becomes `overflow`.
-        overflow: the code of what is too large: infinity, NaN or the largest number.
-        nan: the code of NaN; without infinity there is one only, but for its sign.
+        mantissa: the number of bits of the mantissa.
+        bias: the bias of the exponent.
+        limit: the bits of the smallest f32 that becomes `overflow` instead of being rounded.
+        overflow: the code for numbers that are too large: infinity, NaN or the largest number.
+        nan: the code of NaN. Formats without infinity have only one, apart from its sign.
     """
 
     mantissa: int
@@ -40,12 +40,12 @@ class _Format:
 
     @property
     def has_infinity(self) -> bool:
-        """What is above it is NaN."""
+        """Whether the format has infinity. The codes above it are NaN."""
         return self.overflow < self.nan - 1
 
     @property
     def has_negative_zero(self) -> bool:
-        """Where not, its code is that of NaN."""
+        """Whether the format has -0. If not, its code is NaN."""
         return self.nan != 0x80
 
 
@@ -60,9 +60,10 @@ _FORMATS: dict[str, _Format] = {
 
 @step("reference-expand-float8")
 def expand_float8_casts(module: ir.Module) -> None:
-    """Replaces conversions from and to 8-bit floats by calls of functions on their bits, in place.
+    """Replaces conversions from and to 8-bit floats with calls of functions on their bits.
 
-    All go by way of f32, as in eager. The functions are added to the module, private: inline them.
+    All go through f32, as in eager. The private functions are added to the module and must be
+    inlined.
     """
     found: list[ir.Operation] = []
 
@@ -123,9 +124,9 @@ def _definition(name: str) -> str:
 
 
 def _from(name: str, form: _Format) -> str:
-    """The bits of the magnitude, moved to where f32 has them, times a power of two.
+    """Returns a function that shifts the magnitude into f32's fields, times a power of two.
 
-    The product is exact, and right for numbers below the smallest normal one, too.
+    The product is exact, also for subnormal numbers.
     """
     special = (
         f"""
@@ -163,8 +164,11 @@ func.func private @{name}(%x: i8) -> f32 {{
 
 
 def _to(name: str, form: _Format) -> str:
-    """Rounded to nearest, ties to even: by an addition that carries, or, below the smallest normal
-    number, by adding a float of which the last place is that of the result."""
+    """Returns a function that rounds to nearest, ties to even.
+
+    Normal results are rounded by an integer addition that carries. Subnormal results are rounded by
+    the addition of a float whose last place is the last place of the result.
+    """
     shift = 23 - form.mantissa
     smallest = (128 - form.bias) << 23
     aligned = (128 - form.bias + shift) << 23
@@ -217,7 +221,7 @@ func.func private @{name}(%x: f32) -> i8 {{
 }}"""
 
 
-# Powers of two: an exponent alone, with the bias of f32. 255 is NaN.
+# f8E8M0FNU has only an exponent, with the bias of f32. 255 is NaN.
 _FROM_EXPONENT = """
 func.func private @{name}(%x: i8) -> f32 {{
   %wide = arith.extui %x : i8 to i32

@@ -1,4 +1,4 @@
-"""Which operations are computed together."""
+"""Fuses operations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipelines.reference.analysis.contraction import find_contraction, indexing_
 from pipelines.reference.steps.elementary_functions import expand_elementary_functions
 from pipelines.reference.steps.float8 import expand_float8_casts
 
-# Operations that read their inputs many times over. What they read is computed before, once.
+# Operations that read each input many times. Their inputs are computed once, before.
 _APART = (
     "linalg.batch_",
     "linalg.contract",
@@ -53,9 +53,9 @@ FUSE = Pipeline(
 
 
 def fuse(module: ir.Module, name: str) -> None:
-    """Fuses elementwise operations with each other, and transpositions into what reads them.
+    """Fuses elementwise operations with each other, and transpositions into their readers.
 
-    Every linalg operation is a `linalg.generic` after it.
+    Every linalg operation is a `linalg.generic` afterwards.
     """
     for part in FUSION:
         if isinstance(part, Pipeline):
@@ -66,10 +66,10 @@ def fuse(module: ir.Module, name: str) -> None:
 
 @step("reference-repeat-widenings")
 def repeat_widenings(module: ir.Module) -> None:
-    """Gives each reader of a tensor that is only widened its own widening, to be fused with it.
+    """Gives each reader of a widened tensor its own widening, which fusion merges into it.
 
-    The pass that fuses leaves what has several readers alone. But reading the narrow elements again
-    takes less memory traffic than reading wide ones: the variance in f64 of a normalisation.
+    The fusion pass skips operations with several readers. Reading the narrow elements again takes
+    less memory traffic than reading wide ones. An example is a normalization's variance in f64.
     """
     found = find_operations(
         module, lambda operation: operation.name == "linalg.generic" and _widens(operation)
@@ -93,10 +93,10 @@ def _widens(generic: ir.Operation) -> bool:
 
 @step("reference-set-apart")
 def set_apart(module: ir.Module) -> None:
-    """Moves what must not be fused with what it reads to functions of their own.
+    """Moves operations that must not be fused with their operands to functions of their own.
 
-    The pass that fuses would compute an activation again for each element of a product, and split
-    the dimensions of a product where a reshape follows.
+    The fusion pass would compute an activation again for each element of a product, and split the
+    dimensions of a product if a reshape follows.
     """
     operations: list[ir.Operation] = []
 
@@ -137,9 +137,9 @@ def _call_instead(module: ir.Module, operation: ir.Operation, name: str) -> None
 
 @step("reference-fold-transpositions")
 def fold_transpositions(module: ir.Module) -> None:
-    """Lets what sums read its operands where they were before they were transposed or broadcast.
+    """Folds transposes, broadcasts and widenings into the reductions that read them.
 
-    The matrix of a linear layer, above all: PyTorch keeps it transposed.
+    The main case is the matrix of a linear layer, which PyTorch stores transposed.
     """
     readers = find_operations(
         module, lambda operation: operation.name == "linalg.generic" and _sums(operation)
@@ -158,7 +158,7 @@ def _fold_copies(reader: ir.Operation) -> None:
             original, before = copied
             narrow = ir.ShapedType(original.type).element_type
             widened = narrow != ir.ShapedType(reader.operands[index].type).element_type
-            # One number of the left operand serves a vector: it is better wide before.
+            # Each number of the left operand is used for a whole vector, so widen it only once.
             if widened and (found is None or index != found.rhs):
                 break
             composed = _composed(maps[index], before)
@@ -177,7 +177,7 @@ def _fold_copies(reader: ir.Operation) -> None:
 
 
 def _widen_inside(reader: ir.Operation, index: int, narrow: ir.Type) -> None:
-    """Lets the body widen the elements of an operand, which are narrow now."""
+    """Makes the body widen the elements of an operand, which is now narrow."""
     block = reader.regions[0].blocks[0]
     element = block.arguments[index]
     wide = element.type
@@ -188,7 +188,7 @@ def _widen_inside(reader: ir.Operation, index: int, narrow: ir.Type) -> None:
 
 
 def _copied(source: ir.OpView | ir.Block) -> tuple[ir.Value, ir.AffineMap] | None:
-    """What an operation only moves or widens, and which element each one of the result is."""
+    """Returns the tensor that an operation only moves or widens, and its indexing map."""
     if isinstance(source, ir.Block) or source.operation.name != "linalg.generic":
         return None
     generic = source.operation
@@ -209,7 +209,7 @@ def _copied(source: ir.OpView | ir.Block) -> tuple[ir.Value, ir.AffineMap] | Non
 
 
 def _covered(maps: list[ir.AffineMap]) -> bool:
-    """Whether each loop's range is the size of some operand's axis."""
+    """Returns whether each loop's range is the size of some operand's axis."""
     ranges = {
         expression.position
         for indexing in maps
@@ -220,7 +220,7 @@ def _covered(maps: list[ir.AffineMap]) -> bool:
 
 
 def _composed(outer: ir.AffineMap, inner: ir.AffineMap) -> ir.AffineMap:
-    """`inner` after `outer`, for an `inner` that picks dimensions."""
+    """Returns `inner` applied to the results of `outer`. `inner` only selects dimensions."""
     results = list(outer.results)
     picked = [results[ir.AffineDimExpr(each).position] for each in inner.results]
     return ir.AffineMap.get(outer.n_dims, 0, picked)

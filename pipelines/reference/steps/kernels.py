@@ -1,4 +1,4 @@
-"""Outlined operations that become vector code."""
+"""Replaces outlined operations with vector code."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED, is_outlined
 def vectorize(
     module: ir.Module, machine: Machine, deserves: Callable[[ir.Operation], bool]
 ) -> None:
-    """Exchanges the outlined functions that a schedule takes, in place. The others stay.
+    """Replaces the outlined functions that a schedule supports, in place. The others stay.
 
     Args:
-        deserves: whether to try for an operation.
+        deserves: returns whether to try the schedules on an operation.
     """
     with module.context, ir.Location.unknown():
         for function in list(module.body.operations):
@@ -42,7 +42,7 @@ def _exchange(function: ir.OpView, text: str) -> None:
 
 
 def _outlined(function: ir.OpView) -> ir.Operation | None:
-    """The linalg operation that a function was made for."""
+    """Returns the `linalg.generic` of an outlined function, if any."""
     if not is_outlined(function):
         return None
     for operation in function.regions[0].blocks[0].operations:

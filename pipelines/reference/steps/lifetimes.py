@@ -1,7 +1,7 @@
-"""Buffers are freed after their last use.
+"""Frees buffers after their last use.
 
-MLIR frees what a block has allocated at the end of the block. In a model without control flow that
-is the end of the model: all its temporaries would be there at once.
+MLIR frees the buffers of a block at the end of the block. In a model without control flow that is
+the end of the model, so all temporaries would be alive at once.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _BUFFERS = (ir.MemRefType, ir.UnrankedMemRefType)
 
 @step("reference-lifetimes")
 def free_after_last_use(module: ir.Module) -> None:
-    """Moves each `memref.dealloc` up to where its buffer is used last, in place.
+    """Moves each `memref.dealloc` up to the last use of its buffer, in place.
 
-    It stays where other values may stand for the buffer: results of calls, of loops, of branches.
+    It stays if other values may alias the buffer: results of calls, loops or branches.
     """
     frees = find_operations(module, lambda operation: operation.name == "memref.dealloc")
     with module.context:
@@ -30,7 +30,10 @@ def free_after_last_use(module: ir.Module) -> None:
 
 
 def _last_use(free: ir.Operation) -> ir.Operation | None:
-    """The last operation of the block of `free` that uses the buffer, where all uses are known."""
+    """Returns the last operation in the block of `free` that uses the buffer.
+
+    Returns None if not all uses are known.
+    """
     buffer = free.operands[0]
     if isinstance(buffer.owner, ir.Block) or buffer.owner.operation.name != "memref.alloc":
         return None
@@ -54,18 +57,18 @@ def _last_use(free: ir.Operation) -> ir.Operation | None:
 
 
 def _may_pass_on(user: ir.Operation) -> bool:
-    """Whether some other value may be the buffer after an operation that uses it."""
+    """Returns whether another value may alias the buffer after an operation that uses it."""
     return (
         user.name.endswith((".yield", ".return", ".condition"))
         or bool(list(user.successors))
         or any(isinstance(result.type, _BUFFERS) for result in user.results)
-        # Freed on several paths: which of them it will be is not known here.
+        # The buffer is freed on several paths.
         or user.name == "memref.dealloc"
     )
 
 
 def _in_block(operation: ir.Operation, block: ir.Block) -> ir.Operation | None:
-    """The operation of the block that this one is, or is inside of."""
+    """Returns the operation of the block that contains this operation, or is this operation."""
     while operation.block != block:
         operation = operation.parent
         if operation is None or operation.name == "builtin.module":

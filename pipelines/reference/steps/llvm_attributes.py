@@ -1,4 +1,4 @@
-"""What LLVM is told about functions beyond their code. Call on the LLVM dialect."""
+"""Sets LLVM's attributes on functions. Takes a module in the LLVM dialect."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED
 
 @step("reference-annotate")
 def annotate(module: ir.Module) -> None:
-    """Turns the marks of outlined functions into LLVM's attributes.
+    """Replaces the marks of outlined functions with LLVM's attributes.
 
-    Outlined functions stay apart: the inliner would put all of them back into one. The functions
-    that call them only call, and optimizing those takes LLVM longer than everything else.
+    Forbids inlining, because the inliner would move all outlined functions back into one. Disables
+    the optimization of their callers: these only call, and LLVM would need longer to optimize them
+    than everything else.
     """
     with module.context:
         unit = ir.UnitAttr.get()
@@ -36,7 +37,7 @@ def annotate(module: ir.Module) -> None:
 
 
 def _describe(function: ir.OpView) -> None:
-    """What is known about a function of the runtime."""
+    """Sets the attributes of a function of the runtime."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
     if name == FAIL:
         words = [ir.StringAttr.get(word) for word in ("cold", "noreturn")]

@@ -1,4 +1,4 @@
-"""Conversions between f64 and 16 bits go by way of f32, as in eager."""
+"""Makes conversions between f64 and 16-bit floats go through f32, as in eager."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONVERSIONS = {"arith.truncf": arith.TruncFOp, "arith.extf": arith.ExtFOp}
 def convert_by_way_of_f32(module: ir.Module) -> None:
     """Splits conversions between f64 and bf16 or f16 in two, in place.
 
-    Eager rounds twice. And the function that LLVM calls for f64 to bf16 is in no library here.
+    Eager rounds twice. Also, no library here has the function that LLVM calls for f64 to bf16.
     """
     with module.context:
         for operation in find_operations(module, _skips_f32):

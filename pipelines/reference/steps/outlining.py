@@ -1,8 +1,8 @@
-"""One function per distinct linalg operation, so that compile time grows with what is distinct.
+"""Moves each distinct linalg operation to a function of its own.
 
-LLVM's loop passes take time that grows faster than the function they work on: a 6-layer BERT in one
+The time of LLVM's loop passes grows faster than the size of a function: a 6-layer BERT in one
 function spends nine tenths of its compile time in IndVarSimplify. With a function per operation the
-time is linear, and layers that repeat are compiled once.
+time is linear, and repeated layers are compiled once.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ from pipelines.debugging import step
 from pipelines.reference.analysis.aliasing import VIEWS, are_distinct
 from pipelines.reference.steps.rows import ROWS
 
-# Operations that write through none of their operands, views included.
+# Operations that do not write to their operands, including views.
 _READS = ("memref.load", "memref.dim", "memref.extract_", *VIEWS)
-# On every function that is made here.
+# An attribute of all outlined functions.
 OUTLINED = "unmess.outlined"
-# On those whose memory arguments do not overlap, where one of them is written.
+# An attribute of outlined functions in which no written argument overlaps another argument.
 NO_ALIAS = "unmess.no_alias"
 
 
 @step("reference-outline")
 def outline(module: ir.Module) -> None:
-    """Moves linalg operations on memrefs, and loops of scalars, to private functions.
+    """Moves linalg operations on memrefs, and loops over scalars, to private functions.
 
-    Operations that are equal but for the buffers they work on share a function. What is left calls
-    them.
+    Calls replace them. Operations that differ only in their buffers share a function.
     """
     operations: list[ir.Operation] = []
 
@@ -43,7 +42,7 @@ def outline(module: ir.Module) -> None:
         return ir.WalkResult.ADVANCE
 
     with module.context, ir.Location.unknown():
-        # Before the walk, so that the new functions are not part of it.
+        # Walk before the functions are created, so that the walk does not visit them.
         module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
         functions = _Functions(module)
         for operation in operations:
@@ -56,13 +55,13 @@ def outline(module: ir.Module) -> None:
 
 @dataclass
 class _Functions:
-    """The functions made so far, by their text."""
+    """The names of the functions created so far, by their text."""
 
     module: ir.Module
     names: dict[str, str] = field(default_factory=dict)
 
     def of(self, operation: ir.Operation, operands: list[ir.Value]) -> str:
-        """The name of the function that does what `operation` does to `operands`."""
+        """Returns the name of the function that applies `operation` to `operands`."""
         function = func.FuncOp(
             "outlined",
             ([value.type for value in operands], []),
@@ -89,12 +88,12 @@ class _Functions:
 
 
 def is_outlined(function: ir.OpView) -> bool:
-    """Whether a function of a module holds an operation that was moved there."""
+    """Returns whether a function was created by `outline` or `outline_tasks`."""
     return function.operation.name == "func.func" and OUTLINED in function.attributes
 
 
 def _loops_over_scalars(operation: ir.Operation) -> bool:
-    """Whether this is a loop that neither holds an operation to move nor allocates or calls."""
+    """Returns whether this is a loop without linalg operations, calls and allocations."""
     if operation.name not in ("scf.for", "scf.parallel"):
         return False
     found = False
@@ -109,7 +108,7 @@ def _loops_over_scalars(operation: ir.Operation) -> bool:
 
 
 def _written(operation: ir.Operation) -> list[ir.Value]:
-    """The buffers that the operation, or one inside it, may write."""
+    """Returns the buffers that the operation, or one inside it, may write to."""
     written: list[ir.Value] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
@@ -128,7 +127,7 @@ def _is_buffer(value: ir.Value) -> bool:
 
 
 def operands_from_outside(operation: ir.Operation) -> list[ir.Value]:
-    """What the operation and its region use of the function around it, constants left out."""
+    """Returns the values from outside that the operation and its regions use, except constants."""
     return [value for value in _used_from_outside(operation) if not _is_constant(value)]
 
 
@@ -158,7 +157,7 @@ def _is_constant(value: ir.Value) -> bool:
 def with_constants(
     operation: ir.Operation, replacements: list[tuple[ir.Value, ir.Value]]
 ) -> ir.Operation:
-    """Clones the operation, and before it the constants that it uses."""
+    """Clones the operation, and before it the constants from outside that it uses."""
     for value in _used_from_outside(operation):
         if _is_constant(value):
             replacements.append((value, value.owner.clone().operation.result))
@@ -166,7 +165,7 @@ def with_constants(
 
 
 def replace(operation: ir.Operation, replacements: list[tuple[ir.Value, ir.Value]]) -> None:
-    """Puts new values in the place of old ones, in the operation and inside it."""
+    """Replaces old values with new ones in the operation and inside it."""
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         for index, value in enumerate(inner.operands):

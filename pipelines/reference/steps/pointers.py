@@ -1,8 +1,8 @@
-"""Calls of outlined functions pass pointers instead of descriptors.
+"""Passes pointers instead of descriptors to outlined functions.
 
-A memref is passed as its two pointers, its offset, and all its sizes and strides: some thirty
-arguments for a sum of two tensors. Where sizes and strides are part of the type, the pointer alone
-says as much, and the functions that call, which are long, take LLVM a fraction of the time.
+A memref is passed as its two pointers, its offset, and all its sizes and strides: about thirty
+arguments for a sum of two tensors. If sizes and strides are part of the type, the pointer is
+enough. LLVM then needs a fraction of the time for the callers, which are long.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def pass_pointers(module: ir.Module) -> None:
 
 
 def _is_static(type: ir.Type) -> bool:
-    """Whether sizes, strides and offset are all known, and the offset is 0."""
+    """Returns whether sizes and strides are static, and the offset is 0."""
     if not isinstance(type, ir.MemRefType) or not type.has_static_shape:
         return False
     strides, offset = type.get_strides_and_offset()
@@ -76,7 +76,7 @@ def _take_pointers(function: ir.OpView) -> None:
 
 
 def _descriptor(pointer: ir.Value, type: ir.MemRefType) -> tuple[ir.Value, list[ir.Operation]]:
-    """The buffer of this type at the pointer, and the operations that use the pointer for it."""
+    """Returns a buffer of this type at the pointer, and the created users of the pointer."""
     strides, _ = type.get_strides_and_offset()
     rank = type.rank
     arrays = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""

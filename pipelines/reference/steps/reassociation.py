@@ -1,8 +1,8 @@
-"""Sums may be added up in any order, as eager's own kernels do.
+"""Allows LLVM to reassociate sums and products of reductions, as eager's own kernels do.
 
-A sum along the innermost dimension is one chain of additions, each of which waits for the one
-before. LLVM may split it into as many partial sums as fill its vectors, which also makes the error
-smaller. Nothing else is reassociated.
+A sum along the innermost dimension is a chain of dependent additions. LLVM may split it into as
+many partial sums as fill its vectors, which also makes the error smaller. Nothing else is
+reassociated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Operations that work row by row on the same large buffers go through them together.
+"""Fuses the row loops of operations that work row by row on the same large buffers.
 
-A softmax reads its input three times and its result twice. Where these are larger than the cache,
-each time costs as much as the arithmetic. Row by row, all but the first find their row in the
-cache. Every row is computed by the same operations in the same order, so results do not change.
+A softmax reads its input three times and its result twice. If these are larger than the cache,
+each read costs as much as the arithmetic. With fused loops, all operations but the first find their
+row in the cache. The same operations compute each row in the same order, so results do not change.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from pipelines.debugging import step
 from pipelines.reference.analysis.aliasing import VIEWS, memory_block
 from pipelines.reference.analysis.contraction import find_contraction, indexing_maps, loop_sizes
 
-# On the loops that are made here.
+# An attribute of the created loops.
 ROWS = "unmess.rows"
-# Bytes of the buffers of a group below which they stay in the cache between operations anyway.
+# Bytes of the shared buffers of a group below which they stay in the cache between operations.
 _LITTLE = 512 * 1024
-# Bytes of all rows of a group together that the first-level caches hold.
+# Bytes of one row of every buffer of a group, so that the first-level caches hold them.
 _ROW = 64 * 1024
 # Elements of a row below which the loops cost more than the cache saves.
 _SHORT = 64
-# Operations of a group: LLVM takes much longer for long functions.
+# Maximum number of operations in a group: LLVM takes much longer for long functions.
 _MOST = 12
-# What may stand between the operations of a group, which the loop will stand behind.
+# Operations that may be between those of a group. The loop goes after them.
 _BETWEEN = ("arith.", "memref.alloc", "memref.get_global", *VIEWS)
 
 
 @step("reference-join-rows")
 def join_rows(module: ir.Module) -> None:
-    """Puts neighbouring linalg operations on memrefs into loops over their rows, in place."""
+    """Moves neighboring linalg operations on memrefs into shared loops over their rows."""
     blocks: list[ir.Block] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -53,10 +53,10 @@ def join_rows(module: ir.Module) -> None:
 
 @dataclass
 class _Group:
-    """Operations whose outer loops are the same.
+    """Operations with the same outer loops.
 
     Attributes:
-        shared: sizes of the outer loops that all of them have.
+        shared: the sizes of the outer loops that all of them have.
     """
 
     operations: list[ir.Operation]
@@ -70,7 +70,7 @@ class _Group:
         return group
 
     def with_(self, operation: ir.Operation) -> _Group | None:
-        """The group with one more operation, if their rows are the same."""
+        """Returns the group with one more operation; None if it cannot share the loops."""
         other = _Group.of(operation)
         depth = 0
         for mine, theirs in zip(self.shared, other.shared, strict=False):
@@ -91,7 +91,7 @@ class _Group:
         return larger
 
     def depth(self) -> int:
-        """How many of the outer loops to share; 0 where nothing is gained."""
+        """Returns how many of the outer loops to share; 0 if sharing gains nothing."""
         while _fills(self.operations[-1]):
             self.operations.pop()
             if not self.operations:
@@ -109,7 +109,7 @@ class _Group:
         return depth if rows > 1 and self._usable(depth) and longest // rows >= _SHORT else 0
 
     def _usable(self, depth: int) -> bool:
-        """Whether no row reads or writes what another row writes."""
+        """Returns whether no row reads or writes data that another row writes."""
         if not depth:
             return False
         written = {access.block for access in self.accesses if access.writes}
@@ -124,7 +124,7 @@ class _Group:
         return True
 
     def _bytes(self) -> int:
-        """Of the buffers that more than one operation uses."""
+        """Returns the total size of the buffers that are used more than once."""
         uses: dict[ir.Value | str, list[int]] = {}
         for access in self.accesses:
             uses.setdefault(access.block, []).append(access.bytes)
@@ -140,7 +140,7 @@ class _Access:
     """How an operation uses one of its operands.
 
     Attributes:
-        block: the memory that the operand is a view of.
+        block: the memory block of the operand; None if unknown.
     """
 
     value: ir.Value
@@ -157,14 +157,17 @@ class _Access:
         return self.elements * _width(self.value.type.element_type)
 
     def splits(self) -> bool:
-        """Whether each axis is indexed by one loop or none, and elements lie one after another."""
+        """Returns whether each axis is indexed by a loop or a constant, and memory is dense."""
         return all(
             isinstance(each, ir.AffineDimExpr | ir.AffineConstantExpr)
             for each in self.indexing.results
         ) and _is_dense(self.value.type)
 
     def rows(self, shared: tuple[int, ...]) -> tuple | None:
-        """What identifies a row: its elements and their type, if the outer axes are the loops."""
+        """Returns a key for the row layout, or None if the outer axes are not the shared loops.
+
+        Accesses with equal keys split a block into the same rows.
+        """
         axes = list(self.indexing.results)[: len(shared)]
         if len(axes) < len(shared) or tuple(self.value.type.shape[: len(shared)]) != shared:
             return None
@@ -204,7 +207,7 @@ def _is_candidate(generic: ir.Operation) -> bool:
 
 
 def _is_self_contained(generic: ir.Operation) -> bool:
-    """Whether the body knows only the elements: not where they are, and no other memory."""
+    """Returns whether the body uses only the elements: not their indices, and no other memory."""
     return not any(
         inner.operation.name.startswith(("linalg.index", "memref.", "scf."))
         for inner in generic.regions[0].blocks[0].operations
@@ -212,7 +215,7 @@ def _is_self_contained(generic: ir.Operation) -> bool:
 
 
 def _outer(generic: ir.Operation) -> tuple[int, ...]:
-    """Sizes of the outer parallel loops."""
+    """Returns the sizes of the outer parallel loops."""
     sizes: list[int] = []
     kinds = ir.ArrayAttr(generic.attributes["iterator_types"])
     for kind, size in zip(kinds, loop_sizes(generic), strict=True):
@@ -247,7 +250,7 @@ def _width(element: ir.Type) -> int:
 
 
 def _emit(operations: list[ir.Operation], sizes: Iterable[int]) -> None:
-    """One nest of loops over these sizes, in place of the operations, where the last one is."""
+    """Replaces the operations with one nest of loops over these sizes, at the last operation."""
     with ir.InsertionPoint(operations[-1]), operations[-1].location:
         zero, one, *ends = (
             arith.ConstantOp.create_index(number).result for number in (0, 1, *sizes)
@@ -274,7 +277,7 @@ def _emit(operations: list[ir.Operation], sizes: Iterable[int]) -> None:
 
 
 def _row(access: _Access, indices: list[ir.Value]) -> ir.Value:
-    """The part of an operand that belongs to one turn of the loops."""
+    """Returns the part of an operand that one iteration of the loops uses."""
     whole = access.value.type
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     offsets, values, sizes = [], [], []

@@ -1,7 +1,7 @@
-"""Operations that compute enough are cut into equal parts, which several threads may do.
+"""Splits large operations into equal parts for several threads.
 
-A part is a range of one parallel loop, so every number is computed as it would be by one thread:
-sums are never cut.
+A part is a range of one parallel loop. Sums are never split, so every number is computed as it
+would be by one thread.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pipelines.reference.analysis.contraction import find_contraction, indexing_
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS
 
-# On loops whose turns may be done in any order, or at the same time.
+# An attribute of loops whose iterations may run in any order, or at the same time.
 PARTS = "unmess.parts"
-# Turns of innermost loops in one part that take about as long as it takes to wake a thread: some
-# ten microseconds.
+# Minimum number of innermost iterations in a part. They take about as long as waking a thread:
+# about ten microseconds.
 _ENOUGH = 1 << 16
-# How many steps of a sum a vector unit does in the time of one element of another operation.
+# Number of steps of a contraction that take as long as one iteration of another operation.
 _STEPS = 8
-# Columns and rows that a schedule of products works on together: a part has a multiple of them.
+# Columns and rows that a schedule of products computes together. A part has a multiple of them.
 _COLUMNS, _ROWS = 32, 8
 
 
@@ -32,7 +32,7 @@ def split(module: ir.Module, threads: int) -> None:
     """Puts large linalg operations on memrefs, and loops over rows, into loops over their parts.
 
     Args:
-        threads: how many will work; with one, nothing changes.
+        threads: the number of threads; with one, nothing changes.
     """
     if threads < 2:
         return
@@ -115,10 +115,10 @@ def _work(generic: ir.Operation) -> float:
 
 
 def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
-    """Loops along which to cut, the best first, and of what a part should be a multiple."""
+    """Returns the loops to split, best first, with the number that divides the size of a part."""
     maps = indexing_maps(generic)
     inputs = generic.attributes["operandSegmentSizes"][0]
-    # The loops of which each result has an axis.
+    # The loops that index an axis of every result.
     everywhere = [
         dimension
         for dimension in range(maps[0].n_dims)
@@ -133,14 +133,18 @@ def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
     found = find_contraction(generic)
     if found is None:
         return [(dimension, 1) for dimension in everywhere]
-    # Every part copies what it reads of the right operand: parts of the columns copy nothing twice.
+    # Each part copies the elements of the right operand that it reads. Parts along the columns copy
+    # no element twice.
     columns = [] if found.windows else [(dimension, _COLUMNS) for dimension in found.columns]
     rows = [(dimension, _ROWS) for dimension in found.rows]
     return [(dimension, 1) for dimension in found.batch] + columns + rows
 
 
 def _parts(size: int | None, threads: int, multiple: int = 1) -> int | None:
-    """The number of equal parts for so many threads: as few as keep all of them busy."""
+    """Returns the smallest number of equal parts that keeps all threads busy, or None.
+
+    It is less than twice the number of threads.
+    """
     if size is None or size % multiple:
         return None
     counts = range(threads, 2 * threads)
@@ -148,7 +152,7 @@ def _parts(size: int | None, threads: int, multiple: int = 1) -> int | None:
 
 
 def _begin(parts: int, length: int) -> tuple[scf.ForOp, ir.Value, ir.Value]:
-    """A loop over parts, and the range that belongs to a part."""
+    """Creates a loop over parts. Returns it with the start and the end of a part."""
     zero, one, count = (arith.ConstantOp.create_index(n).result for n in (0, 1, parts))
     turns = scf.ForOp(zero, count, one)
     turns.operation.attributes[PARTS] = ir.UnitAttr.get()
@@ -176,7 +180,7 @@ def _emit(generic: ir.Operation, dimension: int, length: int, parts: int) -> Non
 
 
 def _shift_indices(generic: ir.Operation, dimension: int, start: ir.Value) -> None:
-    """Lets a body that asks for its place in the loop know where its part starts."""
+    """Adds the start of the part to each `linalg.index` of the loop that was split."""
     asked: list[ir.Operation] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
@@ -200,7 +204,7 @@ def _part(
     length: int,
     parts: int,
 ) -> ir.Value:
-    """What a part of the loop reads or writes of an operand."""
+    """Returns the view of an operand that a part of the loop reads or writes."""
     whole = operand.type
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     offsets, values, sizes = [], [], []
@@ -210,7 +214,7 @@ def _part(
             by = arith.ConstantOp.create_index(factor).result
             values.append(arith.MulIOp(start, by).result)
         offsets.append(dynamic if factor else 0)
-        # The window of the last turn reaches as far beyond its start as that of any other.
+        # All parts access views of the same size. Those of windows overlap.
         sizes.append(size - factor * length * (parts - 1))
     if not values:
         return operand

@@ -1,4 +1,4 @@
-"""Loops over parts become functions that the threads of a team call, each for some of the parts."""
+"""Moves loops over parts to functions. Each thread of a team calls them for some of the parts."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pipelines.reference.steps.outlining import (
 )
 from pipelines.reference.steps.splitting import PARTS
 
-# On the functions that are made here.
+# An attribute of the created functions.
 TASK = "unmess.task"
 
 
 @step("reference-outline-tasks")
 def outline_tasks(module: ir.Module) -> None:
-    """Moves the bodies of loops over parts to functions, which take the number of a part first.
+    """Moves the bodies of loops over parts to functions, which take the index of a part first.
 
-    Calls take their place, for the time being with the number of parts instead: `dispatch` makes
-    the calls for each of them. Equal loops share a function.
+    Calls replace the loops. They pass the number of parts instead of an index, until `dispatch`
+    hands them to the runtime, which calls the function for each part. Equal loops share a function.
     """
     loops: list[ir.Operation] = []
 
@@ -50,7 +50,7 @@ def outline_tasks(module: ir.Module) -> None:
 def _task(
     module: ir.Module, loop: ir.Operation, operands: list[ir.Value], names: dict[str, str]
 ) -> str:
-    """The name of the function that does one turn of the loop."""
+    """Returns the name of the function that executes one iteration of the loop."""
     types = [ir.IndexType.get(), *(value.type for value in operands)]
     function = func.FuncOp(
         "task", (types, []), visibility="private", ip=ir.InsertionPoint(module.body)
@@ -79,7 +79,7 @@ def _task(
 
 @step("reference-dispatch")
 def dispatch(module: ir.Module) -> None:
-    """Hands the calls of tasks to the runtime. Call on the LLVM dialect."""
+    """Makes the runtime call the tasks. Takes a module in the LLVM dialect."""
     with module.context, ir.Location.unknown():
         tasks = {
             ir.StringAttr(function.attributes["sym_name"]).value: function
@@ -101,7 +101,7 @@ def dispatch(module: ir.Module) -> None:
 
 
 def _types(task: ir.OpView) -> list[ir.Type]:
-    """Of a task's arguments behind the number of the part."""
+    """Returns the types of a task's arguments after the index of the part."""
     return [argument.type for argument in task.regions[0].blocks[0].arguments][1:]
 
 
@@ -120,7 +120,7 @@ def _dispatch_calls(function: ir.OpView, tasks: dict[str, ir.OpView]) -> None:
     for call, callee in calls:
         count, *operands = call.operands
         structure = _structure(_types(tasks[callee]))
-        # In the first block: in a loop the stack would grow.
+        # Allocate in the entry block: in a loop the stack would grow.
         with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
             one = llvm.ConstantOp(_i64(), ir.IntegerAttr.get(_i64(), 1)).result
             room = llvm.AllocaOp(pointer, one, ir.TypeAttr.get(structure)).result
@@ -139,7 +139,10 @@ def _dispatch_calls(function: ir.OpView, tasks: dict[str, ir.OpView]) -> None:
 
 
 def _unpacking(name: str, types: list[ir.Type]) -> str:
-    """A function that gets the arguments of a task from memory: the part, and where the rest is."""
+    """Returns a function that loads a task's arguments from memory and calls the task.
+
+    The memory holds the index of the part and the address of the other arguments.
+    """
     structure = _structure(types)
     lines = [
         f"llvm.func internal @{name}_part(%packed: !llvm.ptr) {{",
@@ -159,7 +162,7 @@ def _unpacking(name: str, types: list[ir.Type]) -> str:
         f"llvm.call @{name}(%part{values}) : ({all_types}) -> ()",
         "llvm.return",
         "}",
-        # Without its declaration the text is no module.
+        # The text only parses with this declaration.
         f"llvm.func @{name}({all_types})",
     ]
     return "\n".join(lines)

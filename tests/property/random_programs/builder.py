@@ -1,4 +1,4 @@
-"""Draws a program statement by statement, and runs each in eager as it is drawn."""
+"""Draws a program statement by statement, and runs each statement in eager at once."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from random_programs.program import Program
 from random_programs.values import ANY, COMPLEX, FLOATS, INTEGERS, is_exact, pool
 
-# What eager raises where operands do not fit; anything else is a mistake in an operator here.
+# Errors that eager raises if operands do not fit. All others are mistakes in an `Operator`.
 _REFUSED = (RuntimeError, IndexError, NotImplementedError)
 _ELEMENTS = 3000
 _INPUTS = 3
 _SIZES = (2, 3, 4, 5, 6, 1, 0)
 _SIZE_WEIGHTS = (5, 5, 4, 4, 2, 3, 1)
-# Around the widths of the reference runner's tiles.
+# Sizes near the widths of the reference runner's tiles.
 _TILES = (8, 16, 17, 7, 9, 15, 31, 32, 33, 1)
 
 
 class Skip(Exception):
-    """No such statement can follow here."""
+    """The operator cannot continue the program."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Operator:
     """A way to continue a program.
 
     Attributes:
-        draw: gives an expression over the Builder's values, or statements that assign `{out}`.
-        exact: a result of operands without rounding errors has none either.
-        sized_by_data: the shape of a result is known when the program runs only.
+        draw: returns an expression over the Builder's values, or statements that assign `{out}`.
+        exact: whether results of exact operands have no rounding errors either.
+        sized_by_data: whether the shape of the result depends on data.
     """
 
     draw: Callable[[Builder], str]
@@ -44,7 +44,7 @@ class Operator:
 
     @property
     def name(self) -> str:
-        """For counting."""
+        """The name of the operator, for counting."""
         return self.draw.__name__
 
 
@@ -64,11 +64,11 @@ class Family(list):
 
 
 class Builder:
-    """A program so far: its inputs, its statements, and the value of each name in eager.
+    """A program under construction: its inputs, its statements, and the eager value of each name.
 
-    A value is exact where it has no rounding error, whatever the order of operations: only such
-    values are compared, rounded, sorted and the like, since the results would else differ by more
-    than a tolerance allows for no reason.
+    A value is exact if it has no rounding error for any order of operations. Only exact values are
+    compared, rounded, sorted and the like. For others, rounding errors would change such results
+    by more than a tolerance.
     """
 
     def __init__(self, draw: Callable[[st.SearchStrategy], Any]):
@@ -85,36 +85,36 @@ class Builder:
     # Choices.
 
     def pick(self, *options: Any) -> Any:
-        """One of the options; the first is the simplest."""
+        """Draws one of the options. The first is the simplest."""
         return self._draw(st.sampled_from(options))
 
     def integer(self, low: int, high: int) -> int:
-        """An integer, both ends included."""
+        """Draws an integer from `low` to `high`, inclusive."""
         return self._draw(st.integers(low, high))
 
     def chance(self, percent: int) -> bool:
-        """True in so many cases of a hundred."""
+        """Draws True with this probability in percent."""
         return self._draw(st.integers(0, 99)) >= 100 - percent
 
     def size(self, tiles: bool = False) -> int:
-        """A dimension's size; with `tiles`, one near a width of the runner's tiles."""
+        """Draws a dimension's size; with `tiles`, one near a width of the runner's tiles."""
         if tiles:
             return self.pick(*_TILES)
         return self.pick(*(s for s, w in zip(_SIZES, _SIZE_WEIGHTS, strict=True) for _ in range(w)))
 
     def shape(self, rank: int, tiles: bool = False) -> tuple[int, ...]:
-        """A shape of that rank."""
+        """Draws a shape of a rank."""
         return tuple(self.size(tiles) for _ in range(rank))
 
     def axis(self, name: str) -> int:
-        """A dimension of a value, counted from either end."""
+        """Draws a dimension of a value, counted from either end."""
         rank = self[name].dim()
         if rank == 0:
             raise Skip
         return self.integer(-rank, rank - 1)
 
     def axes(self, name: str) -> list[int]:
-        """Some of a value's dimensions, at least one."""
+        """Draws some of a value's dimensions, at least one."""
         rank = self[name].dim()
         if rank == 0:
             raise Skip
@@ -135,12 +135,12 @@ class Builder:
         kind: str | None = None,
         where: Callable[[torch.Tensor], bool] = lambda value: True,
     ) -> str:
-        """The name of a value of one of these dtypes and ranks: an earlier one, or a new input.
+        """Draws the name of a value of one of these dtypes and ranks: an earlier one, or a new one.
 
         Args:
-            exact: only an exact one.
-            kind: only a new input of this kind of numbers.
-            where: what else an earlier value must satisfy.
+            exact: only allow exact values.
+            kind: always create a new input, with this kind of numbers.
+            where: another condition for earlier values.
         """
         fitting = [
             name
@@ -162,7 +162,7 @@ class Builder:
         return self.new(shape, dtype, kind)
 
     def partner(self, name: str, dtypes: Sequence[torch.dtype] | None = None, **more: Any) -> str:
-        """Another operand that is broadcast with the value `name`."""
+        """Draws another operand, which can be broadcast with the value `name`."""
         shape = self[name].shape
         dtypes = dtypes or ((self[name].dtype,) if self.chance(75) else ANY)
         fitting = [
@@ -181,10 +181,10 @@ class Builder:
     def new(
         self, shape: Sequence[int], dtype: torch.dtype, kind: str, numbers: list | None = None
     ) -> str:
-        """The name of a new input.
+        """Creates a new input and returns its name.
 
         Args:
-            numbers: what to fill it with in turn, instead of numbers of the kind.
+            numbers: the numbers to fill it with cyclically, instead of those of the kind.
         """
         name = f"x{len(self.inputs)}"
         numbers = pool(kind, dtype) if numbers is None else numbers
@@ -198,10 +198,10 @@ class Builder:
         return self.use(name)
 
     def permutation(self, count: int, of: int, *, negative: bool = False) -> str:
-        """The name of a new input: `count` distinct int64 below `of`.
+        """Creates a new input of `count` distinct int64 below `of`, and returns its name.
 
         Args:
-            negative: every other one counts from the back.
+            negative: every other one is negative and counts from the end.
         """
         step = self.pick(*(s for s in range(1, max(of, 2)) if math.gcd(s, of) == 1))
         numbers = [(i * step) % of for i in range(of)]
@@ -210,14 +210,14 @@ class Builder:
         return self.new((count,), torch.int64, "small", numbers[self.integer(0, of - count) :])
 
     def use(self, name: str) -> str:
-        """`name`, which is no result of its own any more."""
+        """Marks a value as used, so that it is not a result of the program. Returns `name`."""
         self._used.add(name)
         return name
 
     # Statements.
 
     def apply(self, operator: Operator) -> None:
-        """Adds a statement by that operator, if there is one that eager takes."""
+        """Adds a statement of an operator, unless it does not fit or eager rejects it."""
         before = dict(self.inputs), set(self._used)
         try:
             self._assign(operator)
@@ -240,12 +240,12 @@ class Builder:
         operands = [n for n in self.values if _mentions(statement, n)]
         rounded = [n for n in operands if n not in self._exact and n not in self.inputs]
         if any(_is_finer(value, self[n]) for n in rounded):
-            raise Skip  # The errors would be those of the operand's type, and the tolerance not.
+            raise Skip  # Its errors are those of the operand's dtype, but its tolerance is finer.
         self.lines.append(statement)
         self.drawn.append(operator.name)
         if value.is_complex() and not value.isfinite().all():
-            # A result only: of infinity times 0 eager makes NaN in x + z, where z is multiplied by
-            # 1 + 0j first, but not in a sum of the two.
+            # Only use it as a result. In x + z, eager multiplies z by 1 + 0j first, and infinity
+            # times 0 is NaN. A plain sum of the two has no such NaN.
             self._ends.append(name)
             return
         self.values[name] = value
@@ -261,7 +261,7 @@ class Builder:
         return eval(text, {"torch": torch, "nan": math.nan, "inf": math.inf})
 
     def program(self) -> Program:
-        """What was drawn; its results are the values that nothing else uses."""
+        """Returns the drawn program. Its results are up to three values that nothing else uses."""
         results = [n for n in self.values if n.startswith("v") and n not in self._used]
         results += self._ends
         return Program(tuple(self.inputs.items()), tuple(self.lines), tuple(results[-3:])).pruned()
@@ -274,7 +274,7 @@ def _mentions(text: str, name: str) -> bool:
 
 
 def _is_finer(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether both are of floating point, or complex, and the first has more bits."""
+    """Returns whether both are floating-point or complex, and `a` has a higher precision."""
     numbers = [value.is_floating_point() or value.is_complex() for value in (a, b)]
     return all(numbers) and torch.finfo(a.dtype).eps < torch.finfo(b.dtype).eps
 
@@ -297,7 +297,7 @@ def _layouts(shape: Sequence[int]) -> list[str]:
 def _filled(
     shape: tuple[int, ...], dtype: torch.dtype, numbers: list, start: int, layout: str
 ) -> str:
-    """An expression for an input."""
+    """Returns an expression for an input."""
     view, stored = "", shape
     if layout == "transposed":
         view, stored = ".mT", (*shape[:-2], shape[-1], shape[-2])

@@ -1,4 +1,4 @@
-"""Runs programs on the reference runner, beside eager, where a crash costs one program."""
+"""Compares programs on the reference runner with eager. A crash only fails one program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECONDS = 120.0
 
 
 class Batch(torch.nn.Module):
-    """Programs side by side, since one compilation of many is faster than many of one."""
+    """Several programs in one module, because one compilation is faster than many."""
 
     def __init__(self, models: Sequence[torch.nn.Module]):
         super().__init__()
@@ -30,7 +30,7 @@ class Batch(torch.nn.Module):
 
 
 class Checked:
-    """What is known of programs that were checked: hypothesis asks again when it simplifies.
+    """A cache of the results of checks, because hypothesis repeats programs when it shrinks.
 
     Args:
         vectors: as for `failures`.
@@ -42,11 +42,11 @@ class Checked:
 
     @property
     def count(self) -> int:
-        """Different programs that gave what eager gives."""
+        """The number of distinct programs with the same results as in eager."""
         return sum(cause is None for cause in self._causes.values())
 
     def expect_none_wrong(self, programs: Sequence[Program]) -> None:
-        """Fails with the text of the first program that does not give what eager gives."""
+        """Fails with the text of the first program whose results differ from eager's."""
         new = list(dict.fromkeys(p for p in programs if p not in self._causes))
         if new and not any(map(self._causes.get, programs)):
             found = failures(new, self._vectors)
@@ -57,10 +57,10 @@ class Checked:
 
 
 def failures(programs: Sequence[Program], vectors: bool = False) -> dict[Program, str]:
-    """Returns what is wrong with each program that does not give what eager gives.
+    """Returns the cause for each program whose results differ from eager's.
 
     Args:
-        vectors: optimize small operations, and give them schedules, as if they were large.
+        vectors: optimize and vectorize small operations as if they were large.
     """
     function = _causes_with_vectors if vectors else _causes
     (causes,) = each_in_workers(shared_parent(), [programs], function, _SECONDS)
@@ -86,7 +86,7 @@ def _causes_with_vectors(programs: Sequence[Program]) -> list[str | None]:
 
 
 def _causes(programs: Sequence[Program]) -> list[str | None]:
-    """Returns what is wrong with each program. If they do not run together, each runs alone."""
+    """Returns the cause of each program's failure, or None. Runs them alone if a batch fails."""
     warnings.simplefilter("ignore")
     # Eager's sums depend on the number of threads.
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""Convolutions, pooling and resizing in one to three dimensions."""
+"""Operators for convolutions, pooling and resizing in one to three dimensions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CONVOLUTIONS = Family()
 
 
 def _image(b: Builder, dims: int, channels: int, least: int = 1) -> str:
-    """A batch of images, earlier or new, of at least that size."""
+    """Draws a batch of images, earlier or new, whose sizes are at least `least`."""
     fitting = [
         n
         for n, v in b.values.items()

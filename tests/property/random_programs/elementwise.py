@@ -1,4 +1,4 @@
-"""Elementwise operators, with broadcasting, promotion of types, and in place."""
+"""Elementwise operators, with broadcasting, type promotion and in-place variants."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def rounding(b: Builder) -> str:
 
 @ELEMENTWISE.add()
 def smooth_function(b: Builder) -> str:
-    """Functions that do not make errors larger, on any number."""
+    """Draws a function that does not amplify rounding errors, of any operand."""
     name = b.pick(
         *("torch.tanh", "torch.sigmoid", "torch.sin", "torch.cos", "torch.atan", "torch.erf"),
         *("torch.asinh", "F.gelu", "F.silu", "F.softplus", "F.elu", "F.celu"),
@@ -146,13 +146,13 @@ def smooth_function(b: Builder) -> str:
         return f"{name}({b.tensor(FLOATS, exact=True)})"
     x = b.tensor(REAL if name.startswith("torch") else FLOATS)
     if name == "F.gelu" and b[x].isinf().any():
-        raise Skip  # Eager has NaN for infinity in f32, and infinity in f64.
+        raise Skip  # For infinity, eager returns NaN in f32, but infinity in f64.
     return f"{name}({x})"
 
 
 @ELEMENTWISE.add()
 def steep_function(b: Builder) -> str:
-    """Functions that make errors larger, on numbers that have none."""
+    """Draws a function that amplifies rounding errors, of an exact operand."""
     name = b.pick(
         *("exp", "expm1", "exp2", "sinh", "cosh", "tan", "log", "log1p", "log2", "log10", "sqrt"),
         *("rsqrt", "reciprocal", "asin", "acos", "atanh", "acosh", "lgamma", "logit", "deg2rad"),
@@ -181,7 +181,7 @@ def steep_function_of_two(b: Builder) -> str:
     y = b.partner(x, (b[x].dtype,), exact=True)
     name = b.pick("atan2", "xlogy", "heaviside", "float_power", "logaddexp2")
     if name == "logaddexp2" and torch.logaddexp2(b[x], b[y]).eq(0).any():
-        raise Skip  # Where two halves make log2(1), all is rounding.
+        raise Skip  # If two halves sum to 1, log2 returns only rounding errors.
     return f"torch.{name}({x}, {y})"
 
 

@@ -1,4 +1,4 @@
-"""The strategy that draws programs, mostly of one family of operators."""
+"""Hypothesis strategies for programs, mostly of one family of operators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EVERY = [operator for family in FAMILIES.values() for operator in family]
 
 @st.composite
 def builders(draw, family: str) -> Builder:
-    """A program of 1 to 8 statements, two in three of the family, with what it was drawn from."""
+    """Draws the Builder of a program of 1 to 8 statements, two in three of them of the family."""
     builder = Builder(draw)
     for _ in range(draw(st.sampled_from([1, 1, 2, 2, 3, 3, 4, 5, 8]))):
         own = draw(st.integers(0, 2)) < 2
@@ -41,5 +41,5 @@ def builders(draw, family: str) -> Builder:
 
 
 def programs(family: str) -> st.SearchStrategy[Program]:
-    """Programs mostly of one family of operators."""
+    """Returns a strategy for programs, mostly of one family of operators."""
     return builders(family).map(Builder.program)

@@ -1,4 +1,4 @@
-"""Random programs whose indices are computed, and calls of them with hostile indices."""
+"""Generates random programs with computed indices, and calls of them with hostile indices."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import torch
 
 _SIZES = (1, 2, 3, 4, 5, 8, 9)
-# What an index is besides small numbers: ends of types, and what they wrap around to.
+# Hostile indices: limits of integer types, large numbers, and ones that wrap around to small ones.
 _HOSTILE = (2**31, -(2**31), 2**32, 2**32 + 1, 1 - 2**32, 10**11, 2**63 - 1, -(2**63))
 _NUMBERS = (float("nan"), float("inf"), -0.0, 1e30)
-# `E` and `F` are indices of one axis, `n` their number. Writes to one place are of equal values.
+# `E` and `F` are indices of axes 0 and 1, `n` is their number. Repeated writes to an element write
+# equal values, so their order does not matter.
 _ACCESSES = (
     "x[E]",
     "x[:, F]",
@@ -44,10 +45,10 @@ class IndexProgram:
     """A program that reads or writes elements of a matrix at computed indices.
 
     Attributes:
-        shape: of the matrix `x`.
-        count: of the indices `i`, int64 of (count).
-        lines: statements.
-        results: names.
+        shape: the shape of the matrix `x`.
+        count: the number of the indices `i`, an int64 tensor of shape (count).
+        lines: the statements.
+        results: the names of the results.
     """
 
     shape: tuple[int, int]
@@ -57,7 +58,7 @@ class IndexProgram:
 
     @property
     def source(self) -> str:
-        """The class of the module, as Python."""
+        """The Python source of the module's class."""
         body = "\n        ".join((*self.lines, f"return {', '.join(self.results)},"))
         return (
             "import torch\nimport torch.nn.functional as F_\n\n\n"
@@ -65,13 +66,16 @@ class IndexProgram:
         )
 
     def model(self) -> torch.nn.Module:
-        """A new module."""
+        """Returns a new module."""
         names: dict = {}
         exec(self.source, names)
         return names["Model"]()
 
     def calls(self, number: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Calls, always the same: the first one with small indices, the others with any."""
+        """Yields the arguments of calls: the first with small indices, the others with any.
+
+        They are always the same for a program.
+        """
         draw = random.Random(self.source)
         for call in range(number):
             numbers = [float(draw.randint(-9, 9)) for _ in range(self.shape[0] * self.shape[1])]
@@ -86,7 +90,7 @@ class IndexProgram:
 
 
 def index_programs(seed: int, number: int) -> list[IndexProgram]:
-    """Different programs, always the same ones for a seed."""
+    """Returns distinct programs, always the same for a seed."""
     draw = random.Random(seed)
     found: dict[IndexProgram, None] = {}
     while len(found) < number:
@@ -112,7 +116,7 @@ def _program(draw: random.Random) -> IndexProgram:
 
 
 def _index(draw: random.Random, name: str, size: int, count: int) -> list[str]:
-    """Statements that compute `count` indices of an axis, most of them in its range."""
+    """Returns statements that compute `count` indices of an axis, most of them in its range."""
     literal = [draw.randint(-size, size - 1) for _ in range(count)]
     if draw.random() < 0.15:
         literal[draw.randrange(count)] = draw.choice((size, -size - 1, 2**32, 100))
@@ -135,7 +139,7 @@ def _index(draw: random.Random, name: str, size: int, count: int) -> list[str]:
         f"{name}.cumsum(0)",
     )
     if "tensor" in start:
-        # torch-mlir folds the division of literals without their signs.
+        # torch-mlir folds the division of literals as if they were unsigned.
         steps = [step for step in steps if "//" not in step]
     lines += [f"{name} = {draw.choice(steps)}" for _ in range(draw.choice((0, 1, 1, 2, 3)))]
     if draw.random() < 0.4:

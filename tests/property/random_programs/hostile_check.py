@@ -1,4 +1,4 @@
-"""Calls programs with hostile indices on a runner and in eager. A crash costs one program."""
+"""Calls programs with hostile indices on a runner and in eager. A crash only fails one program."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _SECONDS = 900.0
 
 @dataclass
 class Found:
-    """What calls did.
+    """The outcomes of calls.
 
     Attributes:
-        raised: number of calls that eager refuses.
-        returned: number of the others.
-        wrong: a text for each call that the runner answers differently.
+        raised: the number of calls for which eager raises.
+        returned: the number of calls for which eager returns.
+        wrong: a text for each call for which the runner differs from eager.
     """
 
     raised: int = 0
@@ -40,8 +40,8 @@ def check_batch(programs: Sequence[IndexProgram], runner: str) -> Found:
     """Calls each program `CALLS` times.
 
     Args:
-        programs: become the entry points of one module.
-        runner: a runner, or `bundle` for one of `iree-cpu`.
+        programs: the programs, which become the entry points of one module.
+        runner: a runner, or `bundle` for a bundle of `iree-cpu`.
     """
     (found,) = each_in_workers(shared_parent(), [(programs, runner)], _check, _SECONDS)
     if not isinstance(found, Died):

@@ -1,4 +1,4 @@
-"""Gathers, scatters, indices, masks, sorts."""
+"""Operators with indices: gathers, scatters, masks and sorts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INDEXING = Family()
 
 
 def _indices(b: Builder, shape, size: int, *, negative: bool = False) -> str:
-    """A new input of indices below `size`."""
+    """Creates a new input of indices below `size`."""
     if size == 0:
         raise Skip
     numbers = [(3 * i + 1) % size for i in range(size)]
@@ -25,7 +25,7 @@ def _long(b: Builder, shape, size: int) -> str:
 
 
 def _source(b: Builder, low: int = 1, high: int = 3, dtypes=ANY) -> tuple[str, int, int]:
-    """A value, one of its dimensions, and the size of that, not 0."""
+    """Draws a value that is not empty, one of its dimensions, and returns the size of that too."""
     x = b.tensor(dtypes, (low, high))
     axis = b.axis(x)
     if b[x].numel() == 0:
@@ -34,21 +34,21 @@ def _source(b: Builder, low: int = 1, high: int = 3, dtypes=ANY) -> tuple[str, i
 
 
 def _resized(b: Builder, x: str, axis: int, most: int) -> list[int]:
-    """The shape of `x` with another size along one dimension."""
+    """Draws the shape of `x` with another size along one dimension."""
     shape = list(b[x].shape)
     shape[axis] = b.integer(1, most)
     return shape
 
 
 def _part(b: Builder, x: str, axis: int, most: int) -> list[int]:
-    """A shape within that of `x`, but for one dimension."""
+    """Draws a shape that fits within that of `x`, except along one dimension."""
     shape = [b.integer(1, n) for n in b[x].shape]
     shape[axis] = b.integer(1, most)
     return shape
 
 
 def _placed(b: Builder, dtypes) -> tuple[str, str]:
-    """A value; and what a scatter takes: it, a dimension, places, and what goes there."""
+    """Draws a value and the operands of a scatter: it, a dimension, indices, and a source."""
     x, axis, size = _source(b, dtypes=dtypes)
     shape = _part(b, x, axis, 6)
     places = _long(b, shape, size)
@@ -71,7 +71,7 @@ def gather(b: Builder) -> str:
 def take(b: Builder) -> str:
     x, _, _ = _source(b)
     if x in b.sized_by_data:
-        raise Skip  # torch.export has to know whether there is an element to take.
+        raise Skip  # torch.export must know whether the tensor is empty.
     return f"torch.take({x}, {_long(b, b.shape(b.integer(0, 2)), b[x].numel())})"
 
 
@@ -135,7 +135,7 @@ def index_copy(b: Builder) -> str:
 
 @INDEXING.add(exact=True)
 def scatter(b: Builder) -> str:
-    """With distinct places, since of several writes to one any may be the last."""
+    """Draws a scatter to distinct elements, because the order of writes is undefined."""
     x, axis, size = _source(b, dtypes=(*REAL, *BOOL))
     whole = _resized(b, x, axis, size)
     rows = b.permutation(whole[axis], size)

@@ -1,4 +1,4 @@
-"""Softmax, normalisations, attention and losses."""
+"""Softmax, normalizations, attention and losses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def _floats(b: Builder, low: int, high: int, least: int = 1) -> str:
 
 
 def _varied(b: Builder, low: int, high: int) -> str:
-    """A value of which no row is constant: dividing by its deviation would show rounding only."""
+    """Draws a value without constant rows.
+
+    Division by the deviation of a constant row would only show rounding errors.
+    """
     x = _floats(b, low, high, least=2)
     if not b[x].double().std(-1).min() > 0.1:
         raise Skip

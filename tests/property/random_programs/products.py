@@ -1,4 +1,4 @@
-"""Matrix products of every form."""
+"""Matrix products of all forms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NUMBERS = (*FLOATS, *FLOATS, *SIGNED, *COMPLEX)
 
 
 def _operand(b: Builder, dtype, *shape: int) -> str:
-    """A matrix, or the transpose of one, or an earlier value that fits."""
+    """Draws an operand of this shape: an earlier value, or a new input."""
     fitting = [n for n, v in b.values.items() if v.shape == shape and v.dtype == dtype]
     if fitting and b.chance(60):
         return b.use(b.pick(*fitting))
@@ -18,7 +18,7 @@ def _operand(b: Builder, dtype, *shape: int) -> str:
 
 
 def _left(b: Builder, rank: int) -> str:
-    """An earlier value of that rank, or a new one with sizes around those of tiles."""
+    """Draws an earlier value of this rank, or a new one, often with sizes near those of tiles."""
     x = [n for n, v in b.values.items() if v.dim() == rank and v.dtype in _NUMBERS]
     if x and b.chance(60):
         return b.use(b.pick(*x))

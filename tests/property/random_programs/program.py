@@ -1,4 +1,4 @@
-"""A generated program as text."""
+"""Generated programs as text."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Program:
     """Statements over inputs.
 
     Attributes:
-        inputs: name and expression of each.
-        lines: statements in order.
-        results: names.
+        inputs: the name and the expression of each input.
+        lines: the statements in order.
+        results: the names of the results.
     """
 
     inputs: tuple[tuple[str, str], ...]
@@ -38,7 +38,7 @@ class Program:
 
     @property
     def source(self) -> str:
-        """A Python file whose `model` returns the module and its arguments."""
+        """The text of a Python file whose `model` returns the module and its arguments."""
         return _FILE.format(
             arguments="".join(f", {name}" for name, _ in self.inputs),
             operands="".join(f"{name}, " for name, _ in self.inputs).rstrip(),
@@ -48,7 +48,7 @@ class Program:
         )
 
     def pruned(self) -> Program:
-        """Without what no result needs."""
+        """Returns the program without statements and inputs that no result needs."""
         needed, lines = set(self.results), []
         for text in reversed(self.lines):
             if text.split(" = ")[0] in needed:

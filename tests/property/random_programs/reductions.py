@@ -11,7 +11,7 @@ REDUCTIONS = Family()
 
 
 def _options(b: Builder, x: str) -> str:
-    """Which dimensions: all of them, or some, kept or not."""
+    """Draws the arguments `dim` and `keepdim`; without them, all dimensions are reduced."""
     if b[x].dim() == 0 or b.chance(25):
         return ""
     return f", dim={b.axes(x)}, keepdim={b.pick(False, True)}"
@@ -73,7 +73,7 @@ def any_or_all(b: Builder) -> str:
 def product(b: Builder) -> str:
     x = b.tensor((*REAL, *BOOL))
     if b[x].is_floating_point():
-        # Some orders, and each kernel of eager has its own, overflow or vanish where others do not.
+        # Depending on the order, which differs between eager's kernels, it overflows or underflows.
         limits, sizes = torch.finfo(b[x].dtype), b[x][b[x].isfinite() & (b[x] != 0)].double().abs()
         if sizes.clamp(min=1).prod() > limits.max or sizes.clamp(max=1).prod() < limits.tiny:
             raise Skip
@@ -85,12 +85,12 @@ def product(b: Builder) -> str:
 @REDUCTIONS.add()
 def variance(b: Builder) -> str:
     x = b.tensor(FLOATS, (1, 4))
-    # More elements than the correction takes away.
+    # There must be more elements than the correction subtracts.
     axes = b.axes(x)
     if min(b[x].shape[axis] for axis in axes) < 2:
         raise Skip
     call = f"({x}, dim={axes}, correction={b.pick(1, 0)}, keepdim={b.pick(False, True)})"
-    # A variance that is all rounding is compared with nothing, and its root is large.
+    # A variance of rounding errors has nothing to be compared with, and its square root is large.
     spread = b[x].double().std(axes)
     if spread.numel() and spread.max() <= 0.1:
         raise Skip

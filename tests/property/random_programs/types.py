@@ -1,4 +1,4 @@
-"""Casts between all types, complex numbers, numbers as Python values."""
+"""Casts between all types, complex numbers, and Python numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cast(b: Builder) -> str:
 
 
 def _fits(value: torch.Tensor, dtype: torch.dtype) -> bool:
-    """Whether PyTorch defines the conversion: integers wrap, floating point must be in range."""
+    """Returns whether PyTorch defines the cast: integers wrap, floats must be in range."""
     if value.is_complex():
         return False
     if not value.is_floating_point():
@@ -81,6 +81,6 @@ def size_as_number(b: Builder) -> str:
 
 @TYPES.add(exact=True)
 def zero_dimensional(b: Builder) -> str:
-    """A tensor without dimensions does not change the type of one of its own kind."""
+    """Draws a sum with a tensor of rank 0, which does not change the dtype within a category."""
     x = b.tensor((*REAL, *BOOL), (1, 3))
     return f"{x} + {b.new((), b.pick(*REAL), 'small')}"

@@ -1,4 +1,4 @@
-"""Dtypes, and the numbers that inputs are filled with."""
+"""Dtypes, and the numbers that fill inputs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BOOL = (torch.bool,)
 REAL = (*FLOATS, *INTEGERS)
 ANY = (*REAL, *COMPLEX, *BOOL)
 
-# Significant bits behind and before the binary point within which a value counts as exact: with
-# room to spare in the dtype, so that sums and products of a few of them are exact in any order.
+# Maximum numbers of bits after and before the binary point of exact values. The dtype has more
+# bits, so that sums and products of a few exact values are exact in any order.
 _EXACT_BITS = {
     torch.float64: (16, 28),
     torch.float32: (6, 10),
@@ -32,7 +32,7 @@ _SPECIAL = (math.nan, math.inf, -math.inf, -0.0, 0.0, 1.0, -1.5)
 
 
 def pool(kind: str, dtype: torch.dtype) -> list:
-    """The numbers that an input of that kind is filled with, in turn.
+    """Returns the numbers that cyclically fill an input of a kind.
 
     Args:
         kind: `small` (exact in every dtype), `generic`, `positive`, `special` (NaN, infinities and
@@ -55,7 +55,7 @@ def pool(kind: str, dtype: torch.dtype) -> list:
 
 
 def is_exact(value: torch.Tensor) -> bool:
-    """Whether every element is a number with few significant bits, an infinity or NaN."""
+    """Returns whether every element is a number with few significant bits, an infinity or NaN."""
     if value.dtype not in _EXACT_BITS:
         return True
     behind, before = _EXACT_BITS[value.dtype]
