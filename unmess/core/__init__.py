@@ -1,1 +1,1 @@
-"""What importers, pipelines and the face share: types, the cache folder, child processes."""
+"""Code that all other parts share: types, the cache folder, child processes."""

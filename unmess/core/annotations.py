@@ -11,7 +11,10 @@ from typing import Any
 
 
 def wrong_argument(function: Callable[..., Any], args: tuple, kwargs: dict) -> str | None:
-    """One line on the first argument that does not fit; None if all fit, or if nothing is known."""
+    """Describes the first argument that does not fit, in one line.
+
+    Returns None if all arguments fit, or if their types are unknown.
+    """
     signature = inspect.signature(function)
     try:
         call = signature.bind(*args, **kwargs)
@@ -28,7 +31,7 @@ def wrong_argument(function: Callable[..., Any], args: tuple, kwargs: dict) -> s
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The types of the parameters, without those that only type checkers import."""
+    """Returns the types of the parameters, except types that only type checkers import."""
     hints = {}
     for name, annotation in inspect.get_annotations(function).items():
         one = types.SimpleNamespace(__annotations__={name: annotation})

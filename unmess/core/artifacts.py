@@ -1,7 +1,7 @@
-"""What was compiled, kept in the cache folder by its content's key, up to a size.
+"""A cache of compiled programs: files in the cache folder, by key, up to a total size.
 
-Any number of processes read and write at once: a file appears whole or not at all, under a key that
-says all that its content depends on. What is damaged is said, removed, and missing from then on.
+Any number of processes can read and write at the same time: a file appears whole or not at all. The
+key covers everything that the content depends on. Damaged files are reported and removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from unmess.core.writing import replacing
 SIZE = "UNMESS_CACHE_MB"
 _DEFAULT_MB = 1024
 _DIGEST = hashlib.sha256().digest_size
-# A file begins with its digest, and a line that says what it is.
+# A file is a digest, one line of JSON that describes the content, and the content. This many bytes
+# of the line are read.
 _MOST_ABOUT = 4096
 _is_off: ContextVar[bool] = ContextVar("is_off", default=False)
 
@@ -33,10 +34,10 @@ class Held:
     """A file of the cache.
 
     Attributes:
-        key: what its content depends on, as a digest.
-        runner: that it was compiled for.
+        key: digest of everything that the content depends on.
+        runner: the runner that it was compiled for.
         model: name of the model.
-        bytes: its size.
+        bytes: size of the file.
         used: when it was last written or read, in seconds since 1970.
     """
 
@@ -48,17 +49,17 @@ class Held:
 
 
 def artifact_folder() -> Path:
-    """The part of the cache folder that holds them. It need not exist."""
+    """Returns the folder of compiled programs in the cache folder. It need not exist."""
     return cache_folder() / "compiled"
 
 
 def size_limit() -> int:
-    """How many bytes they may take together, from the environment variable `UNMESS_CACHE_MB`.
+    """Returns the maximum total size in bytes, from the environment variable `UNMESS_CACHE_MB`.
 
     0 turns the cache off.
 
     Raises:
-        Error: stage `usage`, where the variable is not a number.
+        Error: stage `usage`; the variable is not a number.
     """
     if _is_off.get():
         return 0
@@ -68,7 +69,7 @@ def size_limit() -> int:
 
 @contextlib.contextmanager
 def switched_off() -> Iterator[None]:
-    """Inside, programs are compiled as if the cache were empty, and not kept."""
+    """Turns the cache off inside the block: programs are compiled again and not stored."""
     token = _is_off.set(True)
     try:
         yield
@@ -77,7 +78,7 @@ def switched_off() -> Iterator[None]:
 
 
 def read_artifact(key: str) -> bytes | None:
-    """The content that `write_artifact` was given, or None.
+    """Returns the content that `write_artifact` stored under `key`, or None.
 
     Raises:
         Error: stage `usage`; another user can change the file.
@@ -93,22 +94,23 @@ def read_artifact(key: str) -> bytes | None:
         with contextlib.suppress(OSError):
             path.unlink()
         return None
-    # The time says which ones were not used for long. A folder of somebody else's stays as it is.
+    # Eviction goes by this time. It cannot be set in a folder of another user.
     with contextlib.suppress(OSError):
         os.utime(path)
     return rest[rest.index(b"\n") + 1 :]
 
 
 def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> bool:
-    """Keeps `content`, and removes what was not used for longest where there is too much.
+    """Stores `content`, and removes the least recently used files above the size limit.
 
-    A folder that cannot be written, or a full disk, costs the artifact, and a line on stderr.
+    If the folder cannot be written, or the disk is full, the content is not stored, and a line on
+    stderr says so.
 
     Args:
-        runner, model: what it is, for whoever looks into the cache.
+        runner, model: describe the content to users who list the cache.
 
     Returns:
-        Whether it is kept.
+        Whether the content was stored.
     """
     about = json.dumps({"runner": runner, "model": model[:200]}).encode() + b"\n"
     limit = size_limit()
@@ -131,13 +133,13 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> bool
 
 
 def list_artifacts() -> list[Held]:
-    """What is there, what was used last first."""
+    """Returns the stored files, the most recently used first."""
     held = []
     for status, path in files_in(artifact_folder()):
         if path.name.startswith(UNFINISHED):
             continue
-        # Another process may remove it at the same time; one that is damaged, or of an older
-        # version, says nothing of itself.
+        # Another process may remove the file at the same time. A damaged file, or one of an older
+        # version, has no description.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             with open_private(path) as file:
                 file.seek(_DIGEST)

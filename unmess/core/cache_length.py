@@ -1,8 +1,8 @@
-"""How many positions the key-value cache of a decoder has, known before PyTorch is loaded."""
+"""Sizes of a decoder's key-value cache, in positions. Importing this does not load PyTorch."""
 
-# Tokens of the prompt that a decoder is captured with, and how many positions there are at least:
-# one more, for the token that `decode` adds in the example.
+# Number of tokens in the prompt that a decoder is captured with, and the minimum number of
+# positions: one more, for the token that `decode` adds in the example.
 PROMPT = 8
 FEWEST = PROMPT + 1
-# Where no number is asked for: prompts of different lengths are one compiled program.
+# Used if the user gives no number. Prompts of different lengths share one compiled program.
 DEFAULT = 256

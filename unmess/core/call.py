@@ -1,4 +1,4 @@
-"""Whether a call fits a program, as far as that has nothing to do with PyTorch."""
+"""Checks whether a call fits a program, without PyTorch."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def arrange(
     keywords: Sequence[str],
     names: Sequence[str] | None,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The call in the form that was captured.
+    """Returns the arguments of a call in the form that was captured.
 
     Args:
-        count: of the arguments that were captured by position.
-        keywords: the others, in order.
-        names: the positional parameters of the model's `forward`, where known, so that a call may
-            name what the capture passed by position, and the other way round.
+        count: number of arguments that were captured by position.
+        keywords: names of the other arguments, in order.
+        names: the positional parameters of the model's `forward`, if known. A call may then pass
+            by name what the capture passed by position, and the other way round.
 
     Raises:
-        Error: stage `run`; arguments are missing, or there are others.
+        Error: stage `run`; arguments are missing, or there are extra ones.
     """
     if len(args) == count and set(kwargs) == set(keywords):
         return args, {key: kwargs[key] for key in keywords}
@@ -48,8 +48,8 @@ def arrange(
 
 
 def check_constant(name: str, expected: Any, value: Any) -> None:
-    """Raises an Error (`run`) where a call has another value than the one that capture fixed."""
-    # Only a NaN is not equal to itself.
+    """Raises an Error (`run`) if a value differs from the one that the capture fixed."""
+    # Only NaN is not equal to itself.
     both_nan = value != value and expected != expected
     if type(value) is not type(expected) or (value != expected and not both_nan):
         raise misfit(f"{name} is {value!r}, but the capture fixed it to {expected!r}")
@@ -58,7 +58,7 @@ def check_constant(name: str, expected: Any, value: Any) -> None:
 def shape_misfit(
     name: str, declared: Sequence[int | Dim], shape: Sequence[int], spec: object
 ) -> str | None:
-    """Why a shape does not fit the declared one, if it does not; `spec` is that for people."""
+    """Describes why a shape does not fit; None if it does. `spec` is the declared shape as text."""
     if len(shape) != len(declared):
         return f"{name} has rank {len(shape)}, expected {len(declared)} ({spec})"
     for index, (size, dim) in enumerate(zip(shape, declared, strict=True)):
@@ -72,7 +72,7 @@ def shape_misfit(
 
 
 def misfit(cause: str) -> Error:
-    """The Error for a call that does not fit."""
+    """Returns the Error for a call that does not fit."""
     return Error(
         "run",
         cause,

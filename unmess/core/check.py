@@ -1,4 +1,4 @@
-"""A check that a program makes when it runs, and the error where it fails."""
+"""Checks that a program makes at run time, and the error if one fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Check:
     """A condition that holds in every call that succeeds.
 
     Attributes:
-        message: what is wrong where it does not hold; None for an allocation.
+        message: what is wrong if the condition does not hold; None for an allocation.
         where: the user's source line.
     """
 
@@ -26,10 +26,10 @@ class Check:
     where: str | None
 
     def error(self, amount: int = 0) -> Error:
-        """The error for the user.
+        """Returns the error for the user.
 
         Args:
-            amount: the bytes of an allocation that failed.
+            amount: size in bytes of the allocation that failed.
         """
         if self.message is None:
             cause = f"out of memory: cannot allocate {amount:,} bytes"
@@ -40,12 +40,12 @@ class Check:
         return Error("run", cause, where=self.where, hint=hint)
 
     def spelled(self) -> str:
-        """The message with its line, for code that carries texts only. `failed_check` reads it."""
+        """Returns message and line as one text, for code that carries text. See `failed_check`."""
         message = " ".join((self.message or "").replace(";", ",").split())
         return f"check failed: {message}" + (f" [{self.where}]" if self.where else "")
 
 
 def failed_check(text: str) -> Check | None:
-    """The check whose spelled form is in the message of a failed call; None if there is none."""
+    """Returns the check whose `spelled` text is in an error message; None if there is none."""
     match = _SPELLED.search(text)
     return Check(match["message"], match["where"]) if match else None

@@ -1,4 +1,4 @@
-"""Which stage the library is in, for whoever shows it or has to name it after a crash."""
+"""The current stage of the library, for progress output and crash reports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _stage: ContextVar[str] = ContextVar("stage", default="usage")
 
 
 def enter_stage(stage: str) -> None:
-    """Tells the listener, if there is one, that work on `stage` begins.
+    """Records that work on `stage` begins, and calls the listener if there is one.
 
-    A stage lasts until the next one begins, so that there is no moment without a name.
+    A stage lasts until the next one begins, so there is always a current stage.
     """
     trail.enter(stage)
     _stage.set(stage)
@@ -35,15 +35,15 @@ def listening(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def begin(stage: str) -> Token[str]:
-    """Work begins at `stage`, for `current_stage` alone. `end` takes what is returned."""
+    """Sets the current stage without calling the listener. Pass the returned token to `end`."""
     return _stage.set(stage)
 
 
 def end(token: Token[str]) -> None:
-    """The stage is again the one from before `begin`."""
+    """Restores the stage from before `begin`."""
     _stage.reset(token)
 
 
 def current_stage() -> str:
-    """The stage that this library is at."""
+    """Returns the current stage."""
     return _stage.get()

@@ -1,4 +1,4 @@
-"""Every dialect that IR may have at a stage."""
+"""Registers every dialect that IR can contain at any stage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch_mlir.passmanager import PassManager
 
 stablehlo_d.register_stablehlo_passes()
 
-# tm_tensor, chlo and vhlo are registered with the passes that make them, not with the dialects.
+# tm_tensor, chlo and vhlo are registered by the passes that produce them.
 _LOADING = (
     "builtin.module(func.func(convert-torch-to-tmtensor,convert-torch-to-stablehlo),"
     "stablehlo-legalize-to-vhlo)"
@@ -17,7 +17,7 @@ _LOADING = (
 
 
 def context_of_all() -> ir.Context:
-    """A context that reads IR at any stage."""
+    """Returns a context that can parse IR of any stage."""
     context = ir.Context()
     torch_d.register_dialect(context)
     stablehlo_d.register_dialect(context, load=True)
@@ -26,6 +26,6 @@ def context_of_all() -> ir.Context:
 
 
 def load_unregistered(context: ir.Context) -> None:
-    """Loads tm_tensor, chlo and vhlo, so that operations of them can be made."""
+    """Loads tm_tensor, chlo and vhlo, so that their operations can be created."""
     with context, ir.Location.unknown():
         PassManager.parse(_LOADING).run(ir.Module.create().operation)

@@ -1,4 +1,4 @@
-"""What the drivers of IREE's runtime need, and what they say, in one line."""
+"""One-line hints and error messages for the drivers of IREE's runtime."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 from unmess.core.error import first_line
 
-# What IREE's Python bindings raise: the class depends on the status code.
+# Exceptions of IREE's Python bindings. The class depends on the status code.
 PROBLEMS = (RuntimeError, ValueError, IndexError)
 
-# What to install where a driver finds no device, one line.
+# What to install if a driver finds no device, in one line.
 _REMEDIES = {
     "vulkan": "install the GPU's Vulkan driver; on the CPU, Debian's mesa-vulkan-drivers and "
     "libvulkan1",
@@ -20,12 +20,12 @@ _REMEDIES = {
 
 
 def remedy(driver: str | None) -> str | None:
-    """What to install where a driver finds no device, one line; None where nothing is known."""
+    """Returns what to install if a driver finds no device, in one line; None if unknown."""
     return _REMEDIES.get(driver)
 
 
 def short_problem(text: str) -> str:
-    """What IREE's runtime says went wrong, without its own source line and what follows."""
+    """Returns the cause in a message of IREE's runtime, without IREE's source line and advice."""
     message = re.search(r"\b[A-Z_]+; ([^\n]*)", text)
     cause = message[1] if message else first_line(RuntimeError(text))
     return re.split(r"; (?=please|ensure|while invoking)|: please", cause)[0].strip(" :")

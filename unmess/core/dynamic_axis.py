@@ -1,4 +1,4 @@
-"""`input_ids.1=seq:2..128`: a dimension that is to be dynamic, as people write it."""
+"""Parses dynamic dimensions that users write, such as `input_ids.1=seq:2..128`."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ _SIZE = re.compile(
 
 @dataclass(frozen=True)
 class DynamicAxis:
-    """A dimension that is to be dynamic.
+    """A dimension that the user declares dynamic.
 
     Attributes:
-        text: as it was written.
-        input: a parameter's name or position, and below it keys and positions of containers, with
-            dots between (`x`, `0`, `batch.images.0`); `*` for every tensor that has the axis.
+        text: the original text.
+        input: a parameter's name or position, followed by keys and positions in containers,
+            separated by dots (`x`, `0`, `batch.images.0`); `*` for every tensor that has the axis.
         axis: the dimension, from 0.
-        name: of its size; dimensions whose sizes have the same name are equal. None: of its own.
+        name: name of its size. Dimensions with the same name have equal sizes. None: a size of its
+            own.
         factor: the size is this multiple of `name`.
-        min, max: the range of `name`, or of the size itself; None where not given.
+        min, max: the range of `name`, or of the size itself; None if not given.
     """
 
     text: str
@@ -41,10 +42,10 @@ class DynamicAxis:
 
 
 def parse_dynamic(texts: Iterable[str]) -> tuple[DynamicAxis, ...]:
-    """Takes `--dynamic` options apart; each may hold several dimensions with commas between.
+    """Parses `--dynamic` options. Each may list several dimensions, separated by commas.
 
     Raises:
-        Error: stage `usage`, with everything that is wrong with the spelling.
+        Error: stage `usage`; the message lists all mistakes.
     """
     axes, wrong = [], []
     for text in (part.strip() for whole in texts for part in whole.split(",")):
@@ -64,7 +65,7 @@ def parse_dynamic(texts: Iterable[str]) -> tuple[DynamicAxis, ...]:
 
 
 def _parse(text: str) -> DynamicAxis | str:
-    """The dimension, or what is wrong with the text."""
+    """Returns the dimension, or a description of the mistake in the text."""
     item = _ITEM.fullmatch(text)
     if item is None:
         return f"{text!r} names no input and axis"

@@ -1,4 +1,4 @@
-"""The model itself, as eager PyTorch runs it."""
+"""Runs the model in eager PyTorch."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from unmess.core.user_source import user_line
 
 
 def copied(tree: Any) -> Any:
-    """Fresh tensors, since a model may write its arguments."""
+    """Returns `tree` with copied tensors, since a model may write to its arguments."""
     return pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), tree)
 
 
 def eager_of(program: Program) -> Callable[..., Any]:
-    """The model in eager, without gradients; one that keeps state is copied, not advanced."""
+    """Returns the model in eager, without gradients. A model with state is copied."""
     model = program.eager
     if program.signature.of_kind("state") and isinstance(model, torch.nn.Module):
         model = copy.deepcopy(model)
@@ -29,7 +29,7 @@ def eager_of(program: Program) -> Callable[..., Any]:
 
 
 def guarded(model: Callable[..., Any]) -> Callable[..., Any]:
-    """`model` without gradients; what it raises is an Error."""
+    """Returns `model` without gradients. Its exceptions become an Error (`run`)."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -37,7 +37,7 @@ def guarded(model: Callable[..., Any]) -> Callable[..., Any]:
                 with torch.no_grad():
                     return model(*args, **kwargs)
             except RuntimeError as problem:
-                # The model asks for gradients itself.
+                # The model computes gradients itself.
                 if "does not require grad" not in str(problem):
                     raise
                 with torch.enable_grad():
@@ -60,7 +60,7 @@ class Exact:
     """The model's results in float64, computed when a comparison needs them.
 
     Attributes:
-        problem: why computing them has failed, one line; None where it has not, or not been tried.
+        problem: why the computation failed, in one line; None if it succeeded or was not tried.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Exact:
         kwargs: dict[str, Any],
         repeat: int = 1,
     ):
-        """Those of the last of `repeat` calls."""
+        """Prepares the results of the last of `repeat` calls."""
         self._model = model
         self._call = args, kwargs
         self._repeat = repeat
@@ -79,30 +79,30 @@ class Exact:
         self.problem: str | None = None
 
     def result(self, index: int) -> torch.Tensor | None:
-        """The leaf at `index`, computed in float64; None where the model has no such form."""
+        """Returns leaf `index` of the result, computed in float64; None if that is impossible."""
         if not self._tried:
             self._tried = True
             try:
                 self._leaves = self._compute()
             except Exception as problem:
-                # A model may make tensors of one dtype only, or call what has no float64 form.
+                # A model may create tensors of a fixed dtype, or call code without float64 support.
                 self.problem = first_line(problem)
         if self._leaves is None or index >= len(self._leaves):
             return None
         leaf = self._leaves[index]
-        # The model may narrow what it has computed in float64.
+        # The model may cast its float64 results to a narrower dtype.
         is_real = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
         return leaf.double() if is_real else None
 
     @property
     def rounding(self) -> float:
-        """A unit in the last place of float64, of the largest finite number in the arguments.
+        """The float64 epsilon times the largest finite number in the arguments.
 
-        So much may be left of sums that cancel. Eager's own results in float64 do not show it: they
-        are what `result` gives.
+        Sums that cancel can leave an error of this size. A comparison with `result` does not show
+        it, since `result` is itself computed in float64.
         """
         leaves = (leaf for leaf in pytree.tree_leaves(self._call) if isinstance(leaf, torch.Tensor))
-        # Flags have no absolute value.
+        # Bool tensors have no absolute value.
         sizes = [leaf[torch.isfinite(leaf)].to(torch.complex128).abs() for leaf in leaves]
         largest = max((float(size.max()) for size in sizes if size.numel()), default=0.0)
         return largest * torch.finfo(torch.float64).eps

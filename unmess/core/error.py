@@ -18,17 +18,17 @@ STAGES = (
     "run",
     "compare",
 )
-# The exit status where something that the user asked for was not reached.
+# The exit status if a stage fails.
 STAGE_FAILED = 3
 
 
 class Error(Exception):
-    """What went wrong, where, and what to do about it.
+    """An error with its stage, its cause, the user's source line, and a hint.
 
     Attributes:
         stage: one of `STAGES`; `usage` for arguments that unmess itself refuses.
-        cause: one line.
-        where: the user's source line as `file:line`, or None where PyTorch recorded none.
+        cause: what went wrong, in one line.
+        where: the user's source line as `file:line`, or None if PyTorch recorded none.
         hint: what to do next, one line, or None.
         repro: path of a file that reproduces the failure (from lowering on), or None.
     """
@@ -64,7 +64,7 @@ class Error(Exception):
         return "\n".join(lines)
 
     def document(self) -> dict[str, Any]:
-        """What a command with `--json` prints of it."""
+        """Returns the JSON document that a command prints with `--json`."""
         return {
             "ok": False,
             "stage": self.stage,
@@ -81,7 +81,7 @@ class Error(Exception):
 
 
 def exit_status(stage: str) -> int:
-    """2 for bad usage or input, 1 for a wrong result, 3 for a stage that failed."""
+    """Returns 2 for bad usage or input, 1 for a wrong result, 3 for a stage that failed."""
     return {"usage": 2, "source": 2, "compare": 1}.get(stage, STAGE_FAILED)
 
 
@@ -90,7 +90,7 @@ def _rebuild(stage, cause, where, hint, repro) -> Error:
 
 
 def message_of(exception: BaseException) -> str:
-    """`str(exception)`; empty where the exception's own code fails to give it."""
+    """Returns `str(exception)`; empty if the exception's own `__str__` fails."""
     try:
         return str(exception)
     except Exception:
@@ -98,7 +98,7 @@ def message_of(exception: BaseException) -> str:
 
 
 def first_line(exception: BaseException, limit: int = 300) -> str:
-    """The first line of an exception's message that says something, with its type."""
+    """Returns an exception's type and the first line of its message that is not empty."""
     lines = message_of(exception).splitlines()
     message = next((line.strip() for line in lines if line.strip()), "")
     text = f"{type(exception).__name__}: {message}" if message else type(exception).__name__

@@ -1,4 +1,4 @@
-"""How folders of the cache are kept below a size: what was not used for longest goes."""
+"""Limits the size of cache folders: removes the least recently used files first."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pathlib import Path
 
 from unmess.core.error import Error
 
-# Names of files that are being written, and after how many seconds nobody can be at it any more.
+# Prefix of files that are being written, and the age in seconds at which they count as abandoned.
 UNFINISHED, _ABANDONED = "unfinished-", 3600.0
 
 
 def limit_of(variable: str, default_mb: int, zero: str) -> int:
-    """How many bytes a folder may take, from an environment variable that says megabytes.
+    """Returns a folder's size limit in bytes, from an environment variable in megabytes.
 
     Args:
         zero: what 0 does, for the hint.
 
     Raises:
-        Error: stage `usage`, where the variable is not a number.
+        Error: stage `usage`; the variable is not a number.
     """
     text = os.environ.get(variable) or str(default_mb)
     if not text.isdecimal():
@@ -36,7 +36,7 @@ def limit_of(variable: str, default_mb: int, zero: str) -> int:
 
 
 def files_in(folder: Path) -> list[tuple[os.stat_result, Path]]:
-    """The files of a folder, which need not exist; not those of folders in it."""
+    """Returns the files directly in a folder, with their status. The folder need not exist."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in (entry for entry in entries if entry.is_file(follow_symlinks=False)):
@@ -47,7 +47,7 @@ def files_in(folder: Path) -> list[tuple[os.stat_result, Path]]:
 
 
 def entries_in(folder: Path) -> list[tuple[float, int, Path]]:
-    """The time of the last use, the size in bytes and the path of each folder in a folder."""
+    """Returns the time of last use, the size in bytes and the path of each subfolder."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as folders:
         for path in (Path(each.path) for each in folders if each.is_dir(follow_symlinks=False)):
@@ -60,17 +60,17 @@ def entries_in(folder: Path) -> list[tuple[float, int, Path]]:
 
 
 def evict(folders: Iterable[Path], limit: int, entries: Iterable[Path] = ()) -> int:
-    """Removes what was not used for longest until the rest takes at most `limit` bytes.
+    """Removes the least recently used files until the rest takes at most `limit` bytes.
 
-    What a killed process has left unfinished goes first. A process that has a file mapped keeps its
-    pages.
+    Also removes the unfinished files of killed processes. A process that has mapped a removed file
+    keeps its pages.
 
     Args:
-        folders: of files.
-        entries: of folders, each of which goes as a whole.
+        folders: folders of files.
+        entries: folders whose subfolders are each removed as a whole.
 
     Returns:
-        The number of bytes that were freed.
+        The number of bytes freed.
 
     Raises:
         OSError: a file cannot be removed.
@@ -102,7 +102,7 @@ def _remove(path: Path) -> None:
     if not path.is_dir():
         path.unlink(missing_ok=True)
         return
-    # At once, so that no process finds a part of it.
+    # Rename it first, so that no process sees a partly removed folder.
     aside = path.with_name(f"{UNFINISHED}{secrets.token_hex(8)}")
     with contextlib.suppress(FileNotFoundError):
         os.rename(path, aside)

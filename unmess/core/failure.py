@@ -1,4 +1,4 @@
-"""Any exception as an `Error`, and the guard of public functions that uses it."""
+"""Converts exceptions to `Error`, and applies this to public functions."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def only_errors(stage: str = "usage") -> Callable[[_Function], _Function]:
-    """Makes a public function raise `Error` and nothing else, with the original as its cause.
+    """Makes a public function raise only `Error`, with the original exception as its cause.
 
-    `KeyboardInterrupt` is the user's and passes.
+    `KeyboardInterrupt` comes from the user and is not converted.
 
     Args:
-        stage: of an Error that is made of another exception, unless the function enters one.
+        stage: the stage of such an Error, unless the function enters another one.
     """
 
     def decorate(function: _Function) -> _Function:
         @functools.wraps(function)
         def guarded(*args: Any, **kwargs: Any) -> Any:
-            # No context manager: a call of a small program takes some tens of microseconds.
+            # No context manager: calls of small programs take only tens of microseconds.
             token = current_stage.begin(stage)
             try:
                 return function(*args, **kwargs)
@@ -37,7 +37,7 @@ def only_errors(stage: str = "usage") -> Callable[[_Function], _Function]:
                 raise
             except BaseException as problem:
                 error = as_error(problem, current_stage.current_stage())
-                # Arguments are checked only now: calls that succeed do not pay for it.
+                # Check arguments only after a failure, so that successful calls do not pay for it.
                 wrong = wrong_argument(function, args, kwargs)
                 if wrong is not None and error.hint == DEBUG_HINT:
                     error = Error("usage", wrong)
@@ -51,7 +51,7 @@ def only_errors(stage: str = "usage") -> Callable[[_Function], _Function]:
 
 
 def as_error(problem: BaseException, stage: str) -> Error:
-    """`problem` itself if it is an Error, else an Error that says what was raised in `stage`."""
+    """Returns `problem` if it is an Error, else an Error in `stage` that describes it."""
     if isinstance(problem, Error):
         return problem
     stage = stage if stage in STAGES else "usage"
@@ -74,7 +74,7 @@ def as_error(problem: BaseException, stage: str) -> Error:
 
 
 def _origin(problem: BaseException) -> tuple[str | None, bool]:
-    """The user's line behind an exception, and whether that line itself raised it."""
+    """Returns the user's line behind an exception, and whether the user's code raised it."""
     if "torch" not in sys.modules:
         return None, False
     from unmess.core.user_source import is_own_code, user_line
@@ -85,7 +85,7 @@ def _origin(problem: BaseException) -> tuple[str | None, bool]:
 
 
 def _text(value: Any) -> str:
-    """`repr`, which the model's code may have defined."""
+    """Returns `repr(value)`; the type's name if a `__repr__` of the model's code fails."""
     try:
         return repr(value)
     except Exception:
@@ -93,9 +93,9 @@ def _text(value: Any) -> str:
 
 
 def full_cause(problem: BaseException) -> str | None:
-    """Every exception behind an Error with its whole message; None where there is none.
+    """Returns the full messages of all exceptions behind an Error; None if there are none.
 
-    Any other exception is part of the answer itself.
+    For an exception that is not an Error, its own message comes first.
     """
     parts = []
     current = problem.__cause__ if isinstance(problem, Error) else problem

@@ -1,4 +1,4 @@
-"""Files that belong together: what is known of them, and whether they are still all right."""
+"""Reads files safely, and checks files that belong together by size and SHA-256."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-# Files up to this size are always read for their checksum.
+# The checksums of files up to this size in bytes are always checked.
 _SMALL = 16 << 20
-# No manifest is larger. A device without an end would fill the memory.
+# Maximum size of a manifest in bytes, so that endless input does not fill the memory.
 _LARGEST_MANIFEST = 256 << 20
-# Field of a manifest: SHA-256 of all its other fields.
+# Manifest field with the SHA-256 of all other fields.
 _SEAL = "sha256"
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Opens a file to read it.
+    """Opens a regular file for reading.
 
     Raises:
         OSError: it cannot be read, or is a pipe, a device or a folder.
     """
-    # A pipe without a writer would keep the process waiting.
+    # Without O_NONBLOCK, opening a pipe waits for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -33,11 +33,11 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_manifest_file(path: Path) -> Any:
-    """What a JSON file holds.
+    """Reads a JSON file.
 
     Raises:
-        OSError: it cannot be read, or is no regular file.
-        ValueError: it is not JSON, nests too deep, or is too large.
+        OSError: it cannot be read, or is not a regular file.
+        ValueError: it is not JSON, is nested too deep, or is too large.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _LARGEST_MANIFEST:
@@ -46,7 +46,7 @@ def read_manifest_file(path: Path) -> Any:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """A value from JSON. Raises a ValueError where it is not JSON, or nests too deep."""
+    """Parses JSON. Raises a ValueError if it is not JSON, or is nested too deep."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -54,38 +54,38 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a manifest, with a checksum of them."""
+    """Returns the fields of a manifest with their checksum added."""
     return {**fields, _SEAL: _checksum_of(fields)}
 
 
 def unsealed(fields: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The fields of a manifest without their checksum; None where it is another one."""
+    """Returns the fields of a manifest without the checksum; None if it does not match."""
     others = {name: value for name, value in fields.items() if name != _SEAL}
     return others if fields.get(_SEAL) == _checksum_of(others) else None
 
 
 def _checksum_of(fields: Mapping[str, Any]) -> str:
-    """Of what the fields say, however the file is laid out."""
+    """Returns the SHA-256 of the fields, whatever the layout of the file."""
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def described(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Size in bytes and SHA-256 of files, by name."""
+    """Returns the size in bytes and the SHA-256 of files, by name."""
     return {name: description(folder / name) for name in names}
 
 
 def description(path: Path) -> dict[str, Any]:
-    """Size in bytes and SHA-256 of a file."""
+    """Returns the size in bytes and the SHA-256 of a file."""
     return {"bytes": path.stat().st_size, "sha256": checksum(path)}
 
 
 def damage(folder: Path, files: Mapping[str, Mapping[str, Any]], *, whole: bool) -> str | None:
-    """What is wrong with the first file that is not as `described` has found it; None for nothing.
+    """Describes the first file that differs from what `described` returned; None if none does.
 
     Args:
-        files: as read from a file, which may hold anything.
-        whole: read large files too, not only see that they have the right size.
+        files: as read from a manifest, which may hold anything.
+        whole: check the checksums of large files too, not only their sizes.
     """
     if not _is_description(files):
         return "the list of its files is damaged"
@@ -107,7 +107,7 @@ def damage(folder: Path, files: Mapping[str, Mapping[str, Any]], *, whole: bool)
 
 
 def checksum(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
+    """Returns the SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb", buffering=0) as file:
         return _digest(file)
 
@@ -127,5 +127,5 @@ def _is_description(files: Any) -> bool:
 
 
 def _is_below(name: str) -> bool:
-    """Whether a path stays in the folder that it is relative to."""
+    """Returns whether a relative path stays inside its folder."""
     return not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts

@@ -1,4 +1,4 @@
-"""Files of `jax.export`: a FlatBuffer around a portable artifact of StableHLO.
+"""Reads files of `jax.export`: a FlatBuffer around a portable artifact of StableHLO.
 
 https://docs.jax.dev/en/latest/export/export.html: `Exported.serialize()` returns such a file.
 """
@@ -9,19 +9,19 @@ import struct
 
 from unmess.core.error import Error
 
-# Places in the table of fields. JAX adds fields at the end, so these stay.
+# Offsets in the FlatBuffer's vtable. JAX adds fields at the end, so these do not change.
 _MODULE, _DEVICES = 30, 40
 _BYTECODE = b"ML\xefR"
 
 
 def module_in(content: bytes, name: str) -> bytes:
-    """The bytecode in a file of `jax.export`.
+    """Returns the bytecode in a file of `jax.export`.
 
     Args:
-        name: of the file, for the message.
+        name: name of the file, for the message.
 
     Raises:
-        Error: stage `usage`, for other content, or a program for several devices.
+        Error: stage `usage`; it is not such a file, or the program is for several devices.
     """
     try:
         table = struct.unpack_from("<I", content, 0)[0]
@@ -63,7 +63,7 @@ def _number(content: bytes, table: int, field: int) -> int:
 
 
 def _place(content: bytes, table: int, field: int) -> int | None:
-    """Where the value of a field is; None if the file does not have the field."""
+    """Returns the position of a field's value; None if the file does not have the field."""
     fields = table - struct.unpack_from("<i", content, table)[0]
     if fields < 0 or field >= struct.unpack_from("<H", content, fields)[0]:
         return None

@@ -1,4 +1,4 @@
-"""Which layer of the model an operation belongs to: recorded by PyTorch, kept in MLIR locations."""
+"""The model layer of each operation: recorded by PyTorch, kept in MLIR locations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # A module that is called several times has `@1`, `@2`, … in the path of its further calls.
 _FURTHER_CALL = re.compile(r"@\d+")
-# The modules that a capture wraps functions in are nobody's layers.
+# Modules that a capture wraps functions in. They are not layers of the model.
 _MACHINERY = ("importers.", "unmess.", "torch.fx.", "torch._", "torch.export.")
 
 
@@ -25,7 +25,7 @@ class Layer:
 
 
 def node_layer(node: torch.fx.Node) -> Layer | None:
-    """The innermost module that PyTorch recorded for a graph node."""
+    """Returns the innermost module that PyTorch recorded for a graph node."""
     stack = node.meta.get("nn_module_stack")
     if not stack:
         return None
@@ -37,7 +37,7 @@ def node_layer(node: torch.fx.Node) -> Layer | None:
 
 
 def in_layer(location: ir.Location, layer: Layer) -> ir.Location:
-    """The location, marked as inside `layer`."""
+    """Returns the location, marked as inside `layer`."""
     from torch_mlir import ir
 
     context = location.context
@@ -49,11 +49,11 @@ def in_layer(location: ir.Location, layer: Layer) -> ir.Location:
 
 
 def location_layer(location: ir.Location) -> Layer | None:
-    """The innermost layer that a location is marked with."""
+    """Returns the innermost layer that a location is marked with."""
     from torch_mlir import ir
 
     if isinstance(location, ir.CallSiteLoc):
-        # What was inlined has a layer of its own before that of its caller.
+        # The layer of an inlined operation comes before that of its caller.
         return location_layer(location.callee) or location_layer(location.caller)
     if isinstance(location, ir.NameLoc):
         return location_layer(location.child_loc)

@@ -1,7 +1,7 @@
-"""Which files are a model's own source code, so that reports may quote their lines.
+"""Decides which files are a model's own source code, so that reports may quote their lines.
 
-A location in IR or in a saved program may name any file. Quoting a line of it would copy a secret
-into a page that is passed on.
+A location in IR or in a saved program may name any file. Quoting its lines could copy a secret into
+a report that is passed on.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import sys
 from pathlib import Path
 
 _SUFFIXES = (".py", ".mlir")
-# Folders of the model strings that this process has opened.
+# Folders of the model files that this process has opened.
 _folders: set[str] = set()
 
 
 def add_model_file(path: str | Path) -> None:
-    """Allows lines of source files beside a model's file, and below its folder."""
+    """Allows quotes from source files in and below the folder of a model's file."""
     _folders.add(os.path.join(os.path.realpath(Path(path).expanduser().parent), ""))
 
 
 def source_text(line: str | None) -> str:
-    """The text of `file:line`; empty where the file is not here or not a source of the model."""
+    """Returns the text of `file:line`; empty if the file is missing or no source of the model."""
     file, _, number = (line or "").rpartition(":")
     if not (number.isdigit() and _is_own(file)):
         return ""
@@ -30,7 +30,7 @@ def source_text(line: str | None) -> str:
 
 
 def _is_own(file: str) -> bool:
-    """Whether a file is source code beside a model, or a Python module of this process."""
+    """Returns whether a file is source code beside a model, or a Python module of this process."""
     place = os.path.realpath(file)
     if not (place.endswith(_SUFFIXES) and os.path.isfile(place)):
         return False

@@ -1,4 +1,4 @@
-"""IR at a stage, with what is needed to run it."""
+"""IR at a stage, with the signature and the weights that it needs to run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from unmess.core.programs import Programs
     from unmess.core.signature import Signature
 
-# Says of a function that no broadcast in it stretches a dynamic size.
+# Function attribute: no broadcast in the function expands a dynamic size.
 STRICT_SIZES = "torch.assume_strict_symbolic_shapes"
 WEIGHTS = ("external", "inline", "elide", "splat")
-# Name of the entry function of a model that has one.
+# Name of the entry function, if the model has only one.
 ENTRY = "main"
 
-# Literals above this number of elements are shown by name or elided, not spelled out.
+# Literals with more elements than this are printed by name or elided.
 _LARGE = 16
 
 
@@ -34,19 +34,19 @@ class Module:
     """IR at a stage.
 
     Attributes:
-        name: of the model, for messages and file names.
-        stage: `raw`, `torch` or an exit; `after PASS` where lowering was stopped on the way.
-        ir: the MLIR module. It is changed in place when it is lowered further.
-        signature: how the entry function maps to the model's own call; where there are several
-            entry points, of the first.
+        name: name of the model, for messages and file names.
+        stage: `raw`, `torch` or an exit; `after PASS` if lowering was stopped on the way.
+        ir: the MLIR module. Further lowering changes it in place.
+        signature: how the entry function maps to the model's own call. With several entry points,
+            the signature of the first.
         weights: the tensors behind the arguments of kind `weight` and `state`, by name. Borrowed.
         weight_mode: `external` (weights are arguments), `inline` (literals that share the
             tensors' memory), `elide` (literals whose data is left out of the text) or `splat`
             (literals of one value, the tensor's first).
-        entry: name of the entry function; where there are several, of the first.
+        entry: name of the entry function. With several, of the first.
         entries: the signature of each entry point by the name of its function.
         seconds: time spent, by step (`import`, `lower`, …).
-        program: that it was made of, for an example call and eager's result.
+        program: the captured program, for an example call and eager's result.
     """
 
     name: str
@@ -66,14 +66,14 @@ class Module:
             self.entries = {self.entry: self.signature}
 
     def digest(self) -> str:
-        """SHA-256 of the IR as bytecode, with its source locations."""
+        """Returns the SHA-256 of the IR as bytecode, with its source locations."""
         digest = hashlib.sha256()
         self.ir.operation.write_bytecode(_Digested(digest))
         return digest.hexdigest()
 
     @only_errors()
     def text(self, *, locations: bool = False, generic: bool = False) -> str:
-        """The IR as text. Argument names are the model's; `inline` weights are printed as hex."""
+        """Returns the IR as text. Arguments have the model's names. `inline` weights are hex."""
         elide = self.weight_mode != "inline"
         return self.ir.operation.get_asm(
             enable_debug_info=locations,
@@ -97,30 +97,30 @@ class Module:
         bytecode: bool | None = None,
         alone: bool = False,
     ) -> list[Path]:
-        """Writes the IR, and beside it what it needs to run again: see `unmess.core.exported`.
+        """Writes the IR and the files that it needs to run again. See `unmess.core.exported`.
 
-        With `external` weights, they are in `PATH.safetensors`, by their names in the state dict.
-        `PATH.json` says which argument is which of them, and how the model's call maps to it.
-        `PATH.example.safetensors` has the example call and eager's result, which is computed here.
-        IR of `elide` cannot run, and stands alone.
+        `external` weights are in `PATH.safetensors`, by their names in the state dict. `PATH.json`
+        maps arguments to weights, and the model's call to arguments. `PATH.example.safetensors` has
+        the example call and eager's result, which is computed here. IR with `elide` weights cannot
+        run, so only the IR is written.
 
         Args:
             locations: keep source locations and layers.
-            generic: the generic form of operations, which any version of MLIR reads.
-            bytecode: in place of text; by default where the name ends in `.mlirbc`.
-            alone: write nothing beside the IR.
+            generic: print the generic form of operations, which any version of MLIR reads.
+            bytecode: write bytecode instead of text; by default if the name ends in `.mlirbc`.
+            alone: write only the IR.
 
         Returns:
-            The files that were written.
+            The paths of the files that were written.
 
         Raises:
-            Error: stage `usage`, where a file cannot be written, or something in the call has no
-                form without PyTorch.
+            Error: stage `usage`; a file cannot be written, or something in the call has no form
+                without PyTorch.
         """
         path = Path(path)
         bytecode = path.suffix == ".mlirbc" if bytecode is None else bytecode
         try:
-            # All files together: an IR file is of no use with the weights of another export.
+            # Replace all files together: an IR file must not meet the weights of another export.
             with Replacements() as files:
                 if bytecode:
                     with files.beside(path).open("wb") as file:
@@ -129,7 +129,7 @@ class Module:
                     files.beside(path).write_text(self._whole_text(locations, generic), "utf-8")
                 if alone or self.weight_mode == "elide":
                     return [path]
-                # It imports the libraries that files are written with.
+                # Imported here, because it imports the libraries that write the files.
                 from unmess.core.exported.writing import write_beside
 
                 return [path, *write_beside(path, self, files)]
@@ -137,7 +137,7 @@ class Module:
             raise cannot_write(path, problem) from problem
 
     def _whole_text(self, locations: bool, generic: bool) -> str:
-        """The IR with all its literals, unless they are elided on purpose."""
+        """Returns the IR with all its literals, unless the weights are elided."""
         if self.weight_mode == "elide":
             return self.text(locations=locations, generic=generic)
         return self.ir.operation.get_asm(
@@ -158,7 +158,7 @@ class Module:
 
 
 class _Digested:
-    """A file that is not kept."""
+    """A file object that feeds a digest and stores nothing."""
 
     def __init__(self, digest) -> None:
         self.write = digest.update

@@ -1,32 +1,32 @@
-"""What users name: stages, runners, strategies, endings of files. Importing this costs nothing."""
+"""Names that users write: stages, runners, strategies, file suffixes. Quick to import."""
 
 from __future__ import annotations
 
 from unmess.core.error import Error
 
 STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
-# Where other compilers take over.
+# Stages at which other compilers take over.
 EXITS = ("linalg", "tosa", "stablehlo")
 RUNNERS = ("reference", "iree-cpu", "iree-vulkan", "iree-cuda", "iree-hip")
-# What runs everywhere.
+# Runners that need no special hardware.
 DEFAULT_RUNNERS = ("reference", "iree-cpu")
-# What can be compiled for here, and not run.
+# Targets that can be compiled for, but not run.
 COMPILE_ONLY = ("metal",)
-# What IREE compiles for; bundles are for one of these.
+# Targets of IREE's compiler. A bundle is for one of these.
 IREE_TARGETS = (*(name for name in RUNNERS if name.startswith("iree-")), *COMPILE_ONLY)
-# Of files that hold IR: text, bytecode, and bytecode as `jax.export` serializes it.
+# Suffixes of IR files: text, bytecode, and bytecode as `jax.export` serializes it.
 JAX_SUFFIX = ".jax_export"
 IR_SUFFIXES = (".mlir", ".mlirbc", JAX_SUFFIX)
 STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
 
 
 def check_stage(stage: str) -> None:
-    """Raises an Error (`usage`) where `stage` is not the name of a stage."""
+    """Raises an Error (`usage`) if `stage` is not the name of a stage."""
     check_name("stage", stage, STAGES)
 
 
 def check_upstream_only(stage: str, upstream_only: bool) -> None:
-    """Raises an Error (`usage`) where only upstream's operations are asked for at another stage."""
+    """Raises an Error (`usage`) if `upstream_only` is set for a stage other than linalg."""
     if upstream_only and stage != "linalg":
         raise Error(
             "usage",
@@ -36,7 +36,7 @@ def check_upstream_only(stage: str, upstream_only: bool) -> None:
 
 
 def check_runner(on: str) -> None:
-    """Raises an Error (`usage`) where `on` is not the name of a runner."""
+    """Raises an Error (`usage`) if `on` is not the name of a runner."""
     if on in COMPILE_ONLY:
         raise Error(
             "usage",
@@ -47,7 +47,7 @@ def check_runner(on: str) -> None:
 
 
 def check_packaged(on: str) -> None:
-    """Raises an Error (`usage`) where no bundle can be made for `on`."""
+    """Raises an Error (`usage`) if no bundle can be made for `on`."""
     if on in RUNNERS and on not in IREE_TARGETS:
         raise Error(
             "usage",
@@ -58,6 +58,6 @@ def check_packaged(on: str) -> None:
 
 
 def check_name(what: str, name: str, names: tuple[str, ...]) -> None:
-    """Raises an Error (`usage`) where `name` is none of `names`."""
+    """Raises an Error (`usage`) if `name` is none of `names`."""
     if name not in names:
         raise Error("usage", f"unknown {what} {name!r}", hint=f"one of {', '.join(names)}")

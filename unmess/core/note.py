@@ -1,4 +1,4 @@
-"""What is said about a program besides its results."""
+"""Notes about differences between a program and the user's model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Note:
-    """Something that differs from what the user handed in: a repair, a fallback, a conversion."""
+    """A difference from what the user passed in: a repair, a fallback, a conversion."""
 
     kind: str
     text: str

@@ -1,4 +1,4 @@
-"""What unmess itself is at the moment, for what is kept between runs."""
+"""Digests of unmess's own code, for caches that outlive a process."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def digest_of(*folders: str) -> str:
-    """A digest of all of our code in some folders, such as `unmess/core`.
+    """Returns a digest of all our code in some folders, such as `unmess/core`.
 
-    To be asked for when the code is imported: what it does then is what the digest says, where
-    files are changed meanwhile.
+    Call this when the code is imported, so that the digest matches the imported code even if files
+    change later.
     """
     digest = hashlib.sha256()
     for folder in folders:

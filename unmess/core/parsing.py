@@ -1,4 +1,4 @@
-"""MLIR files, with all the dialects that the project's pipelines know."""
+"""Parses MLIR files, with all dialects that the project's pipelines know."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from unmess.core.resources import short_resource
 
 
 def parse(text: str | bytes, name: str) -> ir.Module:
-    """A module from its text or bytecode, in a context of its own.
+    """Parses a module from text or bytecode, in a new context.
 
     Args:
-        name: of the file, for the message.
+        name: name of the file, for the message.
 
     Raises:
-        Error: stage `usage`, with the place and the cause, where it does not parse, or a constant
-            lacks elements.
+        Error: stage `usage`, with the position and the cause; the module does not parse, or a
+            constant lacks elements.
     """
     return _parsed(lambda: ir.Module.parse(text), name)
 
 
 def parse_file(path: str | Path) -> ir.Module:
-    """A module from a file, whose lines are its operations' locations, in a context of its own.
+    """Parses a module from a file, in a new context. Locations are lines of the file.
 
     Raises:
-        Error: stage `usage`, where there is no such file, or it does not parse.
+        Error: stage `usage`; there is no such file, or as for `parse`.
     """
     if not Path(path).is_file():
         raise Error("usage", f"no file {path}", hint="give the path of an MLIR file")

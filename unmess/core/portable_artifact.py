@@ -15,13 +15,13 @@ _PRODUCER = re.compile(r"produced by: StableHLO_v([\d.]+)")
 
 
 def to_stablehlo(module: ir.Module, name: str) -> None:
-    """Converts VHLO to StableHLO, in place. Other modules stay as they are.
+    """Converts VHLO to StableHLO in place. Leaves other modules unchanged.
 
     Args:
-        name: of the file, for the message.
+        name: name of the file, for the message.
 
     Raises:
-        Error: stage `usage`, for VHLO that this version of StableHLO cannot express.
+        Error: stage `usage`; this version of StableHLO cannot express the VHLO.
     """
     if not any(each.operation.name.startswith(_DIALECT) for each in module.body.operations):
         return
@@ -41,7 +41,7 @@ def to_stablehlo(module: ir.Module, name: str) -> None:
 
 
 def newer_version(problem: ir.MLIRError) -> str | None:
-    """The version of StableHLO that wrote a file that does not parse, if it is newer than ours."""
+    """Returns the StableHLO version of a file that does not parse, if it is newer than ours."""
     texts = [note.message for each in problem.error_diagnostics for note in each.notes]
     version = next((match[1] for text in texts if (match := _PRODUCER.search(text))), None)
     if version is None or _numbers(version) <= _numbers(_stablehlo.get_current_version()):

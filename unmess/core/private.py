@@ -1,8 +1,9 @@
 """Folders and files that no other user can change.
 
 The cache holds native code. Whoever can write to it, or rename a folder above it, can run code as
-its reader. Each folder on the way is opened below the one before it, without following links. The
-checks are of what was opened, so nobody can replace it in between. `root` is trusted.
+the user who reads it. Each folder on the path is opened relative to its parent, without following
+links. The checks apply to open descriptors, so nobody can replace a folder after its check. `root`
+is trusted.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def check_private(folder: Path) -> None:
-    """Raises an Error (`usage`) where another user can change what is in a folder.
+    """Raises an Error (`usage`) if another user can change the contents of a folder.
 
     Raises:
         OSError: there is no such folder.
@@ -29,18 +30,18 @@ def check_private(folder: Path) -> None:
 
 
 def open_private(path: Path) -> BinaryIO:
-    """Opens a file to read it, after checking that no other user can change it.
+    """Opens a file for reading, after checking that no other user can change it.
 
     Raises:
         Error: stage `usage`; another user can change the file or a folder above it, or the file is
-            a link or no regular file.
+            a link or not a regular file.
         OSError: it cannot be read.
     """
     folder = _opened(path.parent)
     try:
         if stat.S_ISLNK(os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode):
             raise _refusal(path, "is a link")
-        # A pipe without a writer would keep the process waiting.
+        # Without O_NONBLOCK, opening a pipe waits for a writer.
         descriptor = os.open(path.name, _OPEN | os.O_NONBLOCK, dir_fd=folder)
     finally:
         os.close(folder)
@@ -56,8 +57,8 @@ def open_private(path: Path) -> BinaryIO:
 
 
 def _opened(folder: Path) -> int:
-    """A descriptor of a folder. It and all folders above it are checked."""
-    # Links are resolved first: the place that they lead to is what counts.
+    """Returns a descriptor of a folder, after checking it and all folders above it."""
+    # Resolve links first, because the checks apply to the real path.
     place = Path(os.path.realpath(folder))
     descriptor = os.open(place.anchor, _OPEN | os.O_DIRECTORY)
     try:
@@ -74,10 +75,10 @@ def _opened(folder: Path) -> int:
 
 
 def _check(path: Path, status: os.stat_result, sticky: bool = False) -> None:
-    """Raises an Error where somebody else owns a file or folder, or may write to it.
+    """Raises an Error if another user owns a file or folder, or may write to it.
 
     Args:
-        sticky: folders such as `/tmp`, where nobody can rename what others own, are all right.
+        sticky: accept folders such as `/tmp`, where nobody can rename files of other users.
     """
     if status.st_uid not in (_ROOT, os.geteuid()):
         raise _refusal(path, f"belongs to another user (uid {status.st_uid})")

@@ -1,4 +1,4 @@
-"""Starts processes with the modules of this one, ends them with it, describes how they ended."""
+"""Starts child processes, makes them end with this one, and describes how they ended."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ STACK_HINT = "run again with --debug for Python's stack at the crash"
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """The command line that runs a module as a process."""
+    """Returns the command line that runs a module as a process."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def environment() -> dict[str, str]:
-    """This process's environment, with its module search path."""
-    # What `python -m` would put in front instead, the current folder, may hold a `queue.py`.
+    """Returns this process's environment, with its module search path."""
+    # `python -m` would put the current folder in front, which may hold a `queue.py`.
     path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
     return {**os.environ, "PYTHONPATH": path}
 
@@ -25,8 +25,8 @@ def environment() -> dict[str, str]:
 def fork() -> int:
     """Forks this process as `os.fork` does. The child ends with this process.
 
-    Buffered output is written before, so that the child does not write it, too. This process must
-    have one thread: the child has no other, and the locks of all.
+    Flushes buffered output first, so that the child does not write it again. This process must
+    have only one thread: the child gets no other threads, but the locks of all.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -35,13 +35,13 @@ def fork() -> int:
     if not pid:
         end_with_parent()
         if os.getppid() != parent:
-            # It ended before the system knew what to do then.
+            # The parent ended before `end_with_parent` took effect.
             os._exit(1)
     return pid
 
 
 def end_with_parent() -> None:
-    """Called by the child: the system kills it when the thread that started it ends."""
+    """Makes the system kill this child process when the thread that started it ends."""
     set_parent_death_signal = 1
     ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
 

@@ -1,4 +1,4 @@
-"""This computer's processor, as the system describes it."""
+"""This computer's CPU, as the system describes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import platform
 from functools import cache
 from pathlib import Path
 
-# What makes a difference for compiled code, as Linux calls it, to LLVM's names.
+# CPU features that matter to compiled code: Linux's names, mapped to LLVM's.
 _SAME = (
     "aes adx avx avx2 avx512bw avx512cd avx512dq avx512f avx512ifma avx512vbmi avx512vl bf16 bmi2 "
     "cx16 f16c fma gfni i8mm mmx movbe popcnt sse sse2 sse4a ssse3 sve sve2 vaes vpclmulqdq"
@@ -45,13 +45,13 @@ FEATURES = frozenset(_FEATURES.values())
 
 
 def machine() -> str:
-    """The architecture: `x86_64`, `aarch64`."""
+    """Returns the architecture: `x86_64`, `aarch64`."""
     name = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
 
 def processor() -> str:
-    """What decides which code is made on this computer: LLVM goes by the model and the features."""
+    """Returns the properties by which LLVM decides on code for this CPU: model and features."""
     found = _first_processor()
     names = ("vendor_id", "cpu family", "model", "stepping", "flags")
     names += ("CPU implementer", "CPU part", "CPU variant", "Features")
@@ -59,13 +59,13 @@ def processor() -> str:
 
 
 def processor_flags() -> frozenset[str]:
-    """Its features, as Linux calls them; none where the system does not say."""
+    """Returns the CPU's features by Linux's names; none if the system does not report them."""
     found = _first_processor()
     return frozenset((found.get("flags") or found.get("Features") or "").split())
 
 
 def processor_features() -> frozenset[str]:
-    """Those of `FEATURES` that it has, as LLVM calls them; none where the system does not say."""
+    """Returns the CPU's features that are in `FEATURES`; none if the system reports none."""
     return frozenset(_FEATURES[flag] for flag in processor_flags() if flag in _FEATURES)
 
 

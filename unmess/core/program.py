@@ -14,7 +14,7 @@ from unmess.core.signature import Signature
 
 @dataclass(frozen=True)
 class Attempt:
-    """One capture strategy that was tried. `error` is None where it succeeded."""
+    """One capture strategy that was tried. `error` is None if it succeeded."""
 
     strategy: str
     seconds: float
@@ -26,8 +26,8 @@ class Specialized:
     """A tensor of the model whose values decided the control flow at the capture.
 
     Attributes:
-        name: as in the state dict.
-        tensor: the model's own.
+        name: its name in the state dict.
+        tensor: the model's own tensor.
         value: a copy of its values at the capture.
     """
 
@@ -41,17 +41,17 @@ class Program:
     """A captured model: ExportedProgram, weights by name, signature.
 
     Attributes:
-        name: for messages and file names.
-        exported: functional and decomposed, ready to be imported; None for one read from IR.
+        name: name for messages and file names.
+        exported: functional and decomposed, ready to be imported; None for a program from IR.
         signature: pytrees of inputs and outputs, and which outputs are state.
-        weights: parameters, buffers and lifted constants by their name in the state dict; the very
-            tensors of the model, not copies. Tied weights are here once.
-        tied: further names of tied weights, to the name in `weights`.
-        eager: the model as it was handed in, for comparison.
-        args, kwargs: the example call that it was captured with.
+        weights: parameters, buffers and lifted constants by their name in the state dict. These are
+            the model's own tensors, not copies. Tied weights appear once.
+        tied: further names of tied weights, mapped to the name in `weights`.
+        eager: the model that the user passed in, for comparison.
+        args, kwargs: the example call of the capture.
         attempts: the capture strategies tried, in order; the last one succeeded.
         specialized: tensors whose values are compared again at load.
-        notes: everything that differs from what was handed in.
+        notes: all differences from the model that the user passed in.
         seconds: time spent, by step (`capture`, …).
     """
 

@@ -14,13 +14,14 @@ from unmess.core.program import Program
 class Programs:
     """Programs by entry point, to be imported into one module and loaded together.
 
-    Their weights have joint names: a tensor that several programs use has one name in all of them,
-    and one name is one tensor. What one program writes is state of every program that uses it.
+    Their weights have joint names: a tensor that several programs use has the same name in all of
+    them, and each name means one tensor. A tensor that one program writes is state of every program
+    that uses it.
 
     Attributes:
-        name: of the model, for messages and file names.
+        name: name of the model, for messages and file names.
         entries: the programs by the name of their entry point, in order.
-        source_notes: what differs from what was handed in before anything was captured.
+        source_notes: differences from the model that the user passed in, from before the capture.
     """
 
     name: str
@@ -37,13 +38,15 @@ class Programs:
 
     @property
     def tied(self) -> dict[str, str]:
-        """Further names of tensors, in any of the programs, to the joint name."""
+        """Further names of tensors in any of the programs, mapped to the joint name."""
         return {name: first for p in self.entries.values() for name, first in p.tied.items()}
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Everything that differs from what was handed in; each note once, with its entry point
-        where it does not hold for all of them."""
+        """All differences from the model that the user passed in, each once.
+
+        A note that does not hold for all entry points names its own.
+        """
         by_note: dict[Note, list[str]] = {}
         for entry, program in self.entries.items():
             for note in program.notes:

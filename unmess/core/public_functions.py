@@ -8,7 +8,7 @@ _VISIBILITY = "sym_visibility"
 
 
 def public_functions(module: ir.Module) -> dict[str, ir.OpView]:
-    """The public functions by name. A function that does not state its visibility is public."""
+    """Returns the public functions by name. A function without a visibility is public."""
     return {
         ir.StringAttr(function.attributes["sym_name"]).value: function
         for function in module.body.operations

@@ -1,6 +1,6 @@
-"""Keeps what libraries log, warn of and print about themselves off the terminal.
+"""Keeps logs, warnings and prints of libraries about themselves off the terminal.
 
-The user's own logging, warnings and prints are never touched.
+The user's own logs and prints are never touched. `quiet_pytorch` keeps the user's warnings, too.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from pathlib import Path
 from unittest import mock
 
 _SITE_PACKAGES = sysconfig.get_path("purelib") + os.sep
-# Reports of PyTorch to its own handlers, which draft_export reads.
+# Logger by which PyTorch reports to its own handlers. draft_export needs it.
 _TRACE = "torch.__trace"
-# What `quiet_libraries` does lasts until the process ends.
+# Context managers that `quiet_libraries` enters until the process ends.
 _for_good = contextlib.ExitStack()
 _is_shown = False
 
 
 def quiet_libraries(pytorch: bool = True) -> None:
-    """Silences the logging of installed libraries, and warnings, for the rest of this process.
+    """Silences the logs of installed libraries, and all warnings, for the rest of this process.
 
-    PyTorch and transformers report on their own internals. What concerns the user's model is in
-    the Program's notes. TORCH_LOGS and Python's option -W turn it off.
+    PyTorch and transformers report on their own internals. The Program's notes report everything
+    that concerns the user's model. With TORCH_LOGS, logs are shown. With Python's option -W,
+    warnings are shown.
 
     Args:
-        pytorch: whether PyTorch is used, which is imported for it.
+        pytorch: also silence the graphs that torch.export prints. This imports PyTorch.
     """
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
@@ -64,14 +65,14 @@ def quiet_pytorch() -> Iterator[None]:
     with _drop_records(folder), _drop_graphs(), warnings.catch_warnings():
         if not sys.warnoptions:
             warnings.filterwarnings("ignore", module=r"torch\.|copyreg$")
-            # Raised in a context manager, it counts as a warning of the standard library.
+            # It comes from a context manager, so its module is one of the standard library.
             warnings.filterwarnings("ignore", message=r"The tensor attributes? self\.")
         yield
 
 
 @contextlib.contextmanager
 def _drop_records(folder: str) -> Iterator[None]:
-    """Drops the log records that code in `folder` makes."""
+    """Drops the log records of code in `folder`."""
     handle = logging.Logger.handle
 
     def keep_others(self: logging.Logger, record: logging.LogRecord) -> None:

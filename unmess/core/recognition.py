@@ -1,15 +1,15 @@
-"""Which stage a module is at, by its dialects."""
+"""Determines the stage of a module from its dialects."""
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
-# A module is at the stage of the first of these that it has operations of.
+# Dialects and their stages. The first dialect that the module uses decides.
 _DIALECTS = {"torch": "torch", "tosa": "tosa", "stablehlo": "stablehlo", "chlo": "stablehlo"}
 
 
 def stage_of(module: ir.Module) -> str:
-    """`torch`, `tosa` or `stablehlo` by the operations in it, else `linalg`."""
+    """Returns `torch`, `tosa` or `stablehlo` by the module's operations, else `linalg`."""
     found = set()
 
     def visit(operation: ir.Operation) -> ir.WalkResult:

@@ -1,4 +1,4 @@
-"""What eager PyTorch gave for an example call, in place of the model."""
+"""The recorded result of eager PyTorch for an example call, in place of the model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Recorded:
     """Eager's result of one call, without the model.
 
     Attributes:
-        file: that it is from, for messages.
-        call: (args, kwargs) of the call; None where none was recorded.
-        has_result: whether the rest was recorded, too.
+        file: the file that it was read from, for messages.
+        call: (args, kwargs) of the call; None if no call was recorded.
+        has_result: whether the fields below were recorded, too.
         result: the model's own result.
-        exact: the leaves of the result computed in float64; None where they were not.
-        state: the buffers that the call has written, as it left them, by name.
+        exact: the leaves of the result, computed in float64; None if they were not recorded.
+        state: the buffers that the call wrote, by name, with their values after it.
     """
 
     file: str
@@ -32,10 +32,10 @@ class Recorded:
     state: dict[str, torch.Tensor] = field(default_factory=dict)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The recorded result.
+        """Returns the recorded result.
 
         Raises:
-            Error: stage `run`, for another call than the recorded one.
+            Error: stage `run`; no result was recorded, or the call is another one.
         """
         if not self.has_result:
             raise Error(
@@ -59,7 +59,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _equal_leaf(a: Any, b: Any) -> bool:
     if isinstance(a, torch.Tensor):
-        # NaN is what it was, too.
+        # NaN counts as equal to NaN.
         same = isinstance(b, torch.Tensor) and a.shape == b.shape and a.dtype == b.dtype
         return same and bool(((a == b) | ((a != a) & (b != b))).all())
     return type(a) is type(b) and a == b

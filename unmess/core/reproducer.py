@@ -1,4 +1,4 @@
-"""Files that reproduce failures, in the cache folder."""
+"""Writes files that reproduce failures to the cache folder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from unmess.core.error import Error
 
 
 def write_reproducer(text: str, stem: str) -> str | None:
-    """Writes `text`, of MLIR, to a new file in the cache folder's `repro/` and returns its path.
+    """Writes MLIR text to a new file in the cache folder's `repro/` and returns its path.
 
-    The first `THIS_FILE` in it, of the command that runs the file, becomes that path.
-    The name is unique, so that processes that fail at the same time keep their own files. A cache
-    folder that cannot be written, or that others can change, costs the reproducer, not the error
-    message: None then.
+    The first `THIS_FILE` in the text, in the command that runs the file, is replaced by that path.
+    File names are unique, so that processes that fail at the same time keep their own files.
+    Returns None if the cache folder cannot be written, or if other users can change it.
     """
     folder = cache_folder() / "repro"
     safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in stem)[:80]
@@ -30,7 +29,7 @@ def write_reproducer(text: str, stem: str) -> str | None:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text.replace("THIS_FILE", shlex.quote(path), 1))
     except OSError:
-        # Half a reproducer reproduces something else.
+        # An incomplete file does not reproduce the failure.
         Path(path).unlink(missing_ok=True)
         return None
     return path

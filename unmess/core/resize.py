@@ -8,10 +8,11 @@ import torch
 
 
 def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """A tensor of this shape and of values as they are in `tensor`, which has no empty dimension.
+    """Returns a tensor of this shape, with values like in `tensor`, which has no empty dimension.
 
-    Slices are repeated, so that indices, masks and token ids stay valid. Those of floating-point
-    tensors are scaled down, each a little more than the one before, so that no two are the same.
+    Slices are repeated, so that indices, masks and token ids stay valid. In floating-point and
+    complex tensors, each added slice is scaled down a little more than the one before, so that no
+    two are the same.
     """
     for axis, size in enumerate(shape):
         old = tensor.shape[axis]

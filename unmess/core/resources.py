@@ -1,7 +1,7 @@
-"""Constants whose elements are in a file's resource section, `dense_resource<…>`.
+"""Checks constants whose elements are in a file's resource section, `dense_resource<…>`.
 
-MLIR does not compare the bytes of a resource with the type of the constant. Compilers read as many
-as the type says, beyond the end of a shorter one.
+MLIR does not compare the size of a resource with the type of the constant. Compilers read as many
+bytes as the type needs, beyond the end of a resource that is too short.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import math
 
 from torch_mlir import ir
 
-# `"0x`, the alignment in 8 digits, and `"`.
+# Characters in a printed resource besides its data: `"0x`, the alignment in 8 digits, and `"`.
 _AROUND = 12
 _NAME = "unmess.resource"
 
 
 def short_resource(module: ir.Module) -> str | None:
-    """The first constant that has fewer bytes than its type needs; None without one."""
+    """Returns the first constant with fewer bytes than its type needs; None if there is none."""
     found: dict[ir.Attribute, int] = {}
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -24,7 +24,7 @@ def short_resource(module: ir.Module) -> str | None:
             try:
                 attribute = operation.attributes[name]
             except TypeError:
-                # The bindings cannot represent literals of complex numbers. Those are no resources.
+                # The bindings cannot represent complex literals. Those are not resources.
                 continue
             if _is_resource(attribute):
                 found[attribute] = _bytes_of(ir.ShapedType(attribute.type))
@@ -35,7 +35,7 @@ def short_resource(module: ir.Module) -> str | None:
 
 
 def _is_resource(attribute: ir.Attribute) -> bool:
-    # The bindings give it no class of its own, and convert nothing else to this one.
+    # The bindings return resources as plain `Attribute`. Only resources can be cast.
     if type(attribute) is not ir.Attribute:
         return False
     try:
@@ -46,7 +46,7 @@ def _is_resource(attribute: ir.Attribute) -> bool:
 
 
 def _bytes_of(kind: ir.ShapedType) -> int:
-    """The number of bytes that elements of a type take. A bool takes one."""
+    """Returns the size in bytes of the elements of a type. A bool takes one byte."""
     count = math.prod(kind.shape)
     element = kind.element_type
     if isinstance(element, ir.ComplexType):
@@ -60,9 +60,9 @@ def _bits(element: ir.Type) -> int:
 
 
 def _is_shorter(attribute: ir.Attribute, size: int) -> bool:
-    """Whether a resource has fewer than `size` bytes.
+    """Returns whether a resource has fewer than `size` bytes.
 
-    The bindings do not give its size. But the printer leaves out resources whose text is longer
+    The bindings do not expose its size. But the printer leaves out resources whose text is longer
     than a limit.
     """
     with attribute.context, ir.Location.unknown():

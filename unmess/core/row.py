@@ -1,4 +1,4 @@
-"""One line of what `unmess check` found: a model on a runner."""
+"""One row of the output of `unmess check`: the result of a model on a runner."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ STEPS = ("capture", "import", "lower", "compile", "load", "run", "eager")
 
 @dataclass
 class Row:
-    """A model on a runner.
+    """The result of a model on a runner.
 
     Attributes:
         model: the model string as the user wrote it.
-        via: the exit whose IR runs, where one was asked for.
+        via: the exit whose IR runs, if the user chose one.
         ok: the result matches eager PyTorch.
         stage: `done`, or the stage where it stopped (`compare` for a wrong result).
-        error: why it stopped, one line.
-        max_abs_error, max_rel_error: None where nothing was compared, or where the difference is
-            infinite or NaN; `error` says so then.
-        seconds: by step; a step that was not reached, or that failed, is not there.
+        error: why it stopped, in one line.
+        max_abs_error, max_rel_error: None if nothing was compared, or if the difference is infinite
+            or NaN; `error` then says so.
+        seconds: time by step. Steps that failed or were not reached are missing.
         peak_rss_mb: peak memory of the process, in 10**6 bytes.
         where, hint, repro: as in `unmess.Error`.
-        notes: everything that differs from what was handed in.
-        sizes: the comparisons at further sizes of dynamic dimensions: `sizes` by symbol, `ok`, null
-            where eager does not take them, and `error`.
-        with_plain: of a wrong result with another preset of IREE's compiler than `plain`: `preset`,
-            `ok` with `plain` (null if there is no result), `error`, and `text`, one line that says
-            whether the preset is at fault.
+        notes: all differences from the model that the user passed in.
+        sizes: the comparisons at further sizes of dynamic dimensions: `sizes` by symbol, `ok` (null
+            if eager does not accept them) and `error`.
+        with_plain: for a wrong result with a preset of IREE's compiler other than `plain`:
+            `preset`, `ok` with `plain` (null if there is no result), `error`, and `text`, one line
+            that says whether the preset is at fault.
         detail: the exceptions behind `error` in full, without their tracebacks.
-        traceback: theirs, where it was asked for.
+        traceback: their tracebacks, if requested.
     """
 
     model: str
@@ -58,7 +58,7 @@ class Row:
 
     @property
     def place(self) -> str:
-        """The runner, and the exit on the way to it."""
+        """The runner, and the exit if one was chosen."""
         return self.runner if self.via is None else f"{self.runner} via {self.via}"
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class Row:
 
     @classmethod
     def failed(cls, model: str, runner: str, error: Error, **more: Any) -> Row:
-        """The row of a model that stopped with `error`."""
+        """Returns the row of a model that stopped with `error`."""
         return cls(
             model,
             runner,
@@ -82,11 +82,11 @@ class Row:
 
     @property
     def exit_status(self) -> int:
-        """0 where all is well, else the status of the stage that it stopped in."""
+        """0 on success, else the exit status of the stage that it stopped in."""
         return 0 if self.ok else exit_status(self.stage)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for a JSON document; every step is in `seconds`, null where not timed."""
+        """Returns plain data for a JSON document. `seconds` has every step, null if not timed."""
         return {
             "model": self.model,
             "runner": self.runner,
@@ -108,5 +108,5 @@ class Row:
 
 
 def _finite(number: float | None) -> float | None:
-    """JSON has neither NaN nor infinity."""
+    """Returns None for NaN and infinity, which JSON does not have."""
     return number if number is not None and math.isfinite(number) else None

@@ -1,4 +1,4 @@
-"""What goes into a program and what comes out, in the model's terms and in the IR's."""
+"""Signatures: inputs and results of a program, for the model and for the IR."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unmess.core.sizes import Dim, broken_guard, solve
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """Shape (ints, `Dim` where dynamic) and dtype of a tensor."""
+    """Shape (ints, `Dim` if dynamic) and dtype of a tensor."""
 
     shape: tuple[int | Dim, ...]
     dtype: torch.dtype
@@ -37,14 +37,14 @@ class ScalarSpec:
 
 @dataclass(frozen=True)
 class Constant:
-    """A leaf that capture fixed: a Python value, None, or a small tensor."""
+    """A leaf that the capture fixed: a Python value, None, or a small tensor."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Input:
-    """A leaf of the flattened call arguments. `name` as PyTorch names the placeholder."""
+    """A leaf of the flattened call arguments. `name` is PyTorch's name of the placeholder."""
 
     name: str
     spec: TensorSpec | ScalarSpec | Constant
@@ -67,8 +67,8 @@ class Argument:
 class Result:
     """A result of the entry function in the IR.
 
-    `kind` is `output` (a leaf of what the model returns) or `state` (the new value of the buffer
-    or input called `name`).
+    `kind` is `output` (a leaf of the model's result) or `state` (the new value of the buffer or
+    input called `name`).
     """
 
     kind: str
@@ -82,10 +82,10 @@ class Signature:
 
     `inputs` are the leaves of `in_spec`; `arguments` the IR's arguments in order; `results` the
     IR's results in order. `outputs` are the leaves of `out_spec`: an index into `results`, or a
-    `Constant`. `parameter_names` are the positional parameters of the model's `forward`, where
-    known, so that a call may name what the capture passed by position, and the other way round.
-    `restore` makes the model's own result of that of `out_spec`, where the capture needed another
-    form.
+    `Constant`. `parameter_names` are the positional parameters of the model's `forward`, if known.
+    A call may then pass by name what the capture passed by position, and the other way round.
+    `restore` converts the result in the form of `out_spec` to the model's own result, if the
+    capture needed another form.
     """
 
     in_spec: pytree.TreeSpec
@@ -99,15 +99,15 @@ class Signature:
     guards: tuple[SizeExpression, ...] = ()
 
     def of_kind(self, kind: str) -> list[Argument]:
-        """The arguments of one kind, in the IR's order."""
+        """Returns the arguments of one kind, in the IR's order."""
         return [argument for argument in self.arguments if argument.kind == kind]
 
     def flatten_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The call's tensors and numbers by input name, after checking that they fit.
+        """Returns the call's tensors and numbers by input name, after checking that they fit.
 
         Raises:
             Error: stage `run`; the number of arguments, a pytree, a shape, a dtype, a device or a
-                value that capture fixed does not fit the program.
+                value that the capture fixed does not fit the program.
         """
         values = {}
         args_spec, kwargs_spec = self.in_spec.children()
@@ -138,15 +138,15 @@ class Signature:
         return solve(shapes, sizes, numbers, self.guards)
 
     def symbols(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, int]:
-        """The size symbols' values in a call; empty where no input has a dynamic dimension.
+        """Returns the values of the size symbols in a call; empty without dynamic dimensions.
 
         Raises:
-            Error: as `flatten_call`.
+            Error: as for `flatten_call`.
         """
         return self._solve(self.flatten_call(args, kwargs))
 
     def dynamic_inputs(self) -> dict[str, tuple[int | Dim, ...]]:
-        """The shapes of the inputs that have dynamic dimensions, by input name."""
+        """Returns the shapes of the inputs with dynamic dimensions, by input name."""
         return {
             leaf.name: leaf.spec.shape
             for leaf in self.inputs
@@ -157,14 +157,14 @@ class Signature:
     def shapes(
         self, symbols: Mapping[str, int], numbers: Mapping[str, Any]
     ) -> dict[str, tuple[int, ...]] | None:
-        """The shapes that the inputs with dynamic dimensions have at these sizes.
+        """Computes the shapes of the inputs with dynamic dimensions at these sizes.
 
         Args:
             symbols: a value for each size symbol.
             numbers: the inputs that are numbers, by name; guards may involve them.
 
         Returns:
-            The shapes by input name; None where a size is out of range or a guard does not hold.
+            The shapes by input name; None if a size is out of range or a guard does not hold.
         """
         shapes = {}
         places = dict(numbers)
@@ -180,7 +180,7 @@ class Signature:
         return shapes if broken_guard(self.guards, places) is None else None
 
     def unflatten_results(self, results: Sequence[Any]) -> Any:
-        """The model's own result from the IR's results (those of kind `state` are skipped)."""
+        """Returns the model's own result from the IR's results. Skips those of kind `state`."""
         leaves = [
             leaf.value if isinstance(leaf, Constant) else results[leaf] for leaf in self.outputs
         ]
@@ -197,7 +197,7 @@ class Signature:
 
 
 def _check_fixed(name: str, expected: Any, value: Any) -> None:
-    """The leaf that capture fixed to a value, which may be a tensor."""
+    """Raises an Error if a leaf differs from its fixed value, which may be a tensor."""
     if not isinstance(expected, torch.Tensor):
         check_constant(name, expected, value)
         return
@@ -208,13 +208,13 @@ def _check_fixed(name: str, expected: Any, value: Any) -> None:
 
 
 def _check_tensor(name: str, spec: TensorSpec, value: Any) -> None:
-    """Everything about one tensor alone; how sizes are related comes later."""
+    """Checks one tensor on its own. Relations between sizes are checked later."""
     if problem := tensor_misfit(name, spec, value):
         raise misfit(problem)
 
 
 def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
-    """Why a value cannot be read as a tensor of this shape and dtype in the CPU's memory, if so."""
+    """Describes why a value is no tensor of this shape and dtype in CPU memory; None if it is."""
     if not isinstance(value, torch.Tensor):
         return f"{name} is a {type(value).__name__}, expected a tensor {spec}"
     if value.dtype != spec.dtype:
@@ -225,7 +225,7 @@ def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
 
 
 def memory_misfit(name: str, value: torch.Tensor) -> str | None:
-    """Why a tensor's elements are not in the CPU's memory, if they are not."""
+    """Describes why a tensor's elements are not in CPU memory; None if they are."""
     if value.device.type != "cpu":
         return f"{name} is on {value.device}, expected cpu"
     if value.layout != torch.strided or value.is_nested:
@@ -236,7 +236,7 @@ def memory_misfit(name: str, value: torch.Tensor) -> str | None:
         is_there = memory.device.type == "cpu" and (memory.data_ptr() or not value.numel())
     except (NotImplementedError, RuntimeError):
         is_there = False
-    # Fake tensors, those of functorch's transformations, and sub-classes that wrap other tensors.
+    # Fake tensors, tensors in functorch transforms, and subclasses that wrap other tensors.
     if not is_there:
         return f"{name} is a {type(value).__name__} without elements in memory"
     if value.numel():

@@ -1,4 +1,4 @@
-"""Signatures as JSON, written and read. `unmess.bundle.signature` reads them without PyTorch."""
+"""Converts signatures to JSON and back. `unmess.bundle.signature` reads them without PyTorch."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _ALL = ("input", "weight", "state")
 def form_of(
     signature: Signature, kinds: Container[str] = _ALL, dtypes: Container[str] | None = None
 ) -> dict[str, Any]:
-    """A signature as plain data.
+    """Returns a signature as plain data.
 
     Args:
-        kinds: of the arguments to be listed.
-        dtypes: that have a form, as PyTorch calls them; all by default.
+        kinds: kinds of arguments to list.
+        dtypes: supported dtypes, by PyTorch's names; all by default.
 
     Raises:
         Error: stage `usage`; something in a call has no form without PyTorch.
@@ -66,7 +66,7 @@ def form_of(
 
 
 def signature_of(form: Mapping[str, Any]) -> Signature:
-    """The signature that `form_of` has described, containers of other libraries as dicts."""
+    """Returns the signature that `form_of` described. Containers of other libraries are dicts."""
     parameters = form["parameters"]
     return Signature(
         in_spec=_spec_of_tree(form["call"]),
@@ -119,7 +119,7 @@ def _read_spec(slot: Mapping[str, Any]) -> TensorSpec | ScalarSpec | Constant:
 
 
 def _elements(tensor: torch.Tensor) -> dict[str, Any]:
-    """A small tensor as plain data."""
+    """Returns a small tensor as plain data."""
     return {
         "dtype": str(tensor.dtype).removeprefix("torch."),
         "shape": list(tensor.shape),
@@ -140,10 +140,10 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def tree_of(spec: pytree.TreeSpec) -> dict[str, Any] | None:
-    """The containers; those of other libraries become dicts of what they name their parts.
+    """Returns the containers as plain data. Those of other libraries become dicts by part name.
 
     Raises:
-        Error: stage `usage`, for a container that does not name its parts.
+        Error: stage `usage`; a container does not name its parts.
     """
     if spec.is_leaf():
         return None
@@ -168,7 +168,7 @@ def _spec_of_tree(tree: dict[str, Any] | None) -> pytree.TreeSpec:
 
 
 def _keys(spec: pytree.TreeSpec) -> list[Any]:
-    """What the parts of a container are called."""
+    """Returns the keys of a container's parts."""
     node = pytree.SUPPORTED_NODES[spec.type]
     try:
         value = node.unflatten_fn([object() for _ in spec.children()], spec.context)
@@ -178,7 +178,7 @@ def _keys(spec: pytree.TreeSpec) -> list[Any]:
 
 
 def without_form(what: str) -> Error:
-    """The Error for what only PyTorch can express."""
+    """Returns the Error for values that only PyTorch can express."""
     return Error(
         "usage",
         f"{what} has no form without PyTorch",

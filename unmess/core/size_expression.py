@@ -1,4 +1,4 @@
-"""Arithmetic on sizes, as PyTorch spells it, evaluated without running it as code."""
+"""Parses and evaluates PyTorch's size expressions, without running them as code."""
 
 from __future__ import annotations
 
@@ -46,18 +46,19 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class SizeExpression:
-    """An expression over integers that have names.
+    """An expression over named integers.
 
     Attributes:
-        text: as it was given; two expressions are equal where their texts are.
-        names: what `evaluate` needs: plain names (`s0`), and places of sizes (`x.shape[0]`).
+        text: the original text. Two expressions are equal if their texts are.
+        names: the names that `evaluate` needs: plain names (`s0`) and places of sizes
+            (`x.shape[0]`).
     """
 
     def __init__(self, text: str):
-        """Takes the expression apart.
+        """Parses the expression.
 
         Raises:
-            ValueError: the text holds more than arithmetic, comparisons and the functions of sizes.
+            ValueError: the text has more than arithmetic, comparisons and functions of sizes.
         """
         self.text = text
         self.names: list[str] = []
@@ -77,7 +78,7 @@ class SizeExpression:
         return hash(self.text)
 
     def evaluate(self, sizes: Mapping[str, int]) -> Any:
-        """The expression's value: an integer, or a bool for a comparison.
+        """Returns the expression's value: a number, or a bool for a comparison.
 
         Raises:
             KeyError: a name is not in `sizes`.

@@ -1,4 +1,4 @@
-"""Dynamic dimensions: what sizes a call has, and whether they fit. Knows nothing of PyTorch."""
+"""Dynamic dimensions, and checks of the sizes in a call. Independent of PyTorch."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Dim:
 
     @functools.cached_property
     def parsed(self) -> SizeExpression:
-        """The expression, to be evaluated."""
+        """The parsed expression."""
         return SizeExpression(self.expression)
 
     @property
     def range(self) -> str:
-        """The range for people: `2 to 128`, `at least 2`."""
+        """The range as text: `2 to 128`, `at least 2`."""
         return f"at least {self.min}" if self.max is None else f"{self.min} to {self.max}"
 
     def holds(self, size: int) -> bool:
-        """Whether `size` is in the range."""
+        """Returns whether `size` is in the range."""
         return self.min <= size and (self.max is None or size <= self.max)
 
 
@@ -43,16 +43,16 @@ def solve(
     numbers: Mapping[str, int | float],
     guards: Sequence[SizeExpression],
 ) -> dict[str, int]:
-    """The size symbols' values in a call, after checking all relations between sizes.
+    """Returns the values of the size symbols in a call, after checking relations between sizes.
 
     Args:
         dims: the declared shapes of the inputs that have dynamic dimensions, by input name.
-        shapes: theirs in the call, of the same ranks.
+        shapes: the shapes of these inputs in the call, of the same ranks.
         numbers: the inputs that are numbers; guards may involve them.
-        guards: what holds for sizes (`x.shape[0]`) and numbers.
+        guards: conditions on sizes (`x.shape[0]`) and numbers.
 
     Raises:
-        Error: stage `run`; sizes do not fit one another.
+        Error: stage `run`; sizes contradict each other, or a guard does not hold.
     """
     places: dict[str, int] = {}
     dynamic: list[tuple[Dim, str]] = []
@@ -62,7 +62,7 @@ def solve(
             places[place] = size
             if isinstance(dim, Dim):
                 dynamic.append((dim, place))
-    # Those that are one symbol come first: they give the others their values.
+    # Dimensions that are a single symbol come first, since they determine the others.
     dynamic.sort(key=lambda item: item[0].parsed.names != [item[0].expression])
     symbols: dict[str, int] = {}
     origin: dict[str, str] = {}
@@ -87,7 +87,7 @@ def solve(
 def broken_guard(
     guards: Sequence[SizeExpression], values: Mapping[str, Any]
 ) -> SizeExpression | None:
-    """The first guard that `values`, sizes by place and numbers by name, do not satisfy."""
+    """Returns the first guard that `values` (sizes by place, numbers by name) do not satisfy."""
     for guard in guards:
         if all(name in values for name in guard.names) and not guard.evaluate(values):
             return guard
@@ -100,7 +100,7 @@ def _is_linear(dim: Dim, symbol: str, known: Mapping[str, int]) -> bool:
 
 
 def _invert(dim: Dim, symbol: str, known: Mapping[str, int], place: str, size: int) -> int:
-    """The value of `symbol`, which `dim` is linear in, where the dimension has size `size`."""
+    """Returns the value of `symbol` at which `dim`, which is linear in it, has size `size`."""
     offset, one = (dim.parsed.evaluate({**known, symbol: value}) for value in (0, 1))
     value, rest = divmod(size - offset, one - offset)
     if rest:

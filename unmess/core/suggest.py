@@ -1,4 +1,4 @@
-"""Hints that name what the user probably meant."""
+"""Hints with names that are similar to a wrong one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
-    """Up to `count` of `names` that look like `name`, the nearest first; case does not matter."""
+    """Returns up to `count` of `names` similar to `name`, the nearest first. Ignores case."""
     by_lower: dict[str, list[str]] = {}
     for candidate in names:
         by_lower.setdefault(candidate.lower(), []).append(candidate)
@@ -16,7 +16,7 @@ def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str | None = None) -> str | None:
-    """`did you mean A, B or C?`, or `otherwise` where nothing looks like `name`."""
+    """Returns `did you mean A, B or C?`, or `otherwise` if no name is similar."""
     found = nearest(name, names)
     if not found:
         return otherwise

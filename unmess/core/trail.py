@@ -1,6 +1,6 @@
-"""What this process is at, kept where its parent can read it after a crash in native code.
+"""A crash log: the progress of this process, which its parent can read after a native crash.
 
-Only a process that `unmess.cli.supervision` has started has a trail; elsewhere nothing is kept.
+Only a process that `unmess.cli.supervision` started has a log. Other processes record nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _SIZE = 1 << 16
 
 
 class Trail:
-    """Memory that a process shares with those that it forks.
+    """A log in memory that a process shares with its forks.
 
     Args:
-        tracing: the stage in which a process before this one crashed, and which this one goes
-            through step by step, with a reproducer written before each; None: no such stage.
+        tracing: the stage in which an earlier process crashed. This process runs it step by step,
+            and writes a reproducer before each step. None: no such stage.
     """
 
     def __init__(self, tracing: str | None = None):
@@ -27,15 +27,15 @@ class Trail:
         self.tracing = tracing
 
     def leave(self, **facts: Any) -> None:
-        """Keeps `facts` (values that JSON has), beside those that were left before."""
+        """Records `facts` (JSON values), in addition to earlier ones."""
         self._facts |= facts
         text = json.dumps(self._facts).encode()
-        # What is cut off could not be read; a path or the name of a stage is short.
+        # Text that is cut off could not be parsed. Paths and names of stages are short.
         if len(text) < _SIZE:
             self._page[: len(text) + 1] = text + b"\0"
 
     def read(self) -> dict[str, Any]:
-        """What the process that it is shared with left last."""
+        """Returns the facts that were recorded last, by any process that shares the log."""
         text = self._page[:].partition(b"\0")[0]
         try:
             return json.loads(text) if text else {}
@@ -48,24 +48,27 @@ _current: Trail | None = None
 
 
 def follow(trail: Trail) -> None:
-    """Has this process leave what it is at in `trail`."""
+    """Makes this process record its progress in `trail`."""
     global _current
     _current = trail
 
 
 def leave(**facts: Any) -> None:
-    """See `Trail.leave`; does nothing where nobody reads."""
+    """Records facts as `Trail.leave` does. Does nothing without a log."""
     if _current is not None:
         _current.leave(**facts)
 
 
 def left(name: str) -> Any:
-    """The fact of that name that this process left last, or None."""
+    """Returns the last recorded fact of that name, or None."""
     return None if _current is None else _current.read().get(name)
 
 
 def enter(stage: str) -> None:
-    """Leaves the stage that begins. A process that traces one ends when it is through with it."""
+    """Records the current stage, so that a crash can be attributed to it.
+
+    A process that traces a stage exits when the next stage begins.
+    """
     if _current is None:
         return
     if _current.tracing is not None and _current.tracing == left("stage") != stage:
@@ -74,5 +77,5 @@ def enter(stage: str) -> None:
 
 
 def is_tracing() -> bool:
-    """Whether a reproducer is wanted before each step."""
+    """Returns whether to write a reproducer before each step."""
     return _current is not None and _current.tracing is not None

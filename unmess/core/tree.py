@@ -1,4 +1,4 @@
-"""The containers of arguments and results, as JSON has them.
+"""The containers of arguments and results, as JSON.
 
 A tree is None for a leaf, or an object of one key: `{"list": [tree…]}`, `{"tuple": [tree…]}`,
 `{"dict": [[key, tree]…]}`, or `{"namedtuple": [name, [[field, tree]…]]}`.
@@ -16,10 +16,10 @@ Tree = dict[str, Any] | None
 
 
 def flatten(tree: Tree, value: Any, place: str) -> list[Any]:
-    """The leaves of a value that is made like `tree`.
+    """Returns the leaves of a value with the structure of `tree`.
 
     Args:
-        place: of the value, for messages.
+        place: name of the value, for messages.
 
     Raises:
         Error: stage `run`; the value has other containers, or other keys.
@@ -34,7 +34,7 @@ def flatten(tree: Tree, value: Any, place: str) -> list[Any]:
 
 
 def unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
-    """A value made like `tree`, of the leaves that come next."""
+    """Builds a value with the structure of `tree` from the next leaves."""
     if tree is None:
         return next(leaves)
     ((kind, parts),) = tree.items()

@@ -1,4 +1,4 @@
-"""The refusal of files that can run code."""
+"""The error for files that can run code."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from unmess.core.error import Error
 
 
 def needs_trust(path: object, what: str, where: str | None = None) -> Error:
-    """The Error (`source`) for a file that can run code, which the user has not allowed.
+    """Returns the Error (`source`) for a file that can run code, which the user has not allowed.
 
     Args:
-        what: the part of the file that can, such as "pickled Python objects".
-        where: its line, where there is one.
+        what: the part of the file that can run code, such as "pickled Python objects".
+        where: its source line, if there is one.
     """
     return Error(
         "source",

@@ -1,4 +1,4 @@
-"""Which line of the user's code an exception, a graph node or an MLIR location comes from."""
+"""Finds the user's source line behind an exception, a graph node or an MLIR location."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def _folder(path: str | Path) -> str:
     return f"{path}{os.sep}"
 
 
-# Frames here are machinery. Installed model libraries (torchvision, transformers) are not, though
-# `site-packages` lies inside the standard library's folder.
+# Frames in these folders are machinery. Installed model libraries (torchvision, transformers) are
+# not, although `site-packages` lies inside the standard library's folder.
 _MACHINERY = (
     _folder(Path(importlib.util.find_spec("torch").origin).parent),
-    # As torch.export spells it for the sizes that it computes.
+    # torch.export gives this relative path for the sizes that it computes.
     "torch/fx/passes/",
     *(_folder(_ROOT / package) for package in ("unmess", "importers", "pipelines")),
 )
@@ -35,21 +35,21 @@ _LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
 def is_users(filename: str) -> bool:
-    """Whether a frame belongs to the user or to a model library, not to the machinery."""
+    """Returns whether a frame belongs to the user or to a model library, not to the machinery."""
     if filename.startswith(("<", *_MACHINERY)):
         return False
     return filename.startswith(_SITE_PACKAGES) or not filename.startswith(_STANDARD_LIBRARY)
 
 
 def is_own_code(filename: str) -> bool:
-    """Whether a frame belongs to code that the user wrote, not to an installed library."""
+    """Returns whether a frame belongs to the user's own code, not to an installed library."""
     return is_users(filename) and not filename.startswith(_SITE_PACKAGES)
 
 
 def user_line(problem: BaseException | None) -> str | None:
-    """The innermost user frame of an exception or of what caused it, as `file:line`."""
+    """Returns the innermost user frame of an exception or its causes, as `file:line`."""
     while problem is not None:
-        # An exception in code that has no Python frames may say itself where it comes from.
+        # Exceptions from code without Python frames may have the line as an attribute.
         if isinstance(where := getattr(problem, "where", None), str):
             return where
         frames = [
@@ -65,7 +65,7 @@ def user_line(problem: BaseException | None) -> str | None:
 
 
 def node_line(node: torch.fx.Node) -> str | None:
-    """The innermost user frame that PyTorch recorded for a graph node, as `file:line`."""
+    """Returns the innermost user frame that PyTorch recorded for a graph node, as `file:line`."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     for filename, line in reversed(frames):
         if is_users(filename):
@@ -74,9 +74,9 @@ def node_line(node: torch.fx.Node) -> str | None:
 
 
 def location_line(location: object) -> str | None:
-    """The innermost user frame in an MLIR location (or its text), as `file:line`."""
+    """Returns the innermost user frame in an MLIR location (or its text), as `file:line`."""
     for filename, line in _LOCATION.findall(str(location)):
-        # A module that was parsed says line 0.
+        # The location of a parsed module has line 0.
         if line != "0" and is_users(filename):
             return f"{filename}:{line}"
     return None

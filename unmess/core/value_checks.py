@@ -1,4 +1,4 @@
-"""Assertions that unmess adds, for values that an operator of eager PyTorch refuses."""
+"""Assertions that unmess adds, for values that an operator rejects in eager PyTorch."""
 
-# How their messages begin. Output dialects without assertions leave these out.
+# Prefix of their messages. Output dialects without assertions omit these checks.
 PREFIX = "invalid value: "

@@ -1,4 +1,4 @@
-"""The tensors behind a program's weights and state, as compiled code reads them."""
+"""Checks the tensors behind a program's weights and state, and gives them the layout to run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _HINT = "capture the model again, or load it before you change the model"
 
 
 def row_major(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns the tensor itself where its memory has the layout that compiled code reads.
+    """Returns the tensor itself if its memory has the layout that compiled code reads.
 
-    Otherwise returns a copy: in row-major order, conjugated or negated where a lazy bit of the
-    tensor says so, and with 1 for every byte of a bool tensor that is not 0.
+    Otherwise returns a copy: in row-major order, conjugated or negated if a lazy bit of the tensor
+    is set, and with 1 for every byte of a bool tensor that is not 0.
     """
     dense = tensor.detach().resolve_conj().resolve_neg().contiguous()
     if dense.dtype == torch.bool and dense.numel():
@@ -37,11 +37,11 @@ def check_weights(
 
     Args:
         entries: the signatures of the entry points.
-        tensors: by the names that the signatures have for them.
+        tensors: the tensors, by their names in the signatures.
 
     Raises:
-        Error: `stage`; a tensor is missing, has another shape or dtype, or no elements in the
-            CPU's memory.
+        Error: `stage`; a tensor is missing, has another shape or dtype, or has no elements in CPU
+            memory.
     """
     for signature in entries.values():
         for argument in signature.arguments:
@@ -50,7 +50,7 @@ def check_weights(
 
 
 def check_unchanged(entries: Mapping[str, Signature], tensors: Mapping[str, torch.Tensor]) -> None:
-    """As `check_weights`, of shapes and dtypes alone: IR needs no elements.
+    """Compares shapes and dtypes only, because IR needs no elements. See `check_weights`.
 
     Raises:
         Error: stage `import`.
@@ -87,7 +87,7 @@ def _changed(kind: str, name: str, found: TensorSpec, spec: TensorSpec, stage: s
 
 
 def memory_key(tensor: torch.Tensor) -> tuple:
-    """Equal for two tensors that are the same elements of the same memory."""
+    """Returns a key that is equal for tensors with the same elements in the same memory."""
     if tensor.layout != torch.strided:
         return (id(tensor),)
     return (
@@ -99,10 +99,10 @@ def memory_key(tensor: torch.Tensor) -> tuple:
 
 
 def replaced_weights(programs: Iterable[Program]) -> tuple[Note, ...]:
-    """Returns a note for models that hold other tensors now than when they were captured.
+    """Returns a note if models have other tensors now than when they were captured.
 
-    A program keeps the tensors that the capture found. `load_state_dict(…, assign=True)` gives the
-    model new ones, and so does an assigned `nn.Parameter`.
+    A program keeps the tensors of the capture. `load_state_dict(…, assign=True)` gives the model
+    new ones, and so does assigning an `nn.Parameter`.
     """
     names = set()
     for program in programs:
@@ -121,7 +121,7 @@ def replaced_weights(programs: Iterable[Program]) -> tuple[Note, ...]:
 
 
 def check_specialized(programs: Iterable[Program]) -> None:
-    """Compares tensors that decided the control flow at the capture with their values there.
+    """Compares tensors that decided the control flow with their values at the capture.
 
     Raises:
         Error: stage `load`; the model might take another branch now.
@@ -138,7 +138,7 @@ def check_specialized(programs: Iterable[Program]) -> None:
 
 
 def brief(tensor: torch.Tensor) -> str:
-    """The value of a tensor of one element, or the form of a larger one."""
+    """Returns the value of a tensor of one element, or the shape of a larger one."""
     if tensor.numel() == 1:
         return str(tensor.item())
     return f"a tensor of {'x'.join(map(str, tensor.shape))}"
@@ -147,8 +147,8 @@ def brief(tensor: torch.Tensor) -> str:
 class BorrowedMemory:
     """The memory of tensors that compiled code reads in place, call after call.
 
-    PyTorch moves or frees a storage that others use as well: `untyped_storage().resize_()`,
-    `share_memory_()`. An Executable holds on to the storage, but not to its address.
+    PyTorch can move or free memory that others use as well: `untyped_storage().resize_()`,
+    `share_memory_()`. An Executable keeps the storage alive, but the address can change.
     """
 
     def __init__(self, tensors: Mapping[str, torch.Tensor]):

@@ -1,6 +1,6 @@
-"""Writes files beside their place and renames them. A failure leaves earlier files as they were.
+"""Writes files under temporary names and renames them. A failure leaves earlier files unchanged.
 
-Every file that unmess writes in the place of an earlier one is written here.
+All code of unmess that may replace a file writes it with this module.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pathlib import Path
 
 from unmess.core.error import Error
 
-# Begins the names of unfinished files. A killed process leaves them behind.
+# Prefix of the names of unfinished files. A killed process leaves them behind.
 UNFINISHED = ".unmess-"
 
 
 class Replacements:
-    """Files that belong together, which take the place of earlier ones when all are complete.
+    """Files that belong together. They replace earlier files when all are complete.
 
     A context manager. At the end of the block it renames all files. If the block raises, it
     removes them, and the earlier files stay.
 
     Args:
-        prefix: begins the names of unfinished files.
-        mode: permissions of new files, less the umask. A file that replaces another one has the
-            permissions of that.
+        prefix: prefix of the names of unfinished files.
+        mode: permissions of new files, less the umask. A file that replaces another one gets its
+            permissions.
     """
 
     def __init__(self, prefix: str = UNFINISHED, mode: int = 0o666):
@@ -37,16 +37,16 @@ class Replacements:
         self._pending: dict[Path, Path] = {}
 
     def beside(self, path: str | Path) -> Path:
-        """Makes an empty file beside `path`, for the caller to write, and returns its path.
+        """Creates an empty file beside `path` for the caller to write, and returns its path.
 
-        Symbolic links are followed. A device or a pipe has no content to protect: its own path is
+        Follows symbolic links. A device or a pipe has no content to protect, so its own path is
         returned.
 
         Raises:
-            OSError: the file cannot be made, or `path` is a folder.
+            OSError: the file cannot be created, or `path` is a folder.
         """
         try:
-            # A dangling link is followed, too.
+            # This follows dangling links, too.
             path = Path(os.path.realpath(path))
         except ValueError as problem:
             raise OSError(errno.EINVAL, str(problem)) from problem
@@ -92,7 +92,7 @@ class Replacements:
 
 @contextlib.contextmanager
 def replacing(path: str | Path, prefix: str = UNFINISHED, mode: int = 0o666) -> Iterator[Path]:
-    """The path to write one file to. See `Replacements`."""
+    """Yields the path to write one file to. See `Replacements`."""
     with Replacements(prefix, mode) as files:
         yield files.beside(path)
 
@@ -108,7 +108,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raises an Error (`usage`) if `path` cannot be written. Leaves no trace."""
+    """Raises an Error (`usage`) if `path` cannot be written. Leaves no file behind."""
     files = Replacements()
     try:
         files.beside(path)
@@ -119,7 +119,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def cannot_write(path: str | Path, problem: OSError) -> Error:
-    """The Error (`usage`) for a file, or several, that the user asked for."""
+    """Returns the Error (`usage`) for output files that cannot be written."""
     return Error(
         "usage",
         f"cannot write {path}: {problem.strerror or problem}",

@@ -1,4 +1,4 @@
-"""Checks models in worker processes, so that a crash in native code costs one row."""
+"""Checks models in worker processes, so that a crash in native code affects one row only."""
 
 from unmess.isolated.checking import check_isolated
 from unmess.isolated.libraries import libraries_of, shared_parent

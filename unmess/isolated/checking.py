@@ -1,11 +1,11 @@
-"""Checks a model in a worker process, so that a crash in native code costs one row.
+"""Checks a model in a worker process, so that a crash in native code affects one row only.
 
 The worker captures the model once and runs all runners. It reports each stage as it begins, and
-each row as it is finished. When it dies or takes too long, the stage reported last is the one to
-blame. A fresh worker then writes the IR that went into that stage to a file, and another one goes
-on with the remaining runners.
+each row as it is finished. If it dies or takes too long, the error names the stage reported last. A
+fresh worker then writes the input IR of that stage to a file, and another one continues with the
+remaining runners.
 
-This side does not import PyTorch.
+This module does not import PyTorch.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def check_isolated(
 ) -> Iterator[Row]:
     """Checks a model on each of `runners`, and yields each row when it is finished.
 
-    A model string that names nothing costs no worker. Closing the iterator ends the worker.
+    An invalid model string starts no worker. Closing the iterator ends the worker.
 
     Args:
-        parent: where workers come from; `libraries_of` names the modules for it.
+        parent: starts the workers; `libraries_of` returns the modules for it.
         model: a model string.
         on_stage: called with each stage that begins, and the runner that it is for; the runner is
             None until there is a program.
@@ -59,7 +59,7 @@ def check_isolated(
         if child.stage in INPUT:
             crash = {"stage": child.stage, "runner": remaining[0], "cause": cause}
             with Child(parent, model, options, crash=crash) as reproducer:
-                # It sends no rows, and what it prints has been shown before.
+                # It sends no rows, and its output has been shown before.
                 list(reproducer.rows(lambda _stage, _runner: None, lambda _line: None))
             repro = reproducer.repro
         error = Error(child.stage, cause, hint=child.hint, repro=repro)

@@ -1,4 +1,4 @@
-"""One worker that checks a model, seen from outside."""
+"""One worker that checks a model, as seen by the process that requested it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unmess.isolated.options import SHARED, Options
 
 
 class Child:
-    """One worker that checks a model, seen from outside.
+    """One worker that checks a model, as seen by the process that requested it.
 
     Attributes:
         stage: the stage that began last.
@@ -56,7 +56,7 @@ class Child:
 
     @property
     def hint(self) -> str | None:
-        """What to do about its death."""
+        """A hint on what to do about its death."""
         return self._worker.hint
 
     def rows(
@@ -70,7 +70,7 @@ class Child:
                 yield row
 
     def last_row(self, runner: str, error: Error) -> Row:
-        """Returns the row for a runner that this worker did not get through."""
+        """Returns the row for a runner that this worker did not finish."""
         return Row.failed(
             self._model,
             runner,
@@ -84,7 +84,7 @@ class Child:
     def _take(
         self, event: dict[str, Any], on_stage: Callable[[str, str | None], None]
     ) -> Row | None:
-        """Takes note of an event; returns the row if it is one."""
+        """Handles an event. Returns the row if the event is one."""
         if "row" in event:
             return Row(**event["row"])
         if "runner" in event:

@@ -1,10 +1,10 @@
-"""Time by step, on either side of an isolated check."""
+"""Measures time by step, in both processes of an isolated check."""
 
 from __future__ import annotations
 
 import time
 
-# The timed step that a stage counts for. Running is timed by its median instead.
+# Stages, and the timed steps that they count for. The time of `run` is a median instead.
 _STEPS = {
     "capture": "capture",
     "import": "import",
@@ -15,7 +15,7 @@ _STEPS = {
 
 
 class Clock:
-    """Time by step, from the moments at which stages begin."""
+    """Measures time by step, from the start times of stages."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -23,7 +23,7 @@ class Clock:
         self._since = 0.0
 
     def enter(self, stage: str) -> None:
-        """Ends the stage before, and begins `stage`."""
+        """Ends the current stage, and begins `stage`."""
         now = time.perf_counter()
         step = _STEPS.get(self._stage)
         if step is not None:
@@ -31,11 +31,11 @@ class Clock:
         self._stage, self._since = stage, now
 
     def begin_runner(self) -> None:
-        """Forgets everything but the capture, which is for all runners."""
+        """Resets all times except the capture's, which all runners share."""
         self.enter("")
         self._seconds = {step: self._seconds[step] for step in self._seconds if step == "capture"}
 
     def seconds(self) -> dict[str, float]:
-        """Of the steps whose stages have all ended."""
+        """Returns the seconds of each step, without the current one."""
         current = _STEPS.get(self._stage)
         return {step: value for step, value in self._seconds.items() if step != current}

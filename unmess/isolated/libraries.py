@@ -1,4 +1,4 @@
-"""Modules that the checks of models import, for the parent of their workers."""
+"""Modules that checks of models import, for the parent of workers to preload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks several models at the same time, each in workers of its own."""
+"""Checks several models at the same time, each in its own workers."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def check_together(
     The results are those of `check_isolated`. Times are longer, since models share the processors.
 
     Args:
-        parent: where workers come from. Closing it ends the work.
+        parent: starts the workers. Closing it ends the work.
         work: models, each with its runners.
-        jobs: how many models are worked on at the same time.
+        jobs: number of models to check at the same time.
         on_stage: called with a model, the stage that begins, and the runner, if there is one yet.
         on_output: called with each line that a worker prints. Both are called by other threads.
     """
     waiting: queue.SimpleQueue[tuple[str, Sequence[str]]] = queue.SimpleQueue()
     for each in work:
         waiting.put(each)
-    # A row; an exception that ended a thread; None for a thread that has no more to do.
+    # Each item is a row, an exception that ended a thread, or None from a thread that finished.
     done: queue.SimpleQueue[Row | BaseException | None] = queue.SimpleQueue()
     stopped = threading.Event()
 

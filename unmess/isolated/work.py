@@ -1,4 +1,4 @@
-"""What a worker does that checks a model."""
+"""Checks a model. This is the code that runs in the worker."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reproduce(
 
 
 class _Work:
-    """Checks one model, and sends what happens."""
+    """Checks one model, and sends stages and rows as they occur."""
 
     def __init__(self, model: str, options: Options, send: Callable[[dict[str, Any]], None]):
         self._model = model
@@ -57,7 +57,7 @@ class _Work:
             show_libraries()
         else:
             quiet_libraries()
-        # Print at once what the model's code prints, so that a crash does not lose it.
+        # Flush each line that the model's code prints, so that a crash does not lose it.
         sys.stdout.reconfigure(line_buffering=True)
 
     def check(self, runners: Sequence[str]) -> None:
@@ -160,7 +160,7 @@ class _Work:
     def _debugging(self) -> contextlib.AbstractContextManager[None]:
         if not self._options.debug:
             return contextlib.nullcontext()
-        # It imports MLIR.
+        # Imported here, because it imports MLIR.
         from pipelines.debugging import debugging
 
         return debugging()
@@ -198,13 +198,13 @@ def _with_plain(report: Report) -> dict[str, Any] | None:
 
 
 def _reset_peak_rss() -> None:
-    """Starts the measurement of peak memory anew; where that is not allowed, it goes on."""
+    """Resets the peak memory of this process, if the system allows it."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
         file.write("5")
 
 
 def _peak_rss_mb() -> float:
-    """Peak memory since the measurement began, in 10**6 bytes."""
+    """Returns the peak memory since the last reset, in 10**6 bytes."""
     with open("/proc/self/status") as file:
         kilobytes = next(line.split()[1] for line in file if line.startswith("VmHWM:"))
     return int(kilobytes) * 1024 / 1e6

@@ -1,4 +1,4 @@
-"""Bundles: what a program needs to run without PyTorch, in a folder. `unmess.bundle` loads them."""
+"""Writes bundles: folders from which `unmess.bundle` runs programs without PyTorch."""
 
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ def package(
     """Writes a program to a folder from which `unmess.bundle.load` runs it without PyTorch.
 
     The folder holds the compiled module, weights, initial state, the signature, and a manifest
-    with versions and checksums. It is there as a whole or not at all.
+    with versions and checksums. It is created as a whole or not at all.
 
     Args:
-        folder: must not exist, or be empty.
-        on: the runner to compile for, one of IREE's, or `metal`.
-        target: which hardware to compile for; by default what is here.
-        tokenizer: files to be put into the bundle's folder `tokenizer`.
+        folder: must be empty or not exist.
+        on: the runner to compile for: one of IREE's, or `metal`.
+        target: the hardware to compile for; by default that of this computer.
+        tokenizer: files to copy to the bundle's folder `tokenizer`.
         unchecked: leave out the checks of indices and other data when the program runs. An index
             that is out of range then reads or writes memory outside of its tensor.
-        seconds: gets the time of each step, in seconds.
+        seconds: filled with the time of each step, in seconds.
 
     Returns:
-        What the bundle says of itself.
+        The bundle's manifest.
 
     Raises:
-        Error: stage `usage`, where there is something at `folder`, or the program's call has no
-            form without PyTorch; else the stage that failed.
+        Error: stage `usage`; `folder` is not empty, or the program's call has no form without
+            PyTorch. Otherwise, the stage that failed.
     """
     folder = Path(folder)
     check_packaged(on)
     check_folder(folder)
-    # IREE's libraries are imported when they are needed.
+    # Imported here, so that IREE's libraries are loaded only when they are needed.
     from pipelines.iree.cpu_features import required_cpu
     from pipelines.iree.packing import packed_weights
     from pipelines.iree.parameters import SCOPE
@@ -86,7 +86,7 @@ def package(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder.parent) as scratch:
-            # Made here, since a temporary folder is for its owner alone.
+            # Use a new folder inside, since only its owner can access a temporary folder.
             made = Path(scratch) / "bundle"
             made.mkdir()
             (made / MODULE).write_bytes(compiled.code)
@@ -122,7 +122,7 @@ def package(
 
 
 def check_folder(folder: Path) -> None:
-    """Raises an Error (`usage`) where a bundle cannot be put at `folder`."""
+    """Raises an Error (`usage`) if a bundle cannot be written to `folder`."""
     try:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
@@ -143,7 +143,7 @@ def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
     if tensors:
         from pipelines.iree.weight_files import write_archive
 
-        # IREE makes files that only their owner can read.
+        # Create the file first: IREE creates files that only their owner can read.
         path.touch()
         write_archive(path, tensors)
 

@@ -1,4 +1,4 @@
-"""A program's signatures as the file of a bundle, which `unmess.bundle.signature` reads."""
+"""Writes a program's signatures to a bundle. `unmess.bundle.signature` reads them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tries operators one by one: what imports, what lowers, found out and not listed by hand."""
+"""Tests operators one by one, to find out which of them import and lower."""

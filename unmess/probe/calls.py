@@ -1,4 +1,4 @@
-"""The distinct calls of operators in a program, and one call as a program of its own."""
+"""Finds the distinct operator calls in a program, and makes graphs of single calls."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Call:
     """Calls of one operator with the same shapes, dtypes and constant arguments.
 
     Attributes:
-        operator: as PyTorch spells it, `aten.add.Tensor`.
-        node: one of them.
-        count: how many there are.
+        operator: PyTorch's name, such as `aten.add.Tensor`.
+        node: the node of one of the calls.
+        count: the number of calls.
         where: the user's source lines, in order, each once.
     """
 
@@ -32,7 +32,7 @@ class Call:
 
     @property
     def operands(self) -> list[str]:
-        """The tensors that go in, `2x3xfloat32`; a dynamic size is `?`."""
+        """The tensor operands, such as `2x3xfloat32`; a dynamic size is `?`."""
         return [
             spelled
             for node in _operands(self.node)
@@ -41,13 +41,13 @@ class Call:
 
     @property
     def results(self) -> list[str]:
-        """The tensors that come out."""
+        """The tensor results, in the same form."""
         values = pytree.tree_leaves(self.node.meta.get("val"))
         return [spelled for value in values if (spelled := _spelled(value)) is not None]
 
 
 def distinct_calls(programs: Iterable[torch.export.ExportedProgram]) -> list[Call]:
-    """The operator calls of programs and of their sub-graphs, equal ones together."""
+    """Returns the distinct operator calls of programs and of their subgraphs."""
     calls: dict[str, Call] = {}
     modules = (module for program in programs for module in program.graph_module.modules())
     for module in modules:
@@ -64,7 +64,7 @@ def distinct_calls(programs: Iterable[torch.export.ExportedProgram]) -> list[Cal
 
 
 def key_of(node: torch.fx.Node) -> str:
-    """Equal for two calls that are lowered alike."""
+    """Returns a key that is equal for calls that lower in the same way."""
     described = pytree.tree_map(_described, (node.args, node.kwargs))
     results = [_described(value) for value in pytree.tree_leaves(node.meta.get("val"))]
     text = json.dumps([str(node.target), repr(described), repr(results)])
@@ -72,12 +72,12 @@ def key_of(node: torch.fx.Node) -> str:
 
 
 def alone(node: torch.fx.Node) -> torch.fx.Graph:
-    """A graph of that one call, whose operands are its inputs."""
+    """Returns a graph of that one call, with its operands as inputs."""
     graph = torch.fx.Graph()
     inputs: dict[torch.fx.Node, torch.fx.Node] = {}
     for operand in _operands(node):
         placeholder = graph.placeholder(operand.name)
-        # torch-mlir reads the dtype of what `item` is called on from `tensor_meta`.
+        # torch-mlir reads the dtype of the operand of `item` from `tensor_meta`.
         placeholder.meta = {
             key: operand.meta[key] for key in ("val", "tensor_meta") if key in operand.meta
         }

@@ -1,4 +1,4 @@
-"""Captures a model and tries its operators one by one. Workers do this: it may crash."""
+"""Captures a model and tries its operators one by one. Runs in workers, since it may crash."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from unmess.probe.calls import Call, alone, distinct_calls, key_of
 from unmess.probe.lowering import lowers
 from unmess.probe.operators import Finding
 
-# Everything of ours that an answer depends on.
+# Digest of all our code that an answer depends on.
 _SOURCES = digest_of("importers", "pipelines", "unmess/core", "unmess/probe")
-# What PyTorch's decompositions raise for arguments that they do not take.
+# Exceptions of PyTorch's decompositions for unsupported arguments.
 _REFUSALS = (
     AssertionError,
     IndexError,
@@ -51,10 +51,12 @@ def examine(
     known: dict[int, dict[str, Any]],
     verbose: bool,
 ) -> None:
-    """Sends what `unmess.probe.operators.examine` reads: stages, calls, answers, findings.
+    """Tries a model's operators. Sends stages, calls, answers and findings.
+
+    `unmess.probe.operators.examine` receives them.
 
     Args:
-        known: answers by index, of workers that ended before this one.
+        known: answers by index, from workers that ended before this one.
         verbose: let libraries print warnings and logs.
     """
     if verbose:
@@ -111,7 +113,7 @@ def _try(call: Call, exit_: str) -> dict:
 
 
 def _decomposition(call: Call, exit_: str) -> str | None:
-    """PyTorch's own decomposition of the operator, where what comes of it lowers."""
+    """Returns the name of PyTorch's decomposition if its result lowers, else None."""
     node = call.node
     function = torch_decompositions.get(node.target)
     if function is None:
@@ -129,7 +131,7 @@ def _decomposition(call: Call, exit_: str) -> str | None:
         try:
             traced = trace(decomposed, [inner.meta["val"] for inner in placeholders], table)
         except _REFUSALS:
-            # Some are for gradients, or for other devices only.
+            # Some decompositions are only for gradients or other devices.
             return None
     if not lowers(traced, exit_, call.operator).ok:
         return None
@@ -137,7 +139,7 @@ def _decomposition(call: Call, exit_: str) -> str | None:
 
 
 def _salt(exit_: str) -> str:
-    """Everything that the answers depend on besides the call."""
+    """Returns everything that the answers depend on besides the call."""
     versions = [importlib.metadata.version(name) for name in ("torch", "torch-mlir")]
     return json.dumps([exit_, versions, _SOURCES])
 
@@ -147,7 +149,7 @@ def _named(salt: str, node: torch.fx.Node) -> str:
 
 
 def _read(path: Path) -> dict | None:
-    """The answer in the cache; None where there is none, or its reproducer is gone."""
+    """Returns the cached answer; None if there is none, or if its reproducer is gone."""
     try:
         with open_private(path) as file:
             answer = json.load(file)
@@ -158,7 +160,7 @@ def _read(path: Path) -> dict | None:
 
 
 def _write(path: Path, answer: dict) -> None:
-    """A cache that cannot be written costs time, nothing else."""
+    """Stores an answer. Ignores write errors, which only cost time later."""
     try:
         make_private(path.parent)
         with replacing(path, mode=0o600) as unfinished:

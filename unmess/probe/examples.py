@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-# All tensors of a call get one shape: most operators take one of these.
+# All tensors of a call get the same shape. Most operators accept one of these.
 _SHAPES = ((4, 4), (4, 4, 4), (4, 4, 3, 3), (4,), (), (4, 4, 3, 3, 3))
-# For lists of integers and for single ones: sizes, dimensions, strides.
+# Values of integers, also in lists: sizes, dimensions, strides.
 _NUMBERS = (1, 0, 4)
 _LENGTHS = (1, 2, 3)
 _INDICES = ("index", "indices", "token", "offsets")
@@ -22,16 +22,16 @@ _MASKS = ("mask", "condition")
 def example_arguments(
     overload: torch._ops.OpOverload, dtype: torch.dtype
 ) -> tuple[tuple, dict] | None:
-    """Arguments that the operator takes, tensors of `dtype` (zeros); None where none were found.
+    """Returns arguments that the operator accepts, with zero tensors of `dtype`; None without any.
 
-    Arguments that have a default keep it. The operator is run, so this is for a process that may
+    Arguments with a default keep it. This runs the operator, so call it in a process that may
     crash.
     """
     for candidate in _candidates(overload, dtype):
         try:
             with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
                 overload(*candidate[0], **candidate[1])
-            # Fake tensors let some dtypes pass that no kernel takes.
+            # Fake tensors accept some dtypes that no kernel supports.
             args, kwargs = copy.deepcopy(candidate)
             overload(*args, **kwargs)
         except Exception:

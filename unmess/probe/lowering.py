@@ -1,4 +1,4 @@
-"""Whether a graph lowers to an exit, tried in a process that survives."""
+"""Tests whether a graph lowers to an exit. Errors do not end the process."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from unmess.core.error import Error, first_line
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a graph.
+    """The result of lowering a graph.
 
     Attributes:
-        ok: it reached the exit.
-        stage: where it stopped; None where it did not.
-        cause: one line; None where it did not stop.
-        repro: path of a reproducer, where there is one.
+        ok: whether it reached the exit.
+        stage: where it stopped; None if it did not stop.
+        cause: why it stopped, in one line; None if it did not stop.
+        repro: path of a reproducer, if there is one.
     """
 
     ok: bool
@@ -51,7 +51,7 @@ def lowers(graph: torch.fx.Graph, exit_: str, name: str) -> Outcome:
 
 @functools.cache
 def _context() -> ir.Context:
-    """One for all graphs of a process; to make one takes longer than to lower an operator."""
+    """Returns one context for all graphs: creating one takes longer than lowering an operator."""
     context = ir.Context()
     torch_d.register_dialect(context)
     return context

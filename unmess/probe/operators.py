@@ -1,7 +1,7 @@
 """Lists the operators of a model that lower to an exit, and those that do not.
 
-A worker captures the model and tries its operators, since native code may crash. This side
-imports no PyTorch.
+A worker captures the model and tries its operators, since native code may crash. This module
+does not import PyTorch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from unmess.core.failure import only_errors
 from unmess.core.workers import Parent
 
 _TIMEOUT = 60.0
-# The function imports PyTorch.
+# Given by name, because its module imports PyTorch.
 _EXAMINE = "unmess.probe.examining:examine"
 
 
@@ -25,14 +25,14 @@ class Finding:
     """An operator of a program, and whether it lowers.
 
     Attributes:
-        operator: as PyTorch spells it, `aten.add.Tensor`.
-        count: how many calls with these shapes, dtypes and constants there are.
+        operator: PyTorch's name, such as `aten.add.Tensor`.
+        count: the number of calls with these shapes, dtypes and constants.
         operands, results: tensors as `2x3xfloat32`; a dynamic size is `?`.
         where: the user's source lines.
-        ok: it lowers.
-        stage, cause, repro: where it stops, why in one line, and a file that shows it; None where
+        ok: whether it lowers.
+        stage, cause, repro: where it stops, why in one line, and a file that reproduces it; None if
             it lowers.
-        decomposition: a decomposition of PyTorch's own whose result lowers, or None.
+        decomposition: a decomposition in PyTorch whose result lowers, or None.
     """
 
     operator: str
@@ -60,7 +60,7 @@ def examine(
     """Tries every distinct call of an operator in a model, each as a program of its own.
 
     Args:
-        parent: where workers come from.
+        parent: starts the workers.
         capture: arguments of `unmess.captured.captured`.
         exit_: a stage, `torch` or later.
         verbose: let libraries print warnings and logs.
@@ -68,12 +68,12 @@ def examine(
         on_call: called with the operator, its number and how many there are.
 
     Returns:
-        A finding for each, those that do not lower first; and the notes of the capture.
+        A finding for each call, those that do not lower first; and the notes of the capture.
 
     Raises:
         Error: stage `usage`, `source` or `capture`; also if the worker crashes there.
     """
-    # Answers by index, for the worker that goes on after a crash.
+    # Answers by index, for the worker that continues after a crash.
     answers: dict[int, dict[str, Any]] = {}
     while True:
         stage, index = "source", None

@@ -1,4 +1,4 @@
-"""Describes an operator, and how far it gets. Workers try it; this side imports no PyTorch."""
+"""Describes an operator and how far it lowers. Workers try it; this module imports no PyTorch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unmess.core.workers import Died, Parent, each_in_workers
 
 _DTYPES = ("float32", "int64")
 _TIMEOUT = 120.0
-# Functions that import PyTorch.
+# Functions given by name, because their module imports PyTorch.
 _LOOK_UP = "unmess.probe.trying:look_up"
 _ATTEMPT = "unmess.probe.trying:attempt"
 
@@ -22,13 +22,13 @@ class Trial:
     """An operator on example arguments of one dtype.
 
     Attributes:
-        dtype: of the tensors.
-        arguments: as text; None where no example was found that the operator takes.
-        imports: it reaches the stage `raw`.
-        decomposes: the captured program has other operators in its place.
-        into: the operators that the captured program has.
-        lowers: by exit, whether it gets there.
-        causes: by stage, why it stops.
+        dtype: dtype of the tensors.
+        arguments: the arguments as text; None if the operator accepted no example.
+        imports: whether it reaches the stage `raw`.
+        decomposes: whether the captured program has other operators in its place.
+        into: the operators in the captured program.
+        lowers: whether it reaches each exit, by exit.
+        causes: why it stops, by stage.
     """
 
     dtype: str
@@ -42,7 +42,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Description:
-    """An operator: `name` as the user may write it, its schema, its packet's overloads, trials."""
+    """An operator: `name` as users can write it, its schema, its packet's overloads, trials."""
 
     name: str
     schema: str
@@ -52,14 +52,14 @@ class Description:
 
 @only_errors()
 def describe(parent: Parent, name: str) -> Description:
-    """Looks an operator up and tries it.
+    """Looks up an operator and tries it.
 
     Args:
-        parent: where workers come from.
+        parent: starts the workers.
         name: `aten::add.Tensor`, `aten.add.Tensor` or, for the first overload, `aten::add`.
 
     Raises:
-        Error: stage `usage`, with near matches, where there is no such operator.
+        Error: stage `usage`, with near matches; there is no such operator.
     """
     (found,) = each_in_workers(parent, [name], _LOOK_UP, _TIMEOUT)
     if isinstance(found, Died):

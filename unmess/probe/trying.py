@@ -1,4 +1,4 @@
-"""Finds an operator by name, and tries how far it gets. Workers do this: it may crash."""
+"""Finds an operator by name, and tries to lower it. Runs in workers, since it may crash."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def find(name: str) -> torch._ops.OpOverload:
 
 
 def _first(packet: torch._ops.OpOverloadPacket) -> str:
-    """The overload that is meant by the packet's name: one on tensors, where there is one."""
+    """Returns the overload that a packet's name stands for: one on tensors, if there is one."""
     overloads = packet.overloads()
     on_tensors = [
         name

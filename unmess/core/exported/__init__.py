@@ -1,1 +1,1 @@
-"""IR in a file, and the files beside it with which it runs again."""
+"""IR files, and the files beside them that are needed to run them again."""

@@ -1,4 +1,4 @@
-"""The example call of a program and eager's result of it, as tensors and numbers by name."""
+"""Records the example call of a program and eager's result, as named tensors and numbers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from unmess.core.program import Program
 from unmess.core.recorded import Recorded
 from unmess.core.signature import Constant, Signature
 
-# Models whose weights take more than this are not run in float64 as well: that takes three times
-# as much.
+# Models with more bytes of weights are not run in float64 as well, which takes three times the
+# memory.
 _MOST_BYTES = 256 << 20
 
 
@@ -26,17 +26,17 @@ def record(
     """Runs the programs in eager, one after the other, each on its example arguments.
 
     Args:
-        results: of eager are wanted; else the arguments alone, and nothing is run.
+        results: record eager's results too; otherwise record the arguments and run nothing.
 
     Returns:
-        Tensors by `ENTRY.input.NAME`, `ENTRY.result.INDEX`, `ENTRY.exact.INDEX` and
-        `ENTRY.state.NAME`, and the numbers among them for each entry point; None for one without
-        an example. There are no results where eager does not run it, or where its result has
-        another form than that of the signature.
+        The tensors, by `ENTRY.input.NAME`, `ENTRY.result.INDEX`, `ENTRY.exact.INDEX` and
+        `ENTRY.state.NAME`. Then, by entry point, the values that are numbers; None if it has no
+        example. There are no results if eager fails, or if the form of its result differs from the
+        signature.
     """
     eager = {entry: program.eager for entry, program in programs.items()}
     if results and any(program.signature.of_kind("state") for program in programs.values()):
-        # Together, so that the copies share what the models share.
+        # Copy them together, so that shared tensors stay shared.
         eager = copy.deepcopy(eager)
     tensors: dict[str, torch.Tensor] = {}
     numbers: dict[str, dict[str, Any] | None] = {}
@@ -65,7 +65,7 @@ def _results(program: Program, eager: Any) -> dict[str, Any]:
     if signature.restore is not None:
         return {}
     if sum(tensor.nbytes for tensor in program.weights.values()) <= _MOST_BYTES:
-        # Before the model is run, which may change its state.
+        # Do this before the model runs, which may change its state.
         exact = Exact(eager, *copied((program.args, program.kwargs)))
         found = {f"exact.{index}": exact.result(index) for index in range(len(signature.outputs))}
         found = {name: leaf for name, leaf in found.items() if leaf is not None}
@@ -98,7 +98,7 @@ def recorded(
     tensors: Mapping[str, torch.Tensor],
     numbers: Mapping[str, Any] | None,
 ) -> Recorded:
-    """What `record` has found for an entry point."""
+    """Returns the recording of an entry point, from what `record` returned."""
     if numbers is None:
         return Recorded(file)
     values = {

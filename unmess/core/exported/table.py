@@ -1,8 +1,8 @@
 """The table beside an IR file: `FILE.json`.
 
-It says which argument of an entry function is which tensor, how the model's own call maps to it,
-and what made the file. The tensors are in `FILE.safetensors`, under their names in the state dict,
-an example call with eager's result in `FILE.example.safetensors`.
+It maps arguments of entry functions to tensors, and the model's own call to arguments. It also has
+the versions that made the file. The tensors are in `FILE.safetensors`, by their names in the state
+dict. An example call with eager's result is in `FILE.example.safetensors`.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from typing import Any
 from unmess.core.error import Error
 from unmess.core.files import damage, read_manifest_file, sealed, unsealed
 
-# Raised when an older reader would not do the right thing.
+# Increase it when an older reader would misread the table.
 FORMAT = 2
 _PACKAGES = ("torch", "torch-mlir")
-# The version of IR is that of the library that prints it.
+# The package that prints IR. Another version may not read it.
 _DECIDES = "torch-mlir"
 
 
 @dataclass(frozen=True)
 class Table:
-    """What is known of an IR file.
+    """The metadata of an IR file.
 
     Attributes:
         format: `FORMAT`.
-        name: of the model.
-        stage: of the IR when it was written.
+        name: name of the model.
+        stage: stage of the IR.
         weights: `external`, `inline` or `splat`.
         made_by: versions by package.
         files: size and SHA-256 of the files beside the IR, by name.
-        tied: further names of tensors, to the name that they are stored by.
-        notes: what differs from the model that was handed in, as (kind, text).
-        entries: by entry function its signature (`unmess.core.signature_form`), and `example`: the
-            numbers among the inputs and the results of the example call, by their name in the file
-            of the example. It is null where nothing was recorded.
+        tied: further names of tensors, mapped to the name that they are stored by.
+        notes: differences from the model that the user passed in, as (kind, text).
+        entries: by entry function, its signature (`unmess.core.signature_form`), and `example`: the
+            numbers among the inputs and results of the example call, by name. Tensors are in the
+            example file. `example` is null if nothing was recorded.
     """
 
     format: int
@@ -53,22 +53,22 @@ class Table:
 
 
 def table_file(ir_file: Path) -> Path:
-    """Where the table of an IR file is."""
+    """Returns the path of an IR file's table."""
     return ir_file.with_name(f"{ir_file.name}.json")
 
 
 def weights_file(ir_file: Path) -> Path:
-    """Where the tensors of an IR file are."""
+    """Returns the path of an IR file's tensors."""
     return ir_file.with_name(f"{ir_file.name}.safetensors")
 
 
 def example_file(ir_file: Path) -> Path:
-    """Where the example call of an IR file is."""
+    """Returns the path of an IR file's example call."""
     return ir_file.with_name(f"{ir_file.name}.example.safetensors")
 
 
 def versions() -> dict[str, str]:
-    """Of what decides how IR is made and read."""
+    """Returns the versions of the packages that decide how IR is written and read."""
     return {name: importlib.metadata.version(name) for name in _PACKAGES}
 
 
@@ -79,7 +79,7 @@ def write_table(path: Path, table: Table) -> None:
 
 
 def read_table(ir_file: Path) -> Table | None:
-    """The table of an IR file, after checking its version and the files; None without one.
+    """Reads an IR file's table, and checks its version and the files. Returns None without one.
 
     Raises:
         Error: stage `source`; the table is damaged or of another version, or a file is missing or

@@ -1,4 +1,4 @@
-"""Tensors by name in a safetensors file, which is mapped when it is read."""
+"""Reads and writes named tensors in safetensors files. Reading maps the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unmess.core.error import Error
 from unmess.core.files import open_regular, parse_json
 from unmess.core.weights import row_major
 
-# In the file's metadata: the names of the complex ones.
+# Metadata key for the names of the complex tensors.
 _COMPLEX = "unmess.complex"
 
 
@@ -26,7 +26,7 @@ def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     """Writes tensors. Complex ones become pairs of real numbers.
 
     Args:
-        path: a new file. An earlier one may be mapped by the very tensors that are written.
+        path: a new file. An existing one may be mapped by the tensors to be written.
 
     Raises:
         OSError: the file cannot be written.
@@ -37,7 +37,7 @@ def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
         plain = row_major(tensor)
         plain = torch.view_as_real(plain) if plain.is_complex() else plain
         memory = plain.untyped_storage().data_ptr()
-        # The format has no two tensors in one memory.
+        # The format does not allow tensors that share memory.
         dense[name] = plain.clone() if memory in memories else plain
         memories.add(memory)
     pairs = [name for name, tensor in tensors.items() if tensor.is_complex()]
@@ -50,19 +50,19 @@ def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
         if number := re.search(r"\(os error (\d+)\)", text):
             raise OSError(int(number[1]), os.strerror(int(number[1]))) from problem
         raise OSError(errno.EIO, text) from problem
-    # The library makes a file of its own, which only its owner can read.
+    # `save_file` replaces the file with one that only its owner can read.
     path.chmod(mode)
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """Tensors by name, as memory that is mapped, and not read before it is used.
+    """Returns the tensors by name. They are mapped: data is read when it is used.
 
     Raises:
         Error: stage `source`; the file is damaged.
     """
     found: dict[str, torch.Tensor] = {}
     try:
-        # A pipe would keep the process waiting.
+        # Reject pipes: `safe_open` would wait for a writer.
         open_regular(path).close()
         with safe_open(path, framework="pt") as file:
             pairs = parse_json((file.metadata() or {}).get(_COMPLEX, "[]"))

@@ -1,4 +1,4 @@
-"""Writes what is beside an IR file."""
+"""Writes the files beside an IR file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from unmess.core.writing import Replacements
 
 
 def write_beside(ir_file: Path, module: Module, replacements: Replacements) -> list[Path]:
-    """Writes the table, the tensors that are arguments, and the example call with eager's result.
+    """Writes the table, the tensors behind arguments, and the example call with eager's result.
 
     Args:
-        replacements: where the files wait until all of the export is complete.
+        replacements: holds the files back until the whole export is complete.
 
     Returns:
-        The files, the table first.
+        The paths of the files, the table first.
 
     Raises:
         Error: stage `usage`; something in the call has no form without PyTorch.
@@ -45,7 +45,7 @@ def write_beside(ir_file: Path, module: Module, replacements: Replacements) -> l
     if module.program is not None:
         of = module.program
         programs = of.entries if isinstance(of, Programs) else {module.entry: of}
-        # What runs with other weights than the model's has nothing to be compared with.
+        # With `splat`, the weights differ from the model's, so results cannot be compared.
         example, numbers = record(programs, results=module.weight_mode != "splat")
         contents[example_file(ir_file)] = example
     descriptions = {}

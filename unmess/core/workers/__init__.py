@@ -7,16 +7,16 @@ for each request. A crash or a hang ends one worker. Workers share the memory of
 
 | file | contents |
 | --- | --- |
-| `parent.py` | `Parent`: starts the parent process, and asks it for workers |
-| `worker.py` | `Worker`: a worker seen from outside: messages, output, time limit, death |
-| `each.py` | `each_in_workers`: a function on many items, in as few workers as possible |
+| `parent.py` | `Parent`: starts the parent process, and requests workers from it |
+| `worker.py` | `Worker`: a handle of a worker: messages, output, time limit, death |
+| `each.py` | `each_in_workers`: calls a function on many items, in as few workers as possible |
 | `server.py` | the parent process: forks workers, ends them, reports how they ended |
-| `inside.py` | what a worker does before and after its work |
+| `inside.py` | sets up a worker, runs its function, and ends it |
 | `preloading.py` | imports that leave no second thread behind, and may be forked |
 
-`multiprocessing`'s fork server lacks what this needs: the peak memory of a worker, process groups,
-an environment for each worker, and an error if the parent has threads.
-Where forking is not possible, each worker is a fresh interpreter (`Parent(fork=False)`).
+`multiprocessing`'s fork server lacks four features that are needed here: the peak memory of a
+worker, process groups, an environment for each worker, and an error if the parent has threads.
+If forking is not possible, each worker is a fresh interpreter (`Parent(fork=False)`).
 """
 
 from unmess.core.workers.each import Died, each_in_workers

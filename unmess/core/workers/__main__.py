@@ -1,4 +1,4 @@
-"""The parent of workers, and a worker that is no fork of it, as fresh interpreters."""
+"""Entry point of fresh interpreters: the parent of workers, or a worker that is no fork of it."""
 
 import socket
 import sys
@@ -8,7 +8,7 @@ from unmess.core.workers import inside, server
 
 
 def main(role: str, *arguments: str) -> None:
-    """Becomes one of the two.
+    """Runs this process as the parent of workers, or as a worker.
 
     Args:
         role: `serve`, with a socket, `fork` or `fresh`, and the modules to import; or `work`, with

@@ -1,4 +1,4 @@
-"""A function on many items, in as few workers as possible."""
+"""Calls a function on many items, in as few workers as possible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unmess.core.workers.parent import Parent
 
 @dataclass(frozen=True)
 class Died:
-    """Stands for the result of an item whose worker crashed or took too long."""
+    """Replaces the result of an item whose worker crashed or took too long."""
 
     cause: str
 
@@ -22,13 +22,13 @@ def each_in_workers(
 ) -> Iterator[Any]:
     """Yields `function(item)` for each item, in order.
 
-    A worker goes through the items. When it dies, the item that it was at gets a `Died`, and
-    another worker goes on with the next one. stdout and stderr are those of this process.
+    A worker goes through the items. When it dies, its current item gets a `Died`, and another
+    worker continues with the next item. Workers use the stdout and stderr of this process.
 
     Args:
-        function: of a module that workers can import, or its name as `module:function`. Its results
+        function: in a module that workers can import, or its name as `module:function`. Its results
             must be picklable. An exception counts as a crash.
-        items: picklable.
+        items: must be picklable.
         timeout: seconds for one item. The imports of the parent process do not count.
     """
     done = 0

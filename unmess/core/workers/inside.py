@@ -1,4 +1,4 @@
-"""What a worker does before and after its work."""
+"""Sets up a worker, runs its function, and ends it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-# Before each message: how many bytes it has.
+# Header of each message: its size in bytes.
 HEADER = struct.Struct("!Q")
 # Kinds of messages.
 MESSAGE, FINISHED = "message", "finished"
 
 
 def restore_signals() -> None:
-    """Handles signals as a new interpreter does. The parent ignores some."""
+    """Resets signals to the defaults of an interpreter. The parent ignores some."""
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def work(request: int, messages: int) -> NoReturn:
-    """Does what a request asks for, and ends the process.
+    """Runs the function of a request, and ends the process.
 
     Args:
         request: file descriptor of a file with two pickles: the settings of the process, and the
@@ -43,12 +43,12 @@ def work(request: int, messages: int) -> NoReturn:
         with open(request, "rb") as file:
             file.seek(0)
             _become(pickle.load(file))
-            # Not before the module search path is set: this imports the module of the function.
+            # Unpickling imports the module of the function, so the search path must be set before.
             function, arguments = pickle.load(file)
         status = resolve(function)(_sender(messages), *arguments) or 0
         _send(messages, FINISHED, None)
     except SystemExit as problem:
-        # As the interpreter does with it.
+        # The same exit status as from the interpreter.
         status = problem.code if isinstance(problem.code, int) else int(problem.code is not None)
     except BaseException:
         traceback.print_exc()
@@ -56,12 +56,12 @@ def work(request: int, messages: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-        # The results are delivered. What native libraries do at the end of a process is of no use.
+        # All results are sent. Skip the exit handlers, also those of native libraries.
         os._exit(status)
 
 
 def resolve(function: Callable | str) -> Callable:
-    """Returns a function, also one that is named as `module:function`."""
+    """Returns the function, which may be given by name as `module:function`."""
     return pkgutil.resolve_name(function) if isinstance(function, str) else function
 
 
@@ -75,8 +75,8 @@ def _become(settings: dict[str, Any]) -> None:
     sys.argv[:] = settings["argv"]
     importlib.invalidate_caches()
     if "numpy" in sys.modules:
-        # Forks would all draw the same numbers. Python's own generator seeds itself after a fork,
-        # and PyTorch's has the same seed in each process.
+        # Otherwise, all forks draw the same numbers. Python's own generator seeds itself after a
+        # fork, and PyTorch's has the same seed in each process anyway.
         sys.modules["numpy"].random.seed()
 
 

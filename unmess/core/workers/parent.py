@@ -1,4 +1,4 @@
-"""Starts the parent process of workers, and asks it for workers."""
+"""Starts the parent process of workers, and requests workers from it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from unmess.core.workers import server
 from unmess.core.workers.preloading import thread_count
 from unmess.core.workers.worker import Worker
 
-# macOS has `fork`, but its system libraries do not survive it.
+# macOS has `fork`, but its system libraries do not work after it.
 CAN_FORK = sys.platform == "linux"
-# An interpreter and the libraries read these when they start. A fork has those of its parent.
+# Prefixes of environment variables that are read only at start. A fork has its parent's values.
 _READ_AT_START = (
     *("PYTHON", "LD_", "MALLOC_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
     *("TORCH", "PYTORCH", "HF_", "TRANSFORMERS_", "HOME", "XDG_"),
@@ -29,14 +29,14 @@ _READ_AT_START = (
 
 
 class Parent:
-    """The process that workers come from. It starts with the first worker.
+    """The process that starts workers. It starts with the first worker.
 
-    Use it as a context manager, or close it. It ends with this process in any case, and all its
-    workers with it.
+    Use it as a context manager, or close it. In any case, it and all its workers end with this
+    process.
 
     Args:
         modules: imported once, for all workers.
-        fork: None: where the system can do it. False: each worker is a fresh interpreter, which
+        fork: None: fork if the system supports it. False: each worker is a fresh interpreter, which
             imports what it needs.
     """
 
@@ -46,7 +46,7 @@ class Parent:
         self._control: socket.socket | None = None
         self._pid = 0
         self._environment: dict[str, str] = {}
-        # Threads may ask at the same time.
+        # Several threads may start workers at the same time.
         self._lock = threading.Lock()
         self._closed = False
 
@@ -57,7 +57,7 @@ class Parent:
         self.close()
 
     def begin(self) -> None:
-        """Starts the process, unless it runs already. It imports while this process goes on."""
+        """Starts the process, unless it runs already. Its imports run in the background."""
         if self._control is not None:
             return
         self._control, theirs = socket.socketpair()
@@ -66,7 +66,7 @@ class Parent:
             self._pid = (self._fork_here if self._can_fork_here() else self._start)(theirs)
 
     def close(self) -> None:
-        """Ends the process and all workers. No others can be started."""
+        """Ends the process and all workers. No more workers can be started."""
         with self._lock:
             self._closed = True
             self._stop()
@@ -76,7 +76,7 @@ class Parent:
             self._control.close()
             self._control = None
             with contextlib.suppress(ProcessLookupError):
-                # It ignores this once it serves. Until then it is importing, which takes seconds.
+                # This ends the imports, which take seconds. Once it serves, it ignores the signal.
                 os.kill(self._pid, signal.SIGTERM)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._pid, 0)
@@ -94,17 +94,17 @@ class Parent:
     ) -> Worker:
         """Starts a worker that calls `function(send, *arguments)`.
 
-        Each call of `send` with a picklable value is a message. What the function returns is the
-        exit status, None for 0.
+        Each call of `send` with a picklable value sends a message. The function returns the exit
+        status; None means 0.
 
         Args:
-            function: of a module that the worker can import, or its name as `module:function`,
-                so that this process need not import the module.
-            arguments: picklable.
+            function: in a module that the worker can import, or its name as `module:function`.
+                With a name, this process need not import the module.
+            arguments: must be picklable.
             stdin: a file descriptor. None: it is empty.
             stdout, stderr: file descriptors. None: a pipe that the Worker reads, for both.
-            folder, environment, argv: of the worker; None: those of this process. A worker whose
-                environment differs in what libraries read when they are loaded is a fresh
+            folder, environment, argv: settings of the worker; None: those of this process. If a
+                variable differs that libraries read when they are loaded, the worker is a fresh
                 interpreter.
 
         Raises:
@@ -142,7 +142,7 @@ class Parent:
                 with self._lock:
                     self._ask([*descriptors, their_life.fileno()], environment)
             except BaseException:
-                # Nobody has the other end, so nobody reports an end that could be waited for.
+                # No process may hold the other end, or `end` would wait for a report.
                 their_life.close()
                 worker.end()
                 raise
@@ -157,7 +157,7 @@ class Parent:
             try:
                 socket.send_fds(self._control, [kind], descriptors)
             except BrokenPipeError:
-                # Somebody has ended the parent process. Start another one, once.
+                # The parent process was ended from outside. Start another one, once.
                 self._stop()
                 if attempt:
                     raise
@@ -170,7 +170,7 @@ class Parent:
         return any(name.startswith(_READ_AT_START) for name in changed)
 
     def _can_fork_here(self) -> bool:
-        """Whether this process is what the parent process would become: it was forked from one."""
+        """Returns whether a fork of this process can be the parent, as in a fork of a parent."""
         return (
             self._fork
             and thread_count() == 1
@@ -202,13 +202,13 @@ class Parent:
                 *(self._modules if self._fork else ()),
             ),
             stdin=subprocess.DEVNULL,
-            # stdout is for results.
+            # stdout is only for results.
             stdout=sys.__stderr__.fileno(),
             pass_fds=(control.fileno(),),
             env=processes.environment(),
             start_new_session=True,
         )
-        # `close` reaps it.
+        # `close` reaps the process, not `Popen`.
         process.returncode = 0
         return process.pid
 

@@ -16,12 +16,12 @@ _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 def preload(modules: Sequence[str]) -> None:
     """Imports libraries for all forks of this process.
 
-    What cannot be imported is left out: the fork that needs it imports it again, and reports the
-    error. NumPy's matrix products have one thread in the forks.
+    Skips failed imports: the fork that needs the module imports it again, and reports the error.
+    NumPy's matrix products use one thread in the forks.
 
     Args:
-        modules: names of modules; or of functions as `module:function`, which are called, to fill a
-            cache of what is the same for all forks.
+        modules: names of modules, or of functions as `module:function`. Functions are called, to
+            fill caches that all forks share.
     """
     gc.disable()
     with _one_blas_thread(), warnings.catch_warnings():
@@ -33,8 +33,8 @@ def preload(modules: Sequence[str]) -> None:
                     found()
             except Exception:
                 continue
-    # Garbage collection in a fork writes to the objects that it looks at, which copies their
-    # memory. Frozen objects are left alone.
+    # Garbage collection in a fork writes to the objects that it visits, which copies their memory.
+    # It skips frozen objects.
     gc.collect()
     gc.freeze()
     gc.enable()

@@ -20,15 +20,15 @@ from unmess.core import processes
 from unmess.core.workers import inside
 from unmess.core.workers.preloading import preload, thread_count
 
-# What comes with a request: the request itself, and the descriptors that a worker begins with.
+# File descriptors sent with a request, in order: the request, and those for the worker.
 DESCRIPTORS = ("request", "messages", "stdin", "stdout", "stderr", "life")
-# Requests that need a fresh interpreter, and others.
+# Kinds of requests: for a fresh interpreter, or for a fork.
 FRESH, FORK = b"n", b"f"
 
 
 @dataclass
 class _Worker:
-    """A process that works, and the socket to the process that asked for it."""
+    """A worker process, and the socket to the process that requested it."""
 
     pid: int
     life: socket.socket
@@ -37,8 +37,8 @@ class _Worker:
 def serve(control: socket.socket, *, fork: bool, modules: Sequence[str]) -> NoReturn:
     """Starts a worker for each request, until the other end of `control` is closed.
 
-    The process that asks holds the other end of the socket `life` of a worker. It gets the pid of
-    the worker, and later the status and the peak memory, as lines of JSON. The worker and all that
+    The requesting process holds the other end of a worker's socket `life`. It receives the worker's
+    pid, and later the status and the peak memory, as lines of JSON. The worker and everything that
     it started are killed when that process writes to the socket, closes it, or ends.
 
     Args:
@@ -48,15 +48,15 @@ def serve(control: socket.socket, *, fork: bool, modules: Sequence[str]) -> NoRe
     if fork:
         preload(modules)
         if thread_count() > 1:
-            # A fork has only one thread, and the locks of all others. An interpreter that has
-            # imported nothing starts the others faster, and they do not inherit its peak memory.
+            # A fork has only one thread, but the locks of all others. So continue as an interpreter
+            # without imports: it starts workers faster, and they do not inherit its peak memory.
             os.set_inheritable(control.fileno(), True)
             os.execve(
                 sys.executable,
                 processes.command(__package__, "serve", str(control.fileno()), "fresh"),
                 processes.environment(),
             )
-    # Ctrl-C is for the process that asks. SIGTERM only ends the imports.
+    # The requesting process handles Ctrl-C. SIGTERM is only for ending the imports.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     try:
@@ -72,7 +72,7 @@ class _Server:
         self._control = control
         self._fork = fork
         self._workers: dict[int, _Worker] = {}
-        # Written to by the signal handler of the interpreter, so that `select` wakes up.
+        # The interpreter's signal handler writes to this pipe, so that `select` wakes up.
         self._child_ended, self._wake = os.pipe()
         for descriptor in (self._child_ended, self._wake):
             os.set_blocking(descriptor, False)
@@ -83,7 +83,7 @@ class _Server:
             self._selector.register(source, selectors.EVENT_READ)
 
     def run(self) -> None:
-        """Serves until nobody is left that could ask."""
+        """Serves until the requesting process closes `control`."""
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj is self._control:
@@ -153,7 +153,7 @@ class _Server:
         flags = os.WEXITED | os.WNOWAIT | os.WNOHANG
         for worker in list(self._workers.values()):
             if os.waitid(os.P_PID, worker.pid, flags) is not None:
-                # It is not reaped yet, so the number of its group is still its own.
+                # It is not reaped yet, so no other process group can have its id.
                 self._kill(worker)
                 self._forget(worker)
 
@@ -170,12 +170,12 @@ class _Server:
         worker.life.close()
 
     def _kill(self, worker: _Worker) -> None:
-        """Kills a worker and all that it started, as far as that is in its process group."""
-        # One that has just been forked has no group of its own yet.
+        """Kills a worker and everything that it started in its process group."""
+        # A worker that was just forked has no process group of its own yet.
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 kill(worker.pid, signal.SIGKILL)
-        # Its end is reported, but nothing that comes from there is waited for any more.
+        # Its end is still reported, but its socket needs no more attention.
         with contextlib.suppress(KeyError):
             self._selector.unregister(worker.life)
 
@@ -199,12 +199,12 @@ def _start_interpreter(descriptors: dict[str, int]) -> int:
         env={**settings["environment"], "PYTHONPATH": os.pathsep.join(settings["path"])},
         start_new_session=True,
     )
-    # `_Server` reaps the process, and also asks how much memory it used.
+    # `_Server` reaps the process, not `Popen`: `wait4` also returns the peak memory.
     process.returncode = 0
     return process.pid
 
 
 def _report(life: socket.socket, **facts: object) -> None:
-    # The process that asked may have gone.
+    # The requesting process may have ended.
     with contextlib.suppress(OSError):
         life.sendall(json.dumps(facts).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""A worker as the process sees it that asked for it."""
+"""A worker, as seen by the process that requested it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from unmess.core.processes import cause_of_death
 from unmess.core.workers.inside import FINISHED, HEADER
 
-# How long a worker may take to end after its last message.
+# How many seconds a worker may take to end after its last message.
 _GRACE_SECONDS = 10.0
 
 
@@ -23,20 +23,19 @@ class Worker:
     """A process that works on one request. Use it as a context manager, or `end` it.
 
     Attributes:
-        finished: the function has returned.
-        status: as `os.waitstatus_to_exitcode` gives it; None until the process has ended.
-        peak_rss_mb: the most memory that it used, in 10**6 bytes, libraries included; None until it
-            has ended.
+        finished: whether the function has returned.
+        status: the result of `os.waitstatus_to_exitcode`; None until the process has ended.
+        peak_rss_mb: peak memory in 10**6 bytes, libraries included; None until it has ended.
         death, hint: how it ended, if it ended before it finished.
     """
 
     def __init__(self, life: socket.socket, messages: int, output: int | None):
-        """`Parent.start` does this.
+        """Called by `Parent.start`.
 
         Args:
-            life: tells how the process ended, and ends it when it is closed.
-            messages: file descriptor that its messages come from.
-            output: file descriptor of its stdout and stderr; None if they go elsewhere.
+            life: socket that reports how the process ended. Closing it ends the process.
+            messages: file descriptor to read its messages from.
+            output: file descriptor to read its stdout and stderr from; None if they go elsewhere.
         """
         self._life = life
         self._messages = messages
@@ -69,7 +68,7 @@ class Worker:
         return self._pid
 
     def allow(self, seconds: float | None) -> None:
-        """Gives it that much time from now on, or from its start; None: no limit."""
+        """Sets its time limit, from now on or from its start; None: no limit."""
         self._limit = seconds
         self._deadline = float("inf") if seconds is None else time.monotonic() + seconds
 
@@ -79,7 +78,7 @@ class Worker:
         Args:
             on_output: called with each line that it prints.
         """
-        # Time begins when it starts. Until then, its parent imports libraries.
+        # The time limit counts from its start. Until then, its parent imports libraries.
         with contextlib.suppress(OSError):
             _ = self.pid
         self.allow(self._limit)
@@ -93,7 +92,7 @@ class Worker:
                     self._timed_out = True
                     break
                 ended = self.status is not None or self._lost is not None
-                # After its end, only what it wrote before is left to read.
+                # After its end, only earlier output is left to read.
                 ready = selector.select(0 if ended else min(left, 3600))
                 if ended and not ready:
                     break
@@ -131,7 +130,7 @@ class Worker:
         return self.status
 
     def end(self, on_output: Callable[[str], None] = lambda _line: None) -> None:
-        """Ends the process and all that it started, unless they have ended."""
+        """Ends the process and everything that it started, unless they have ended."""
         if self._life.fileno() < 0:
             return
         if self.finished:
@@ -176,7 +175,7 @@ class Worker:
 
 
 class _Lines:
-    """Takes bytes in any portions, returns whole lines of text without their ends."""
+    """Splits a stream of bytes into lines of text, without line ends."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -187,7 +186,7 @@ class _Lines:
 
 
 class _Frames:
-    """Takes bytes in any portions, returns whole messages."""
+    """Splits a stream of bytes into messages."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
