@@ -1,1 +1,1 @@
-"""From a PyTorch model, wherever it is, to the torch dialect."""
+"""Captures models from any source and imports them into the torch dialect."""

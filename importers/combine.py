@@ -1,4 +1,4 @@
-"""Programs of one model, captured one by one, into one set with joint weights and state."""
+"""Combines programs of one model, captured separately, into one set with shared weights."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from unmess.core.weights import memory_key
 def combine(programs: Mapping[str, Program], name: str | None = None) -> Programs:
     """Makes each program an entry point of one module.
 
-    Tensors are the same where they are the same elements of the same memory, whatever each
-    program calls them; the first program's name counts. Two tensors of one name stay two: the
-    later one gets its entry point's name in front.
+    Tensors are shared if they are the same elements of the same memory. They get their name in the
+    first program. Different tensors with the same name stay separate: the later one gets the name
+    of its entry point as a prefix.
 
     Args:
-        programs: by the name of the entry point, a Python identifier.
-        name: of the model; by default the first program's.
+        programs: the programs by the name of the entry point, a Python identifier.
+        name: the name of the model; by default that of the first program.
 
     Raises:
-        Error: stage `usage`; there is no program, or a name is no identifier.
+        Error: stage `usage`, if there is no program or a name is not an identifier.
     """
     if not programs:
         raise Error("usage", "there is no program to combine", hint="give one by entry point")
@@ -52,18 +52,18 @@ def combine(programs: Mapping[str, Program], name: str | None = None) -> Program
 
 
 class _JointNames:
-    """The names given so far, and to which memory."""
+    """The names assigned so far, and the memory that they refer to."""
 
     def __init__(self) -> None:
         self._by_identity: dict[tuple, list[str]] = {}
         self._taken: set[str] = set()
 
     def of(self, program: Program, entry: str) -> dict[str, str]:
-        """A program's own names to joint ones."""
+        """Maps a program's own names to joint ones."""
         renaming: dict[str, str] = {}
         for name, tensor in program.weights.items():
             known = self._by_identity.setdefault(memory_key(tensor), [])
-            # State of one program that starts out as the same memory stays several.
+            # State tensors of one program that share memory at the start stay separate.
             free = [other for other in known if other not in renaming.values()]
             if name in free:
                 renaming[name] = name
@@ -101,7 +101,7 @@ def _with_joint_names(
             name = renaming[argument.name]
             argument = replace(argument, name=name, kind="state" if name in written else "weight")
         arguments.append(argument)
-    # A mutated input's new value is a result of kind `state` too, under the input's own name.
+    # The new value of a mutated input is also a result of kind `state`, with the input's own name.
     buffers = {argument.name for argument in signature.of_kind("state")}
     results = tuple(
         replace(result, name=renaming[result.name])

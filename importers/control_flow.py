@@ -1,4 +1,4 @@
-"""Loops and branches of the captured program as the torch dialect's own."""
+"""Imports loops and branches of the captured program as control flow of the torch dialect."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from torch_mlir.extras import fx_importer
 
 from importers.node_failure import at
 
-# The loop ends by its condition; the torch dialect wants an upper bound all the same.
+# The condition ends the loop, but the torch dialect requires an upper bound too.
 _NO_BOUND = torch.iinfo(torch.int64).max
 
 
 class ControlFlowImporter(fx_importer.GraphNodeImporter):
-    """Imports nodes one by one; `while_loop` with values that its body does not change; `cond`."""
+    """Imports nodes one by one, including `while_loop` with captured values and `cond`."""
 
     def import_nodes(self, nodes: Iterable[torch.fx.Node], **options) -> None:
-        """Imports nodes in order; raises an Error (`import`) that names the one that fails."""
+        """Imports nodes in order; raises an Error (`import`) that names a node that fails."""
         nodes = list(nodes)
         placeholders = [node for node in nodes if node.op == "placeholder"]
         super().import_nodes(placeholders, **options)
@@ -29,8 +29,8 @@ class ControlFlowImporter(fx_importer.GraphNodeImporter):
     def _import_hop_while_loop(self, loc, node, hop):
         """Emits a `torch.prim.Loop` for a `torch.while_loop`.
 
-        torch-mlir's own form counts the values from outside among the loop's state and so has more
-        operands than results. Here they stay outside: the region refers to them.
+        torch-mlir's importer adds captured values to the loop's state, so the loop has more
+        operands than results. Here the region refers to the captured values directly.
         """
         condition, body, state, outside = node.args
         root = node.graph.owning_module
@@ -60,9 +60,9 @@ class ControlFlowImporter(fx_importer.GraphNodeImporter):
             both = ir.Operation.create("torch.aten.logical_and", [flag_type], flags, loc=loc)
             return to_bool(both.result)
 
-        # torch-mlir takes a loop whose first condition is known to hold for one that ends by its
-        # count alone. A loop that counts from a constant is such a loop once its count is given;
-        # no other first condition may be known, and nothing folds `logical_and`.
+        # If the initial condition folds to true, torch-mlir assumes that only the trip count ends
+        # the loop. That is correct for a loop with a known trip count. For any other loop the
+        # initial condition must not fold, and no pattern folds `logical_and`.
         trips = _trip_count(state, *graphs)
         if trips is not None:
             holds = self._true(loc)
@@ -78,13 +78,13 @@ class ControlFlowImporter(fx_importer.GraphNodeImporter):
         with ir.InsertionPoint(block):
             new = call(names[1], list(block.arguments)[1:], types)
             ir.Operation.create("torch.prim.Loop.condition", [], [holds(new), *new], loc=loc)
-        # `while_loop` always returns a tuple, of which getitem takes the parts.
+        # `while_loop` always returns a tuple; getitem nodes read its elements.
         self._multi_result_nodes.add(node)
         for index, result in enumerate(loop.results):
             self.bind_node_value(node, result, index)
 
     def _import_hop_cond(self, loc, node, hop):
-        """Emits a `torch.prim.If` for a `torch.cond`, each branch a call of its function."""
+        """Emits a `torch.prim.If` for a `torch.cond`. Each branch calls its function."""
         predicate, *branches, operands = node.args
         root = node.graph.owning_module
         value = self._import_argument(loc, predicate)
@@ -141,7 +141,10 @@ def _trip_count(
     condition: torch.fx.GraphModule,
     body: torch.fx.GraphModule,
 ) -> int | None:
-    """How often a loop runs whose first value counts up by one from a constant to another."""
+    """Returns the trip count of a loop whose first value counts by one between two constants.
+
+    None for any other loop.
+    """
     start = state[0]
     if not isinstance(start, torch.fx.Node) or start.target is not torch.ops.aten.full_like.default:
         return None

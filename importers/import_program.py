@@ -1,4 +1,4 @@
-"""Programs to modules at stage `raw`, whatever they were captured from."""
+"""Imports programs of any origin into modules at stage `raw`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from unmess.core.programs import Programs
 
 
 def import_program(program: Program | Programs, weights: str = "external") -> Module:
-    """Imports a program into the torch dialect, stage `raw`; several into one module.
+    """Imports a program, or several into one module, into the torch dialect at stage `raw`.
 
     Args:
         weights: `external` makes every weight an argument of the entry function, after the
-            call's own; `inline` and `elide` make them literals over the tensors' own memory,
-            `splat` literals of one value, the tensor's first.
+            call's own. `inline` and `elide` make them literals over the tensors' own memory.
+            `splat` makes them literals with one value, the first element of the tensor.
 
     Raises:
         Error: stage `usage` for an unknown `weights`; `import` for an operator or argument that
-            the torch dialect has no form for.
+            the torch dialect cannot express.
     """
     if weights not in WEIGHTS:
         raise Error("usage", f"unknown weights {weights!r}", hint=f"one of {', '.join(WEIGHTS)}")
     first = next(iter(program.entries.values())) if isinstance(program, Programs) else program
-    # Each kind has an importer with libraries of its own. A file needs neither of the other two.
+    # Import the importer only when needed: a file does not need the libraries of the other one.
     if getattr(first, "file", None) is not None:
         from importers.ir_file import import_ir
 

@@ -1,4 +1,4 @@
-"""IR in a file as a Program: nothing is captured, the IR is there."""
+"""Programs whose IR is in a file, so that nothing is captured."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass
 class IrFile:
-    """An MLIR file and what is known of it.
+    """An MLIR file and its metadata.
 
     Attributes:
-        path: of the file, which is read again for each Module that is made of it.
-        name: of the model.
-        stage: of the IR.
-        weight_mode: as of a Module.
-        weights: the tensors behind arguments of kind `weight` and `state`, by name.
-        tied: further names of tensors.
+        path: the path of the file, which is read again for each Module.
+        name: the name of the model.
+        stage: the stage of the IR.
+        weight_mode: the weight mode, as in a Module.
+        weights: the tensors for arguments of kind `weight` and `state`, by name.
+        tied: other names of tensors.
         entries: signatures by entry function.
         recorded: eager's result by entry function.
-        notes: what differs from the model that the IR was made of.
-        trust: the IR may have any operation.
-        digest: of the IR that the file was written with, where it is known.
+        notes: differences from the model that the IR was created from.
+        trust: whether the IR may contain any operation.
+        digest: the digest of the IR that the file was written with, if known.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class IrFile:
 
 
 class FileModule(Module):
-    """A Module whose IR is read from its file when something needs it.
+    """A Module that reads its IR from the file only when it is needed.
 
     A program whose compiled code is in the cache runs without its IR.
     """
@@ -62,7 +62,7 @@ class FileModule(Module):
 
     @classmethod
     def of(cls, file: IrFile, program: Program | Programs | None) -> FileModule:
-        """The module in a file."""
+        """Creates the module of a file."""
         module = cls(
             name=file.name,
             stage=file.stage,
@@ -80,14 +80,18 @@ class FileModule(Module):
 
     @property
     def ir(self) -> ir.Module:
-        """The MLIR module."""
+        """The MLIR module.
+
+        Raises:
+            Error: stage `source`, if the IR needs trust.
+        """
         if self._parsed is None:
-            # It imports the dialects of all stages.
+            # Imported here because it loads the dialects of all stages.
             from importers.ir_safety import check_operations
             from unmess.core.parsing import parse_file
 
             parsed = parse_file(self._file.path)
-            # The file is read again, and may be another one by now.
+            # Check again, because the file may have changed since the first check.
             if not self._file.trust:
                 check_operations(parsed, str(self._file.path))
             self._parsed = parsed
@@ -98,9 +102,9 @@ class FileModule(Module):
         self._parsed = module
 
     def digest(self) -> str:
-        """SHA-256 of the IR as bytecode: that which the file was written with, where it is known.
+        """Returns the SHA-256 of the IR as bytecode; the recorded one if known.
 
-        Bytecode that is read and written again may differ from what it was.
+        Bytecode may change when it is read and written again.
         """
         file = self._file
         if file is None or file.digest is None or self.stage != file.stage:
@@ -110,7 +114,7 @@ class FileModule(Module):
 
 @dataclass
 class IrEntry:
-    """An entry function of a file, in the place of a model."""
+    """An entry function of a file, used as a model."""
 
     file: IrFile
     name: str
@@ -121,8 +125,8 @@ class IrProgram(Program):
     """A Program whose IR is given; `exported` is None.
 
     Attributes:
-        file: that the IR is in.
-        captured_by: the capture strategies, where they are known.
+        file: the file that contains the IR.
+        captured_by: the capture strategies, or `ir` if they are not known.
     """
 
     file: IrFile | None = None
@@ -130,7 +134,7 @@ class IrProgram(Program):
 
     @property
     def strategy(self) -> str:
-        """The capture strategies that made the IR; `ir` where they are not known."""
+        """The capture strategies that produced the IR; `ir` if they are not known."""
         return self.captured_by
 
 
@@ -141,10 +145,10 @@ def ir_program(
     dynamic_shapes: Any,
     name: str | None,
 ) -> IrProgram:
-    """The Program of an entry function and an example call.
+    """Creates the Program of an entry function and an example call.
 
     Raises:
-        Error: stage `usage`, for dynamic shapes; `run`, for a call that does not fit.
+        Error: stage `usage` for dynamic shapes, `run` for a call that does not fit.
     """
     file = entry.file
     if dynamic_shapes:
@@ -171,13 +175,13 @@ def ir_program(
 
 
 def import_ir(program: IrProgram | Programs, weights: str) -> Module:
-    """The module in a program's file.
+    """Creates the module of a program's file.
 
     Args:
-        weights: `external`, which stands for what the file has, or just that.
+        weights: `external`, which accepts any weight mode of the file, or that mode.
 
     Raises:
-        Error: stage `usage`, where the file has its weights in another way.
+        Error: stage `usage`, if the weight mode of the file differs.
     """
     start = time.perf_counter()
     entries = program.entries if isinstance(program, Programs) else {None: program}
@@ -194,14 +198,11 @@ def import_ir(program: IrProgram | Programs, weights: str) -> Module:
 def module_of(
     file: IrFile, program: IrProgram | Programs | None = None, start: float | None = None
 ) -> Module:
-    """The module in a file, at the stage that it is at.
+    """Creates the module of a file, at the stage of its IR.
 
     Args:
-        program: that it is to be of.
-        start: when the work for it began.
-
-    Raises:
-        Error: stage `source`, where the IR needs trust.
+        program: the program of the module, if any.
+        start: the start time for `seconds`, as `time.perf_counter` returns it.
     """
     start = time.perf_counter() if start is None else start
     module = FileModule.of(file, program)

@@ -1,8 +1,9 @@
 """Checks that IR from a file only computes.
 
 IR is compiled to native code in this process. The LLVM dialect, functions without a body and many
-attributes reach beyond the program: they call functions of the C library, access any memory, or run
-passes that write files. So only operations on values are allowed, and the list names those.
+attributes can affect more than the program: they call functions of the C library, access any
+memory, or run passes that write files. So an allowlist of dialects admits only operations on
+values.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ _DIALECTS = frozenset(
         "vhlo",
     ]
 )
-# Attributes that no operation defines belong to a dialect, too.
-# Other tools' names for what they wrote: no pass here reads them.
+# Discardable attributes belong to a dialect too. Other tools write those of the dialects added
+# here, and no pass of this project reads them.
 _ATTRIBUTE_DIALECTS = _DIALECTS | {"unmess", "mhlo", "tf", "tf_saved_model", "tfl", "jax", "sdy"}
 # The function that a pass calls in place of the operation.
 _LIBRARY_CALL = "library_call"
-# Others without a dialect, `passthrough` for instance, go on to LLVM.
+# Other attributes without a dialect, such as `passthrough`, reach LLVM.
 _OWN_ATTRIBUTES = {
     "builtin.module": frozenset(("sym_name", "sym_visibility")),
     "func.func": frozenset(
@@ -57,10 +58,10 @@ _NESTED = ("arg_attrs", "res_attrs")
 
 
 def check_operations(module: ir.Module, path: str) -> None:
-    """Raises an Error (`source`) where IR of unknown origin could do more than compute.
+    """Raises an Error (`source`) if the IR contains anything that could do more than compute.
 
     Args:
-        path: of the file, for the message.
+        path: the path of the file, for the message.
     """
     problem: list[tuple[str, ir.Location]] = []
 
@@ -78,7 +79,7 @@ def check_operations(module: ir.Module, path: str) -> None:
 
 
 def _problem(operation: ir.Operation) -> str | None:
-    """Why an operation needs trust; None where it does not."""
+    """Returns why an operation needs trust, or None."""
     name = operation.name
     if name.partition(".")[0] not in _DIALECTS:
         return f"the operation {name}"
@@ -97,7 +98,7 @@ def _problem(operation: ir.Operation) -> str | None:
 
 
 def _attribute_names(operation: ir.Operation) -> Iterator[str]:
-    """Names of an operation's attributes, those of its arguments and results included."""
+    """Yields the names of an operation's attributes, including those of arguments and results."""
     for name in operation.attributes:
         yield name
         if name in _NESTED:

@@ -1,4 +1,4 @@
-"""The signature of a function in the IR, as far as its types and attributes tell."""
+"""Reads the signature of a function in the IR from its types and attributes."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ _SCALARS = {
 
 
 def signature_of_function(function: ir.OpView) -> Signature:
-    """The signature of a function on tensors and numbers.
+    """Returns the signature of a function on tensors and numbers.
 
-    Each argument is an input of its own name, unless an attribute says that it is a weight or
-    state; the result is a tensor, or a tuple of several. Each dynamic size is one of its own.
+    Each argument is an input, unless an attribute marks it as a weight or state. The result is one
+    value, or a tuple of several. Dynamic sizes are independent of each other.
 
     Raises:
-        Error: stage `source`, for a type that no model has.
+        Error: stage `source`, for a type that models do not have.
     """
     kind = function.type
     attributes = function.arg_attrs if "arg_attrs" in function.attributes else ()
@@ -88,7 +88,7 @@ def _spec(kind: ir.Type, name: str) -> TensorSpec | ScalarSpec:
         return ScalarSpec(_SCALARS[text])
     match = _TENSOR.match(text)
     element = match and (match["element"] if match["element"] in _ELEMENTS else None)
-    # Signed integers are spelled out in the torch dialect.
+    # The torch dialect writes signed integers as `si32`.
     if match and element is None and match["element"].startswith("si"):
         element = match["element"].removeprefix("s")
     if element not in _ELEMENTS:

@@ -1,4 +1,4 @@
-"""A graph node that the torch dialect has no form for."""
+"""Reports graph nodes that the torch dialect cannot express."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from unmess.core.user_source import node_line
 
 
 def at(node: torch.fx.Node, action: Callable[[], None]) -> None:
-    """Imports a node by `action`; raises an Error (`import`) that names it where that fails."""
+    """Imports a node by `action`; raises an Error (`import`) that names the node if that fails."""
     try:
         action()
     except Error:
-        # Of a node in a sub-graph.
+        # A node in a subgraph failed.
         raise
     except Exception as problem:
         raise Error(
@@ -29,7 +29,7 @@ def at(node: torch.fx.Node, action: Callable[[], None]) -> None:
 
 
 def check_types(graph: torch.fx.Graph) -> None:
-    """Raises an Error (`import`) where a tensor has a dtype that the torch dialect lacks."""
+    """Raises an Error (`import`) if a tensor has a dtype that the torch dialect lacks."""
     for node in graph.nodes:
         for value in pytree.tree_leaves(node.meta.get("val")):
             if not isinstance(value, torch.Tensor):
@@ -44,14 +44,14 @@ def check_types(graph: torch.fx.Graph) -> None:
 
 
 def _spelled(target: object) -> str:
-    """An operator as PyTorch spells it; a Python function by its name."""
+    """Returns the name of an operator as PyTorch prints it, or of a Python function."""
     if isinstance(target, (str, torch._ops.OpOverload)):
         return str(target)
     return target.__name__
 
 
 def _reason(problem: Exception) -> str:
-    # The importer prints the whole node where it knows no form for it.
+    # For an unknown kind of node, the importer's message is a print of the whole node.
     if str(problem).startswith("FIX ME"):
         return "torch-mlir's importer has no case for it"
     return first_line(problem)

@@ -25,13 +25,13 @@ class ListedRepair:
     """A repair, as `unmess repairs` prints it.
 
     Attributes:
-        name: as in a program's notes.
-        kind: `decomposition` (an operator in terms of others), `rewrite` (of the graph) or `import`
-            (a form of its own in the IR).
+        name: the name, as in a program's notes.
+        kind: `decomposition` (of an operator), `rewrite` (of the graph) or `import` (a custom
+            import into the IR).
         mends: the operators or constructs that it applies to.
-        stage: where a program with them stops, or becomes wrong, without it.
-        reason: why it stops or becomes wrong.
-        upstream: address of the upstream issue, or None.
+        stage: the stage at which a program with them fails, or becomes wrong, without the repair.
+        reason: why it fails or becomes wrong.
+        upstream: the address of the upstream issue, or None.
     """
 
     name: str

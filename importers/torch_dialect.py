@@ -1,4 +1,4 @@
-"""Programs to raw torch dialect: a function each, weights as named arguments or literals."""
+"""Imports programs into raw torch dialect: a function each, weights as arguments or literals."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from unmess.core.programs import Programs
 from unmess.core.signature import Argument, Signature, memory_misfit
 from unmess.core.weights import check_unchanged, row_major
 
-# Lifted constants up to this many elements become literals: lowerings look into them (scales,
-# index lists), and a person reading the IR wants to see them.
+# Lifted constants of up to this many elements become literals: lowerings read their values (scales,
+# index lists), and readers of the IR can see them.
 _SMALL_CONSTANT = 64
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -70,7 +70,7 @@ def import_exported(program: Program | Programs, weights: str) -> Module:
 
 
 class _LayerLocations(fx_importer.ContextCache):
-    """Makes the locations of operations say which module of the model they are in."""
+    """Adds the path of the model's module to the locations of operations."""
 
     def get_node_location(self, node: torch.fx.Node) -> ir.Location | None:
         location, layer = super().get_node_location(node), node_layer(node)
@@ -87,7 +87,7 @@ def _build(
     *,
     splat: bool,
 ) -> None:
-    # Small lifted constants are part of the program, not data.
+    # Small lifted constants are part of the program, so they are never splats.
     splats = {
         weight
         for weight, tensor in program.weights.items()
@@ -96,8 +96,8 @@ def _build(
     try:
         _EntryFunction(program, signature.arguments, importer, name, splats).build()
     except Error as error:
-        # A fallback that takes what the first strategy refused often stops here: what the
-        # first one said is then the better advice.
+        # Programs from a fallback strategy often fail here. The hint for the first strategy's
+        # failure is then more helpful.
         refused = next((a.error for a in program.attempts if a.error is not None), None)
         if refused is not None:
             error.hint = capture_hint(refused)
@@ -105,7 +105,7 @@ def _build(
 
 
 def _without_literals(program: Program, *, inline: bool) -> Signature:
-    """The program's signature without the weights that become literals in the IR."""
+    """Returns the program's signature without the weights that become literals in the IR."""
     literals = {
         name
         for name, tensor in program.weights.items()
@@ -128,7 +128,7 @@ def _is_literal(program: Program, name: str, tensor: torch.Tensor, *, inline: bo
 
 
 class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
-    """Literals that borrow the tensor's memory instead of going through Python lists."""
+    """Creates literals that reference the tensor's memory, without Python lists."""
 
     def __init__(self, weights: dict[str, torch.Tensor]):
         self._names = {id(tensor): name for name, tensor in weights.items()}
@@ -140,7 +140,7 @@ class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
         tensor_type = fx_importer.create_mlir_tensor_type(literal)
         vtensor_type = gni._cc.tensor_to_vtensor_type(literal)
         if id(literal) not in self._attributes:
-            # The tensor is kept beside the attribute, so that its id stays its own.
+            # The reference to the tensor keeps its id from being reused.
             self._attributes[id(literal)] = (literal, self._attribute(literal, tensor_type))
         _, attribute = self._attributes[id(literal)]
         return ir.Operation.create(
@@ -148,7 +148,7 @@ class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
         ).result
 
     def _attribute(self, tensor: torch.Tensor, tensor_type: ir.Type) -> ir.Attribute:
-        # NumPy knows neither bf16 nor f8, so elements are handed over as integers of their width.
+        # NumPy has neither bf16 nor f8, so pass elements as integers of the same width.
         data = row_major(tensor)
         if data.numel() <= _SMALL_CONSTANT and data.element_size() in _WORDS:
             words = data.view(_WORDS[data.element_size()]).numpy()
@@ -161,7 +161,7 @@ class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
 
 
 def _splat(element: torch.Tensor, tensor_type: ir.Type) -> ir.Attribute:
-    """A literal that has a tensor's only element everywhere."""
+    """Returns a literal whose elements are all equal to the only element of a tensor."""
     if element.dtype == torch.bool:
         value = ir.IntegerAttr.get(ir.IntegerType.get_signless(1), int(element))
         return ir.DenseElementsAttr.get_splat(tensor_type, value)
@@ -183,7 +183,7 @@ class _EntryFunction:
         name: str,
         splats: set[str],
     ):
-        """Of the weights in `splats`, the first element stands for all."""
+        """Weights in `splats` become literals that repeat their first element."""
         self._splats = splats
         self._program = program
         self._arguments = arguments
@@ -209,8 +209,8 @@ class _EntryFunction:
         function = func_d.FuncOp(
             self._name, types, ip=ir.InsertionPoint(self._importer.module.body)
         )
-        # torch.export guarantees that no dynamic size is 1 where another operand's is not, so
-        # broadcasts need no run-time case distinction.
+        # torch.export guarantees that no dynamic size is 1 if the size of another operand is not.
+        # So broadcasts need no case distinction at run time.
         function.attributes[STRICT_SIZES] = ir.UnitAttr.get()
         function.arg_attrs = [
             ir.DictAttr.get({f"unmess.{argument.kind}": ir.StringAttr.get(argument.name)})
@@ -231,7 +231,7 @@ class _EntryFunction:
             func_d.ReturnOp([nodes.resolve_node_value(node) for node in results])
 
     def _nodes_of(self, argument: Argument) -> list[torch.fx.Node]:
-        """The placeholders behind an argument: several where a weight is tied."""
+        """Returns the placeholders of an argument; a tied weight has several."""
         if argument.kind == "input":
             return [self._placeholders[argument.name]]
         return [self._placeholders[name] for name in self._weight_placeholders(argument.name)]
@@ -246,7 +246,10 @@ class _EntryFunction:
         ]
 
     def _bind_literals(self, nodes, bound: set[torch.fx.Node]) -> None:
-        """Weights that are not arguments become literals where they are first used."""
+        """Binds weights that are not arguments to literals, which are created at their first use.
+
+        Also binds constant inputs.
+        """
         for name, tensor in self._program.weights.items():
             for placeholder in map(self._placeholders.get, self._weight_placeholders(name)):
                 if placeholder not in bound:
@@ -275,5 +278,5 @@ class _EntryFunction:
             return nodes._import_literal(tensor)
 
     def _import_children(self) -> None:
-        """Sub-graphs of higher-order operators become functions of their own."""
+        """Imports subgraphs of higher-order operators as separate functions."""
         self._importer._import_all_child_modules(self._program.exported.graph_module, self._name)

@@ -1,4 +1,4 @@
-"""Model to Program."""
+"""Captures a live model as a Program."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def capture(
     """Captures a live model. See `unmess.capture`, which takes model strings too.
 
     Args:
-        whole: operators that are not taken apart, as `aten.softmax.int` or `aten.gelu`.
+        whole: operators to keep without decomposition, such as `aten.softmax.int` or `aten.gelu`.
 
     Raises:
         Error: stage `usage` or `capture`.
@@ -172,12 +172,12 @@ def _with_gradients(
 
 
 def _is_onnx(model: Any) -> bool:
-    """Whether it is an `OnnxModel`; its file imports onnx, which may not be installed."""
+    """Returns True for an `OnnxModel`, without importing onnx, which may not be installed."""
     return any(kind.__module__ == "importers.onnx.model" for kind in type(model).__mro__)
 
 
 def _as_tuple(args: Any) -> tuple[Any, ...]:
-    """A lone tensor is meant as the only argument."""
+    """Returns `args` as a tuple. A single tensor becomes the only argument."""
     if isinstance(args, torch.Tensor):
         return (args,)
     if isinstance(args, (tuple, list)):

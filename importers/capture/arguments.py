@@ -12,10 +12,11 @@ from torch.utils import _pytree as pytree
 def with_tensors_of_their_own(
     model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The example call with a copy of each tensor that is in it twice, or belongs to the model.
+    """Copies the tensors of an example call that occur twice or belong to the model.
 
-    PyTorch's exporter knows tensors by identity: it takes one object for one argument, or for the
-    model's parameter, and the program would ignore what the other argument is later.
+    PyTorch's exporter identifies tensors by object identity. It would treat two arguments that are
+    the same object as one, and an argument that is a parameter as that parameter. The program would
+    then ignore the argument.
     """
     seen: set[int] = set()
     if isinstance(model, torch.nn.Module):

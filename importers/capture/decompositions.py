@@ -1,4 +1,4 @@
-"""Which operators are taken apart before the import."""
+"""Decomposes operators of a captured program before the import."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from unmess.core.user_source import user_line
 def decompose(
     exported: torch.export.ExportedProgram, whole: Collection[str] = ()
 ) -> tuple[torch.export.ExportedProgram, list[Note]]:
-    """A functional program with the operators of `decomposition_table` taken apart.
+    """Decomposes the operators of `decomposition_table` and makes the program functional.
 
     Args:
-        whole: operators that stay, as `aten.softmax.int` or `aten.gelu`.
+        whole: operators to keep, such as `aten.softmax.int` or `aten.gelu`.
 
     Returns:
-        The program, and a note for each decomposition of unmess or the user that was used.
+        The program, and a note for each decomposition by unmess or the user that was used.
 
     Raises:
         Error: stage `capture`.
     """
     with warnings.catch_warnings():
-        # PyTorch's own copying of pytree specs.
+        # PyTorch causes this warning when it copies pytree specs.
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
         used: dict[str, Note] = {}
         try:
@@ -47,7 +47,7 @@ def decompose(
 def _decompose_whole(
     exported: torch.export.ExportedProgram, table: dict
 ) -> torch.export.ExportedProgram:
-    """PyTorch's own way, which traces the program again and takes entries out of `table`."""
+    """Decomposes with PyTorch, which traces the program again and removes entries of `table`."""
     try:
         with simpler_operators():
             return inline_flex_attention(exported).run_decompositions(table)

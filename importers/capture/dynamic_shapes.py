@@ -1,4 +1,4 @@
-"""Dimensions declared dynamic: from the user to torch.export, and what came of them."""
+"""Converts declared dynamic dimensions for torch.export, and checks the captured ones."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from unmess.core.resize import resized
 from unmess.core.signature import Dim, Signature, TensorSpec
 from unmess.core.size_expression import SizeExpression
 
-# Sizes that PyTorch takes for constants whatever is declared.
+# Sizes that PyTorch always treats as constants.
 _SPECIALISED = (0, 1)
 _SOURCE = re.compile(r"\bL(?P<path>(?:\[[^\]]+\])+)(?:\.size\(\)\[(?P<axis>\d+)\])?")
 _FIX = re.compile(r"^\s*(?P<name>\w+) = (?P<value>.+?)\s*$", re.MULTILINE)
 
 
 class Conflict(Exception):
-    """The model contradicts what was declared; `problem` is PyTorch's own account of it."""
+    """The model contradicts the declared dimensions; `problem` is PyTorch's exception."""
 
     def __init__(self, problem: UserError):
         super().__init__(str(problem))
@@ -45,7 +45,7 @@ class Conflict(Exception):
 
 
 def conflict(problem: BaseException) -> Conflict | None:
-    """A failure of torch.export as a Conflict, where it is one."""
+    """Returns a failure of torch.export as a Conflict, or None for other failures."""
     if isinstance(problem, UserError) and "Constraints violated" in str(problem):
         return Conflict(problem)
     return None
@@ -56,10 +56,10 @@ class Axis:
     """A dimension declared dynamic.
 
     Attributes:
-        leaf: the input, as its position among the leaves of the call.
-        path: of the input in the call, as the user would write it: `x`, `batch['images'][0]`.
-        axis: the dimension.
-        dim: what it was declared as.
+        leaf: the position of the input among the leaves of the call.
+        path: the input in the call, as a user writes it: `x`, `batch['images'][0]`.
+        axis: the index of the dimension.
+        dim: the declared `Dim` or hint.
     """
 
     leaf: int
@@ -69,12 +69,12 @@ class Axis:
 
     @property
     def place(self) -> str:
-        """The size for people: `x.shape[0]`."""
+        """The size as it is shown to users: `x.shape[0]`."""
         return f"{self.path}.shape[{self.axis}]"
 
     @property
     def root(self) -> ExportDim | None:
-        """The named size behind it; None where PyTorch is to find out."""
+        """The named size of the dimension; None if PyTorch infers it."""
         if isinstance(self.dim, _DimHint):
             return None
         return self.dim.root if isinstance(self.dim, _DerivedDim) else self.dim
@@ -82,14 +82,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Declared:
-    """What is to be dynamic in a call.
+    """The declared dynamic dimensions of a call.
 
     Attributes:
         args, kwargs: the example call, enlarged where a dynamic dimension had size 1.
-        shapes: as `torch.export.export` takes it.
-        axes: the dimensions.
+        shapes: the `dynamic_shapes` for `torch.export.export`.
+        axes: the dynamic dimensions.
         ranged: names of sizes that the user gave a range.
-        notes: on what was enlarged.
+        notes: notes on enlarged inputs.
     """
 
     args: tuple[Any, ...]
@@ -100,10 +100,10 @@ class Declared:
     notes: tuple[Note, ...] = ()
 
     def refined(self, module: torch.nn.Module, found: Conflict) -> Declared:
-        """The same with the ranges and relations that the model needs, where the user left them.
+        """Returns a copy with the ranges and relations that the model needs.
 
         Raises:
-            Error: stage `capture`, where the model contradicts what the user said.
+            Error: stage `capture`, if the model contradicts a range or size of the user.
         """
         suggested = str(found).partition("Suggested fixes:\n")[2].partition("\n\n")[0]
         fixes = dict(_FIX.findall(suggested))
@@ -131,14 +131,14 @@ class Declared:
 def declare(
     module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
 ) -> Declared:
-    """What `dynamic_shapes` makes dynamic in an example call.
+    """Resolves `dynamic_shapes` for an example call.
 
     Args:
-        dynamic_shapes: as `torch.export.export` takes it, or strings as `--dynamic` takes them.
+        dynamic_shapes: in the format of `torch.export.export`, or strings in that of `--dynamic`.
 
     Raises:
-        Error: stage `usage`; an input or axis does not exist, a range excludes the example, or two
-            sizes of one name differ in the example.
+        Error: stage `usage`, if an input or axis does not exist, a range excludes the example, or
+            two sizes with the same name differ in the example.
     """
     if not dynamic_shapes:
         return Declared(args, kwargs)
@@ -165,7 +165,7 @@ def declare(
 
 
 class _Inputs:
-    """The leaves of a call by their paths in it."""
+    """The leaves of a call, with their paths."""
 
     def __init__(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]):
         self._module = module
@@ -174,15 +174,15 @@ class _Inputs:
         self.paths = leaf_paths(module, self._spec)
 
     def call(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments like those of the call, with other leaves."""
+        """Returns the arguments of the call with other leaves."""
         return pytree.tree_unflatten(leaves, self._spec)
 
     def axes(self, shapes: Any) -> tuple[Axis, ...]:
-        """The dimensions that `shapes` makes dynamic."""
+        """Returns the dimensions that `shapes` makes dynamic."""
         combined = self.combined
         if isinstance(shapes, (tuple, list)):
             combined = type(shapes)(combined.values())
-        # One tensor may be passed twice: each declaration takes the next of its places.
+        # A tensor may be passed twice: each declaration takes its next position.
         places: dict[int, list[int]] = {}
         for index, leaf in enumerate(self.leaves):
             places.setdefault(id(leaf), []).append(index)
@@ -203,7 +203,7 @@ class _Inputs:
         return tuple(axes)
 
     def shapes(self, axes: Sequence[DynamicAxis]) -> Any:
-        """`dynamic_shapes` as torch.export takes it."""
+        """Converts parsed dimensions to the `dynamic_shapes` of torch.export."""
         roots: dict[str, ExportDim] = {}
         for axis in sorted(axes, key=lambda axis: (axis.min, axis.max) == (None, None)):
             if axis.name is not None and axis.name not in roots:
@@ -224,7 +224,7 @@ class _Inputs:
         }
 
     def _find(self, axis: DynamicAxis) -> list[int]:
-        """The leaves that a written dimension is of."""
+        """Returns the indices of the leaves that a parsed dimension refers to."""
         if axis.input == "*":
             found = [
                 index
@@ -269,7 +269,7 @@ class _Inputs:
             )
 
     def _shown(self) -> str:
-        """The tensors of the call with their shapes, as `--dynamic` names them."""
+        """Lists the tensors of the call with their shapes, named as in `--dynamic`."""
         return ", ".join(
             f"{_dotted(path)} ({'x'.join(map(str, leaf.shape)) or 'a scalar'})"
             for path, leaf in zip(self.paths, self.leaves, strict=True)
@@ -279,13 +279,13 @@ class _Inputs:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A leaf of `dynamic_shapes`, opaque to pytrees."""
+    """A leaf of `dynamic_shapes` that pytree functions do not descend into."""
 
     axes: dict[int, Any] | None
 
 
 def leaf_paths(module: Any, in_spec: pytree.TreeSpec) -> list[str]:
-    """The leaves of a call as its callee sees them, in order: `x`, `batch['images'][0]`."""
+    """Returns the path of each leaf of a call, in the callee's terms: `x`, `batch['images'][0]`."""
     count = in_spec.num_leaves
     args, kwargs = pytree.tree_unflatten(list(range(count)), in_spec)
     found, _ = pytree.tree_flatten_with_path(dict(_combine_args(module, args, kwargs)))
@@ -296,7 +296,7 @@ def leaf_paths(module: Any, in_spec: pytree.TreeSpec) -> list[str]:
 
 
 def _dotted(path: str) -> str:
-    """`batch['images'][0]` as `batch.images.0`."""
+    """Converts `batch['images'][0]` to `batch.images.0`."""
     return re.sub(r"\[['\"]?(.*?)['\"]?\]", r".\1", path)
 
 
@@ -305,10 +305,10 @@ def _is_static(dim: Any) -> bool:
 
 
 def _enlarged(declared: Declared, inputs: _Inputs) -> Declared:
-    """The example in which no dynamic size is one that PyTorch takes for a constant.
+    """Enlarges dynamic sizes of the example that PyTorch would treat as constants.
 
     Raises:
-        Error: stage `usage`, where the example is not one of what is declared.
+        Error: stage `usage`, if the example does not match the declaration.
     """
     values: dict[ExportDim, tuple[int, Axis]] = {}
     sizes: dict[tuple[int, int], int] = {}
@@ -354,14 +354,14 @@ def _enlarged(declared: Declared, inputs: _Inputs) -> Declared:
 
 
 def _linear(dim: ExportDim) -> tuple[int, int]:
-    """Offset and step of a dimension over its root."""
+    """Returns the offset and step of a dimension as a linear function of its root."""
     if not isinstance(dim, _DerivedDim):
         return 0, 1
     return int(dim.fn(0)), int(dim.fn(1)) - int(dim.fn(0))
 
 
 def _bounds(axis: Axis) -> tuple[int, int | None]:
-    """The declared range of the root, or of the dimension itself where it has none."""
+    """Returns the declared range of the root, or of the dimension itself if it has no root."""
     holder = axis.dim if axis.root is None else axis.root
     high = None if holder.max is None or holder.max == int_oo else int(holder.max)
     return int(holder.min or 0), high
@@ -376,7 +376,7 @@ def _no_example(axis: Axis, size: int, why: str) -> Error:
 
 
 def _contradicted(axis: Axis, fix: str) -> Error:
-    """The model's own view of a named size, in the form of one of PyTorch's suggested fixes."""
+    """Returns the error for a named size that PyTorch's suggested fix contradicts."""
     name = axis.root.__name__
     if fix.isdecimal():
         return Error(
@@ -398,17 +398,17 @@ def _contradicted(axis: Axis, fix: str) -> Error:
 
 
 def _violation(found: Conflict) -> str:
-    """PyTorch's first reason, with sizes as the user knows them."""
+    """Returns PyTorch's first reason, with sizes in the user's terms."""
     lines = [line.strip() for line in str(found).splitlines()]
     text = next((line[2:] for line in lines if line.startswith("- ")), lines[0])
     return _SOURCE.sub(_placed, text.partition(". If you're using")[0])
 
 
 def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:
-    """Notes on dimensions that PyTorch was free to make static, and did.
+    """Returns notes on `Dim.AUTO` dimensions that PyTorch made static.
 
     Raises:
-        Error: stage `capture`, where another one is static.
+        Error: stage `capture`, if any other declared dimension is static.
     """
     notes = []
     for axis in declared.axes:
@@ -429,11 +429,14 @@ def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:
 def with_relations(
     signature: Signature, exported: torch.export.ExportedProgram, axes: Sequence[Axis]
 ) -> tuple[Signature, list[Note]]:
-    """The signature with the user's names of sizes and the guards of the capture.
+    """Adds the user's size names and the guards of the capture to a signature.
 
     Args:
-        exported: as torch.export made it: decomposing it loses the guards.
-        axes: what was declared dynamic.
+        exported: the result of torch.export. Decomposition loses the guards.
+        axes: the dimensions declared dynamic.
+
+    Returns:
+        The signature, and notes on the dynamic sizes and on guards that cannot be checked.
     """
     guards, left_out = _guards(signature, exported)
     signature = replace(_renamed(signature, _names(exported, axes)), guards=guards)
@@ -445,7 +448,7 @@ def with_relations(
 
 
 def _names(exported: torch.export.ExportedProgram, axes: Sequence[Axis]) -> dict[str, str]:
-    """PyTorch's names of size symbols to the user's."""
+    """Maps PyTorch's names of size symbols to the user's names."""
     values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
     inputs = [
         spec.arg.name
@@ -489,7 +492,7 @@ def _renamed(signature: Signature, names: Mapping[str, str]) -> Signature:
 def _guards(
     signature: Signature, exported: torch.export.ExportedProgram
 ) -> tuple[tuple[SizeExpression, ...], list[str]]:
-    """The conditions on the call's sizes and numbers, and those that have no such form."""
+    """Returns the guards on sizes and numbers of the call, and those that cannot be expressed."""
     names = {leaf.name for leaf in signature.inputs}
     guards, left_out = [], []
     for code in getattr(exported, "_guards_code", None) or ():
@@ -505,14 +508,14 @@ def _guards(
 
 
 def _placed(source: re.Match) -> str:
-    """`x_b_0.shape[1]` of `L['x']['b'][0].size()[1]`; the placeholder is named after the path."""
+    """Converts `L['x']['b'][0].size()[1]` to `x_b_0.shape[1]`, with the placeholder's name."""
     keys = re.findall(r"\['?(.*?)'?\]", source["path"])
     name = "_".join(re.sub(r"[^a-zA-Z0-9]", "_", key) for key in keys).lower()
     return name if source["axis"] is None else f"{name}.shape[{source['axis']}]"
 
 
 def _summary(signature: Signature) -> str:
-    """The dynamic sizes of the call with their places and ranges, in one line."""
+    """Lists the dynamic sizes of the call with their dimensions and ranges, in one line."""
     places: dict[Dim, list[str]] = {}
     for name, dims in signature.dynamic_inputs().items():
         for axis, dim in enumerate(dims):

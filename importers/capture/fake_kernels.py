@@ -1,4 +1,4 @@
-"""PyTorch's rules for the sizes of results, where they are wrong or missing."""
+"""Fixes shape rules of PyTorch's fake tensors that are wrong or missing."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _aten = torch.ops.aten
 
 @contextlib.contextmanager
 def corrected_fake_kernels() -> Iterator[None]:
-    """Makes fake tensors give the right sizes inside the `with` block."""
+    """Makes fake tensors compute correct sizes inside the `with` block."""
     rules = {
         operator: op_implementations_dict[operator]
         for operator in (_aten.masked_select.default, _aten.nonzero.default)
     }
 
     def masked_select(fake_mode: Any, func: Any, x: torch.Tensor, mask: torch.Tensor) -> Any:
-        # It selects from its operands as they are broadcast. PyTorch's rule takes the first one's
-        # own size for the most that are selected, and looks at nothing else.
+        # The operator broadcasts its operands. PyTorch's rule uses the size of the first operand
+        # as the upper bound and ignores the mask.
         return rules[func](fake_mode, func, torch.broadcast_tensors(x, mask)[0], mask)
 
     def nonzero(fake_mode: Any, func: Any, x: torch.Tensor) -> Any:
-        # PyTorch does not rename a size whose upper bound is 1, when it traces a program again.
+        # When PyTorch traces a program again, it does not rename a size whose upper bound is 1.
         if x.numel() == 1 and x.nonzero_memo is None:
             x.nonzero_memo = rules[func](fake_mode, func, x.reshape(1).expand(2)).shape[0]
         return rules[func](fake_mode, func, x)
 
     def lstsq(fake_mode: Any, _func: Any, *args: Any, **kwargs: Any) -> Any:
-        # PyTorch has no rule. Residuals depend on the rank with some drivers only; the
-        # decomposition checks that it is full.
+        # PyTorch has no rule. With some drivers, the size of the residuals depends on the rank;
+        # the decomposition checks that the rank is full.
         with fake_mode:
             return lstsq_shapes(*args, **kwargs)
 
@@ -54,7 +54,7 @@ def corrected_fake_kernels() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _composite(operator: torch._ops.OpOverload, function: Any) -> Iterator[None]:
-    """Takes `operator` apart with `function` inside the `with` block."""
+    """Decomposes `operator` by `function` inside the `with` block."""
     operator.py_kernels[DispatchKey.CompositeImplicitAutograd] = function
     operator._dispatch_cache.clear()
     try:

@@ -1,7 +1,7 @@
-"""FlexAttention as plain attention, with its score and mask functions in place.
+"""Lowers FlexAttention to plain attention, with its score and mask functions inlined.
 
-PyTorch's own form calls the functions for single elements, under `vmap`. Here they are called for
-all elements at once, by broadcasting. So they may compute element by element, and read elements of
+PyTorch calls these functions on single elements, under `vmap`. Here they run on all elements at
+once, by broadcasting. So they may only contain pointwise operators and reads of single elements of
 tensors.
 """
 
@@ -20,7 +20,7 @@ from unmess.core.error import Error
 
 _aten = torch.ops.aten
 _INFINITY = float("-inf")
-# They are element by element, without the tag that says so.
+# Pointwise operators without the tag `pointwise`.
 _ALSO_POINTWISE = frozenset(
     [
         *(getattr(_aten, f"__{name}__").Tensor for name in ("and", "or", "xor")),
@@ -33,7 +33,7 @@ _ALSO_POINTWISE = frozenset(
         _aten.to.dtype,
     ]
 )
-# Numbers of the dtype of a tensor: their second argument is the shape.
+# Create constants with the dtype of a tensor. The second argument is the shape.
 _CONSTANTS = frozenset([_aten.new_full.default, _aten.new_ones.default, _aten.new_zeros.default])
 _READ = "torch._dynamo._trace_wrapped_higher_order_op.ModIndex"
 
@@ -41,17 +41,16 @@ _READ = "torch._dynamo._trace_wrapped_higher_order_op.ModIndex"
 def inline_flex_attention(
     exported: torch.export.ExportedProgram,
 ) -> torch.export.ExportedProgram:
-    """A program without FlexAttention; the given one, if it has none.
+    """Replaces FlexAttention in a program. Returns the program itself if it has none.
 
     Raises:
-        Error: stage `capture`, for a score or mask function that does more than compute element by
-            element.
+        Error: stage `capture`, for a score or mask function that is not pointwise.
     """
     target = torch.ops.higher_order.flex_attention
     if not any(node.target is target for node in exported.graph.nodes):
         return exported
     graph = torch.fx.Graph()
-    # The new nodes of the old ones; of an attention its three results.
+    # Old nodes to new ones. An attention maps to a tuple of its three results.
     now: dict[Node, object] = {}
     for node in exported.graph.nodes:
         if node.target is target:
@@ -87,7 +86,7 @@ class _Attention:
         return new
 
     def results(self) -> tuple[Node, Node, Node]:
-        """The attention, and the logarithms to base 2 that PyTorch's form has."""
+        """Returns the attention, and the logsumexp and maximum of the scores, divided by ln 2."""
         query, key, value, score, block_mask, scale, _, *buffers = self.node.args
         score_buffers, mask_buffers = buffers or ((), ())
         dtype = query.meta["val"].dtype
@@ -119,19 +118,19 @@ class _Attention:
         )
 
     def _places(self, size: Node, axis: int) -> Node:
-        """The place of each element along an axis, with the axes behind it as size 1."""
+        """Returns the indices along an axis of the scores, as a 4-D tensor that broadcasts."""
         places = self.call(_aten.arange.default, size, device=torch.device("cpu"))
         shape = [1, 1, 1, 1]
         shape[axis] = -1
         return self.call(_aten.view.default, places, shape)
 
     def _inline(self, function: Node, batched: Sequence[Node], buffers: Sequence[Node]) -> Node:
-        """What a function returns for all elements at once."""
+        """Inlines a score or mask function for all elements at once, and returns its result."""
         module = getattr(self.node.graph.owning_module, function.target)
         outside = [self.now[each] if isinstance(each, Node) else each for each in buffers]
         given = iter([*batched, *outside])
         known: dict[Node, object] = {}
-        # Nodes that have a value for each element.
+        # Nodes with one value per element of the scores.
         many: set[Node] = set()
         for node in module.graph.nodes:
             if node.op == "placeholder":
@@ -179,7 +178,7 @@ class _Attention:
 
 
 def _is_read(node: Node) -> bool:
-    """Whether a node is PyTorch's own function for `tensor[places]`."""
+    """Returns True if a node is PyTorch's function for `tensor[indices]`."""
     return node.target is torch.ops.higher_order.flat_apply and node.args[2] == _READ
 
 

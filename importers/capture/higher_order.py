@@ -1,4 +1,4 @@
-"""`scan` as a loop, when a program is decomposed."""
+"""Rewrites `scan` as a loop during decomposition, and avoids `vmap` in block masks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from importers.onnx.operators.loops import element, repeated
 
 @contextlib.contextmanager
 def simpler_operators() -> Iterator[None]:
-    """Inside, tracing a program writes these operators by simpler ones."""
+    """Makes tracing replace `scan` by simpler operators inside the `with` block."""
     rewrites = {scan_op: _scan}
     before = {operator: operator.python_key_table[ProxyTorchDispatchMode] for operator in rewrites}
     try:
@@ -41,7 +41,7 @@ def _scan(
     xs: Sequence[torch.Tensor],
     outside: Sequence[torch.Tensor],
 ) -> tuple[torch.Tensor, ...]:
-    """Steps along the first axis, in a loop where there are many."""
+    """Scans along the first axis. Many steps become a loop."""
 
     def advance(step, carried, tensors):
         sequences, rest = tensors
@@ -55,7 +55,7 @@ def _scan(
 
 @contextlib.contextmanager
 def block_masks_without_vmap() -> Iterator[None]:
-    """Inside, block masks are made by operators alone: a program cannot hold parts of `vmap`."""
+    """Makes block masks avoid `vmap` inside the `with` block: a program cannot contain it."""
     library = sys.modules.get("torch.nn.attention.flex_attention")
     if library is None:
         yield
@@ -69,7 +69,11 @@ def block_masks_without_vmap() -> Iterator[None]:
 
 
 def _dense(counts: torch.Tensor, columns: torch.Tensor, number: int) -> torch.Tensor:
-    """Which of `number` columns each row has: the first `counts` of `columns` on the last axis."""
+    """Returns the int32 mask of the columns that each row has.
+
+    A row has the first `counts` entries of the last axis of `columns`; the mask has `number`
+    columns.
+    """
     entries = torch.arange(columns.shape[-1], dtype=torch.int32, device=columns.device)
     every = torch.arange(number, dtype=torch.int32, device=columns.device)
     is_used = entries < counts.unsqueeze(-1)

@@ -1,8 +1,8 @@
-"""Control flow on the values of buffers and parameters, specialized to the values at capture.
+"""Specializes control flow on the values of buffers and parameters to the values at capture.
 
-A tracer has no values, so `if self.initialized.item() == 0:` stops it. The values of the module's
-own tensors are known, though, and so are those of what is computed from them alone. A model runs
-under `KnownValues` only after a capture without it has failed.
+A tracer has no values, so it fails at `if self.initialized.item() == 0:`. But the values of the
+module's own tensors are known, and so are values computed from them alone. A model runs under
+`KnownValues` only after a capture without it has failed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from importers.capture.tensor_attributes import tensor_attributes
 
-# They give a value to Python.
+# Functions that return a value to Python.
 _READS = frozenset(
     getattr(torch.Tensor, name)
     for name in ("__bool__", "__int__", "__float__", "__index__", "item", "tolist")
@@ -31,10 +31,11 @@ class _Known:
     """A tensor of the tracer whose values are known.
 
     Attributes:
-        tensor: kept, so that its id stays its own.
-        version: of the tensor when it was made. One that was written since has other values.
+        tensor: the tensor. This reference keeps its id from being reused.
+        version: the version of the tensor when it was created. A later write changes the version,
+            and the values are no longer known.
         names: the module's tensors that it is computed from.
-        compute: gives the values.
+        compute: returns the values.
     """
 
     tensor: torch.Tensor
@@ -44,11 +45,11 @@ class _Known:
 
 
 class KnownValues(TorchFunctionMode):
-    """Answers reads of values that depend on the module's own tensors alone.
+    """Returns the real values for reads that depend only on the module's own tensors.
 
     Attributes:
         used: the names of the tensors whose values were read.
-        written: those that the model writes in the same call.
+        written: the names of the tensors that the model writes in the same call.
     """
 
     def __init__(self, real: dict[str, torch.Tensor]):
@@ -80,7 +81,7 @@ class KnownValues(TorchFunctionMode):
                 return compute()
         result = func(*args, **kwargs)
         is_new = isinstance(result, torch.Tensor) and all(result is not t for t in tensors)
-        # Writing in place changes the operand; only values that were never written are known.
+        # An in-place write changes an operand; values are known only if they were never written.
         if is_new and all(t._version == k.version for t, k in zip(tensors, known, strict=True)):
             self._known[id(result)] = _Known(result, result._version, names, compute)
         return result
@@ -90,7 +91,7 @@ class KnownValues(TorchFunctionMode):
         return found if found is not None and tensor._version == found.version else None
 
     def begin(self, module: torch.nn.Module) -> None:
-        """A call begins: the module's tensors are known."""
+        """Records the module's tensors as known, at the beginning of a call."""
         self._known = {
             id(tensor): _Known(
                 tensor, tensor._version, frozenset([name]), lambda name=name: self._real[name]
@@ -100,14 +101,14 @@ class KnownValues(TorchFunctionMode):
         }
 
     def end(self) -> None:
-        """A call ends: notes what it has written."""
+        """Records the tensors that the call has written, at its end."""
         for one in self._known.values():
             if one.tensor._version != one.version:
                 self.written |= one.names
 
 
 def named_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Parameters, buffers and plain attributes that are tensors, by path."""
+    """Returns parameters, buffers and plain attributes that are tensors, by path."""
     attributes = tensor_attributes(module).items()
     return {
         **{name: value for name, value in attributes if isinstance(value, torch.Tensor)},
@@ -118,7 +119,7 @@ def named_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 @contextlib.contextmanager
 def known_values(module: torch.nn.Module) -> Iterator[KnownValues]:
-    """Calls of `module` inside the `with` block run under `KnownValues`, which it yields."""
+    """Runs calls of `module` inside the `with` block under `KnownValues`, and yields that mode."""
     known = KnownValues(named_tensors(module))
     handles = [
         module.register_forward_pre_hook(lambda module, _args: known.begin(module)),

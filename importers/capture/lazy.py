@@ -1,13 +1,13 @@
-"""Capture by lazy tensors: the model runs as it is, on a device that only takes notes.
+"""Captures a model with lazy tensors: it runs on a device that only records operators.
 
-Each operator of a call is collected by the dispatcher, below autograd and functionalised, and
-PyTorch's TorchScript backend for lazy tensors turns what was collected into a TorchScript graph.
-That graph is evaluated in an `nn.Module` that `torch.export` takes. The model's Python code is run,
-not analysed, so it may do anything that does not depend on values.
+The dispatcher records each operator of a call, below autograd and functionalized. PyTorch's
+TorchScript backend for lazy tensors turns the recorded operators into a TorchScript graph. An
+`nn.Module` that `torch.export` accepts evaluates that graph. The model's Python code runs and is
+not analyzed, so it may do anything that does not depend on values.
 
-An operator that the lazy device lacks would be computed on the spot, and its result on the example
-would become a constant of the program. `_Watch` refuses that, and reading a value (`item()`) too.
-The collected operators have no source lines.
+An operator that the lazy device lacks would run immediately, and its result on the example would
+become a constant of the program. `_Watch` refuses that, and also reads of a value (`item()`).
+The recorded operators have no source lines.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from importers.capture.torchscript import CollectedGraph
 from unmess.core.error import Error
 
 _DEVICE = "lazy"
-_FALLBACK = "aten::"  # the counters of operators that were computed on the spot
+_FALLBACK = "aten::"  # prefix of the counters of operators that fell back to immediate execution
 
 
 class Lazy:
-    """Runs the module on the lazy device and exports the graph that was collected."""
+    """Runs the module on the lazy device and exports the recorded graph."""
 
     name = "lazy"
     specialized: frozenset[str] = frozenset()
@@ -87,8 +87,11 @@ def _start_backend() -> None:
 
 
 def _collected(roots: list[torch.Tensor], places: dict[int, Any]) -> CollectedGraph:
-    """The graph that computes `roots`; its inputs are names, positions of leaves, or constants."""
-    # An operator at each root: one that is an input, or a constant, is not in the graph.
+    """Returns the graph that computes `roots`.
+
+    Its inputs are names of the state, positions of leaves, or constant tensors.
+    """
+    # Add an operator at each root: a root that is an input or a constant is not in the graph.
     roots = [torch.ops.aten.alias_copy(_on_device(root)) for root in roots]
     ids, data = torch._C._lazy_ts_backend._get_tensors_ts_device_data_node(roots)
     graph = torch._C.parse_ir(torch._C._lazy._get_tensors_backend(roots))
@@ -104,7 +107,7 @@ def _on_device(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class _Collected(torch.nn.Module):
-    """The collected graph as a module with the original's state and the original's call."""
+    """A module that evaluates the recorded graph, with the original's state and call signature."""
 
     def __init__(self, module, state, graph: CollectedGraph, written: list[str], result):
         super().__init__()
@@ -130,16 +133,16 @@ class _Collected(torch.nn.Module):
 
 
 class _Watch(TorchDispatchMode):
-    """Sees to it that every operator on the inputs is collected, and that constants are computed.
+    """Ensures that every operator on the inputs is recorded, and evaluates constants.
 
-    What needs no input (`torch.arange`, a mask made from it) is computed on the CPU and becomes a
-    constant of the program.
+    Results that depend on no input (`torch.arange`, a mask made from it) are computed on the CPU
+    and become constants of the program.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        # By the lazy tensor's id, the values of those that do not depend on any input. Operators
-        # come here functionalised, so a tensor never changes.
+        # Values of lazy tensors that do not depend on any input, by id. Operators arrive here
+        # functionalized, so a tensor never changes.
         self._constants: dict[int, torch.Tensor] = {}
 
     def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
@@ -173,7 +176,7 @@ class _Watch(TorchDispatchMode):
         def keep(value: torch.Tensor) -> torch.Tensor:
             tensor = value.to(_DEVICE)
             self._constants[_identity(tensor)] = value
-            # Only operators on functional tensors have their results wrapped by the dispatcher.
+            # The dispatcher wraps results only of operators on functional tensors.
             return torch._to_functional_tensor(tensor) if is_source else tensor
 
         return pytree.tree_map_only(torch.Tensor, keep, result)
@@ -184,7 +187,7 @@ class _Watch(TorchDispatchMode):
     def _collect(self, operator, args: tuple, kwargs: dict) -> Any:
         args, kwargs = pytree.tree_map_only(torch.Tensor, _moved, (args, kwargs))
         if operator is torch.ops.aten._to_copy.default and _names_cpu(kwargs.get("device")):
-            # The lazy device stands for the CPU. On the CPU itself the result is a constant.
+            # The lazy device replaces the CPU. A result on the real CPU would be a constant.
             kwargs = {**kwargs, "device": torch.device(_DEVICE)}
         rewritten = _REWRITTEN.get(operator)
         if rewritten is not None:
@@ -215,7 +218,10 @@ class _Watch(TorchDispatchMode):
 
 
 def _moved(tensor: torch.Tensor) -> torch.Tensor:
-    """Tensors that the module holds without registering them are constants."""
+    """Moves a constant to the lazy device: a tensor that the module does not register.
+
+    Scalar tensors stay where they are.
+    """
     return tensor if _is_lazy(tensor) or tensor.dim() == 0 else tensor.to(_DEVICE)
 
 
@@ -245,11 +251,11 @@ def _safe_softmax(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -
 
 def _copy(x: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     source = source.to(x.dtype)
-    # Expanding to its own shape would be `as_strided`, which the lazy device lacks, too.
+    # An expand to the same shape becomes `as_strided`, which the lazy device lacks too.
     return source.clone() if source.shape == x.shape else source.expand(x.shape).clone()
 
 
-# Operators that the lazy device lacks, by operators that it has.
+# Operators that the lazy device lacks, rewritten with operators that it has.
 _REWRITTEN: dict[Any, Callable[..., Any]] = {
     torch.ops.aten._safe_softmax.default: _safe_softmax,
     torch.ops.aten.copy.default: _copy,

@@ -1,13 +1,13 @@
 """Decomposes a program node by node, each distinct call once.
 
-`ExportedProgram.run_decompositions` traces the whole program again, twice: it is the largest part
-of an import. Where no tensor's size depends on data and the only mutations are in-place operators
-on values that nothing else looks at, every node can be taken apart by itself, and equal calls
-(layers repeat) share one trace. A buffer or an input that is mutated becomes a further output.
-Anything else is refused here, and `decompose` takes the general way.
+`ExportedProgram.run_decompositions` traces the whole program again, twice, and dominates the import
+time. If no tensor's size depends on data and the only mutations are in-place operators on values
+without other uses, every node can be decomposed independently. Equal calls, as in repeated layers,
+share one trace. A mutated buffer or input becomes a further output. Anything else raises
+`NotLocal`, and `decompose` uses `run_decompositions`.
 
-Symbolic sizes are those of the program's own shape environment: calls are equal where their sizes
-are the same expressions. A trace asks its operands for sizes; one node per expression remains.
+Symbolic sizes belong to the program's own shape environment. Calls are equal if their sizes are the
+same expressions. A trace reads the sizes of its operands; one node per expression remains.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from torch.utils import _pytree as pytree
 
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
 
-# The kind of the output that is a mutated input's new value, by the kind of the input.
+# The kind of a mutated input to the kind of the output that holds its new value.
 _MUTATION = {
     InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
     InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
@@ -53,13 +53,13 @@ class NotLocal(Exception):
 def decompose_locally(
     exported: torch.export.ExportedProgram, table: dict, whole: Collection[str] = ()
 ) -> torch.export.ExportedProgram:
-    """A functional program with the operators of `table` and composite ones taken apart.
+    """Decomposes the operators of `table` and composite operators, to a functional program.
 
     Args:
-        whole: composite operators that stay, as `aten.linear`; they are not in the table.
+        whole: composite operators to keep, such as `aten.linear`; they are not in the table.
 
     Raises:
-        NotLocal: sizes that depend on data, higher-order operators other than regions without
+        NotLocal: for sizes that depend on data, higher-order operators other than regions without
             gradients, or an in-place operator on a value that has other views.
     """
     with tracing(exported.graph, table) as python:
@@ -75,9 +75,9 @@ class _Rewriter:
         self._position = {node: index for index, node in enumerate(self._nodes)}
         self._inputs = {spec.arg.name: spec for spec in exported.graph_signature.input_specs}
         self._graph = torch.fx.Graph()
-        # Has the bodies of loops that decompositions make.
+        # Holds the bodies of loops that decompositions create.
         self._root = torch.nn.Module()
-        # Old node to what stands for it now: a node, or a tuple of them.
+        # Old nodes to their replacements: a node, or a tuple of nodes.
         self._now: dict[torch.fx.Node, Any] = {}
         self._traces: dict[Any, torch.fx.Graph] = {}
         # Old placeholders that were mutated.
@@ -86,7 +86,7 @@ class _Rewriter:
         self._sharers: dict[int, list[torch.fx.Node]] = {}
         values = [node.meta.get("val") for node in self._nodes if node.op == "placeholder"]
         mode = detect_fake_mode(pytree.tree_leaves(values))
-        # What is known about symbolic sizes.
+        # The ranges and relations of symbolic sizes.
         self._environment = mode.shape_env if mode else None
 
     def run(self) -> torch.export.ExportedProgram:
@@ -124,7 +124,7 @@ class _Rewriter:
 
     def _rewrite(self, node: torch.fx.Node) -> Any:
         if node.op == "get_attr":
-            return None  # the body of a region, which is looked up there
+            return None  # the body of a region; `_enter` looks it up
         if node.op != "call_function":
             return self._copy(node)
         if _is_region(node):
@@ -136,7 +136,7 @@ class _Rewriter:
         if isinstance(node.meta.get("val"), torch.types.py_sym_types):
             copy = self._copy(node)
             if copy.target is torch.ops.aten.item.default:
-                # A trace of it would make another symbol.
+                # Tracing `item` would create another symbol.
                 copy.target = torch.ops.aten._local_scalar_dense.default
             if copy.target is torch.ops.aten._local_scalar_dense.default:
                 # torch-mlir's importer asks for the operand's dtype there.
@@ -154,7 +154,7 @@ class _Rewriter:
     def _copy(self, node: torch.fx.Node) -> torch.fx.Node:
         copy = self._graph.node_copy(node, self._current)
         if node.op == "placeholder":
-            # The graph would rename `input`, a Python builtin, but the signature goes by names.
+            # The graph would rename `input`, a Python builtin, but the signature refers to names.
             copy.name = node.name
         return copy
 
@@ -165,7 +165,7 @@ class _Rewriter:
         return now
 
     def _enter(self, region: torch.fx.Node) -> Any:
-        """The nodes of a region in place of its call; its result."""
+        """Inlines the nodes of a region in place of its call, and returns its result."""
         body, *operands = (arg for arg in region.args if isinstance(arg, torch.fx.Node))
         nodes = list(getattr(region.graph.owning_module, body.target).graph.nodes)
         self._position |= dict.fromkeys(nodes, self._position[region])
@@ -176,7 +176,7 @@ class _Rewriter:
         return pytree.tree_map_only(torch.fx.Node, self._now.__getitem__, nodes[-1].args[0])
 
     def _rewrite_in_place(self, node: torch.fx.Node) -> torch.fx.Node:
-        """The functional form of an in-place operator, from here on in place of its operand."""
+        """Rewrites an in-place operator to its functional form, which replaces the operand."""
         if node.graph is not self._exported.graph:
             raise NotLocal(f"{node.target} is in a region, whose order with the rest is not known")
         if node.target.overloadpacket is torch.ops.aten.set_:
@@ -188,7 +188,7 @@ class _Rewriter:
         if len(placeholders) > 1 or any(self._input(p).kind not in _MUTATION for p in placeholders):
             raise NotLocal(f"{node.target} mutates {placeholders[0]}")
         for sharer in self._sharers[storage]:
-            # One that is mutated is looked at in the end.
+            # The new value of a mutated placeholder is an output, so all of it must be known.
             if sharer in placeholders and not _same_geometry(sharer, operand):
                 raise NotLocal(f"{node.target} mutates a part of {sharer}")
             if not _same_geometry(sharer, operand) and self._is_used_after(sharer, node):
@@ -204,7 +204,10 @@ class _Rewriter:
         return result
 
     def _copied(self, node: torch.fx.Node) -> torch.fx.Node | None:
-        """What a copy of a whole tensor copies, where that is no input: then it is the result."""
+        """Returns the source of a `copy_` of a whole tensor, which is then the new value.
+
+        None for other operators, if the type differs, or if the source is an input.
+        """
         if node.target is not torch.ops.aten.copy_.default:
             return None
         into, given = node.args[0].meta["val"], node.args[1].meta["val"]
@@ -217,7 +220,7 @@ class _Rewriter:
         return self._inputs[placeholder.name]
 
     def _return_mutations(self) -> list[OutputSpec]:
-        """Makes what mutated placeholders are now outputs, before the others; their kinds."""
+        """Prepends the new values of mutated placeholders to the outputs; returns their specs."""
         mutated = [node for node in self._nodes if node in self._mutated]
         now = [self._current(node) for node in mutated]
         output = next(iter(reversed(self._graph.nodes)))
@@ -233,7 +236,7 @@ class _Rewriter:
         return any(self._position[user] > self._position[mutation] for user in node.users)
 
     def _expand(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> Any:
-        """Puts the trace of a call of `target` with the node's arguments into the new graph."""
+        """Inlines the trace of `target`, called with the node's arguments, into the new graph."""
         leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
         traced = self._trace(target, leaves, spec)
         operands = [self._current(leaf) for leaf in leaves if isinstance(leaf, torch.fx.Node)]
@@ -262,17 +265,17 @@ class _Rewriter:
         return self._traces[key]
 
     def _knowledge(self, target: torch._ops.OpOverload) -> AbstractContextManager:
-        """While it lasts, symbolic sizes stay symbolic."""
+        """Returns a context in which symbolic sizes stay symbolic."""
         if self._environment is None:
             return nullcontext()
         if "conv" in target._schema.name:
-            # How a convolution is computed goes by the batch size, here by that of the example.
-            # Only the strides of its result depend on it.
+            # PyTorch selects the convolution backend by the batch size of the example. Only the
+            # strides of the result depend on it, so the guards are not needed.
             return self._environment.suppress_guards()
         return self._environment.error_on_new_guards()
 
     def _signature(self, mutations: list[OutputSpec]) -> torch.export.ExportGraphSignature:
-        """The program's signature with the outputs' new names, after some that are new."""
+        """Returns the program's signature with `mutations` first and the outputs' new names."""
         now = next(node for node in self._graph.nodes if node.op == "output").args[0]
         signature = self._exported.graph_signature
         all_specs = (*mutations, *signature.output_specs)
@@ -286,7 +289,7 @@ class _Rewriter:
 
 
 def _is_region(node: torch.fx.Node) -> bool:
-    """Whether a node calls a sub-graph only to say how gradients, or no other types, are had."""
+    """Returns True if a node calls a subgraph under set_grad_enabled, or with autocast disabled."""
     if node.target is torch.ops.higher_order.wrap_with_set_grad_enabled:
         return True
     # Its arguments are device, dtype, enabled, …
@@ -294,13 +297,13 @@ def _is_region(node: torch.fx.Node) -> bool:
 
 
 def _is_composite(target: torch._ops.OpOverload) -> bool:
-    """Whether the operator is defined by other operators alone."""
+    """Returns True if the operator is defined only by other operators."""
     key = torch._C.DispatchKey.CompositeImplicitAutograd
     return torch._C._dispatch_has_kernel_for_dispatch_key(target.name(), key)
 
 
 def _functional_form(target: torch._ops.OpOverload) -> torch._ops.OpOverload:
-    """`aten.relu.default` of `aten.relu_.default`."""
+    """Returns the functional form of an in-place operator: `aten.relu` for `aten.relu_`."""
     arguments = target._schema.arguments
     writes = [bool(a.alias_info and a.alias_info.is_write) for a in arguments]
     packet = target._overloadpacket.__name__
@@ -313,7 +316,7 @@ def _functional_form(target: torch._ops.OpOverload) -> torch._ops.OpOverload:
 
 
 def _storages(node: torch.fx.Node) -> set[int]:
-    """The storages behind a node's values. Tracing keeps aliases visible in them."""
+    """Returns the storages of a node's values. Aliases share a storage, in fake tensors too."""
     return {
         value.untyped_storage()._cdata
         for value in pytree.tree_leaves(node.meta.get("val"))
@@ -322,7 +325,7 @@ def _storages(node: torch.fx.Node) -> set[int]:
 
 
 def _same_geometry(node: torch.fx.Node, other: torch.fx.Node) -> bool:
-    """Whether two nodes that share a storage are the same elements of it."""
+    """Returns True if two nodes that share a storage have the same elements of it."""
     a, b = node.meta["val"], other.meta["val"]
     if not isinstance(a, torch.Tensor) or a.dtype != b.dtype:
         return False
@@ -330,7 +333,7 @@ def _same_geometry(node: torch.fx.Node, other: torch.fx.Node) -> bool:
 
 
 def _geometry(tensor: torch.Tensor) -> tuple:
-    """Shape, strides and offset; comparing them adds no guard to the program's."""
+    """Returns shape, strides and offset in a form that compares without adding guards."""
     return (
         _exact(tensor.shape),
         _exact(tensor.stride()),
@@ -339,12 +342,12 @@ def _geometry(tensor: torch.Tensor) -> tuple:
 
 
 def _exact(sizes: Iterable[int | torch.SymInt]) -> tuple:
-    """Sizes as numbers and expressions, equal where they are so for all values of the symbols."""
+    """Returns sizes as numbers and expressions, which are equal if they are the same expression."""
     return tuple(size if isinstance(size, int) else size.node.expr for size in sizes)
 
 
 def _description(leaf: Any) -> Any:
-    """Equal for two arguments with which an operator does the same."""
+    """Returns a key that is equal for arguments with the same trace."""
     if isinstance(leaf, torch.fx.Node):
         value = leaf.meta["val"]
         if not isinstance(value, torch.Tensor):
@@ -355,7 +358,7 @@ def _description(leaf: Any) -> Any:
 
 
 def _share_sizes(graph: torch.fx.Graph) -> None:
-    """Leaves one node, the first one, for each expression of symbolic sizes."""
+    """Replaces nodes with the same symbolic size expression by the first of them."""
     first: dict[Any, torch.fx.Node] = {}
     for node in graph.nodes:
         value = node.meta.get("val")

@@ -1,4 +1,4 @@
-"""Tensors of a tracer that end up in a program as if they were weights."""
+"""Detects tensors of a tracer that end up in a program as weights."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class LostTensor(Exception):
 def refuse_lost_tensors(exported: torch.export.ExportedProgram) -> None:
     """Raises LostTensor if a weight or constant of the program is a tensor of a tracer.
 
-    A model computes such a tensor where the tracer does not look: in another thread, or by an
-    access that is no operator. It has no values. PyTorch's passes recurse on it in native code
-    until the stack overflows, so no pass may see it.
+    This happens if a model computes a tensor where the tracer records nothing: in another thread,
+    or by an access that is not an operator. Such a tensor has no values. PyTorch's passes recurse
+    on it in native code until the stack overflows, so no pass may run on it.
     """
     for name, tensor in (*exported.state_dict.items(), *exported.constants.items()):
         if isinstance(tensor, torch.Tensor) and has_no_values(tensor):
@@ -34,7 +34,7 @@ def refuse_lost_tensors(exported: torch.export.ExportedProgram) -> None:
 
 
 def has_no_values(tensor: torch.Tensor) -> bool:
-    """Whether a tensor belongs to a tracer or to a transform such as `torch.func.vmap`."""
+    """Returns True for a tensor of a tracer or of a transform such as `torch.func.vmap`."""
     return (
         isinstance(tensor, (FakeTensor, FunctionalTensor))
         or torch._is_functional_tensor(tensor)
@@ -43,7 +43,7 @@ def has_no_values(tensor: torch.Tensor) -> bool:
 
 
 def _reader(exported: torch.export.ExportedProgram, name: str) -> str | None:
-    """The user's line that first reads the weight or constant."""
+    """Returns the user's line that first reads a weight or constant, or None."""
     placeholders = {
         spec.arg.name for spec in exported.graph_signature.input_specs if spec.target == name
     }

@@ -1,12 +1,12 @@
-"""Capture at the level of the dispatcher, with `make_fx`: gradients are operators like others.
+"""Captures a model below autograd with `make_fx`, which records gradients as operators.
 
-`torch.export` looks at a model before autograd does, so it refuses a function that asks for
-gradients. `make_fx` records what autograd makes of it. The recorded graph takes the state (weights,
-buffers, an optimizer's moments) and the call's leaves, and is then exported like any model, so that
-the rest of unmess sees an ordinary ExportedProgram.
+`torch.export` traces a model above autograd, so it refuses a function that computes gradients.
+`make_fx` records the operators that autograd calls. The inputs of the recorded graph are the state
+(weights, buffers, an optimizer's moments) and the leaves of the call. The graph is then exported
+like any model, and the rest of unmess gets an ordinary ExportedProgram.
 
 A module may hold `torch.optim` optimizers as attributes and call `backward()` and `step()` in its
-`forward`: its parameters and the optimizers' moments are then buffers that the program writes.
+`forward`. Its parameters and the optimizers' moments are then buffers that the program writes.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from importers.capture.named_state import (
 )
 from importers.capture.tensor_data import data_access
 
-# `native_batch_norm` does not say that it writes the running statistics; what it consists of does.
+# The schema of `native_batch_norm` does not declare that it writes the running statistics. The
+# operators of its decomposition do.
 _DECOMPOSITIONS = {
     torch.ops.aten.native_batch_norm.default: native_batch_norm_decomposition,
 }
 
 
 class MakeFx:
-    """`make_fx` over state and inputs, then `torch.export` of the graph it recorded."""
+    """Runs `make_fx` over state and inputs, then `torch.export` on the recorded graph."""
 
     name = "make_fx"
     specialized: frozenset[str] = frozenset()
@@ -89,7 +90,7 @@ class MakeFx:
 
 
 class _Traced(torch.nn.Module):
-    """The recorded graph as a module with the original's state and the original's call."""
+    """A module that runs the recorded graph, with the original's state and call signature."""
 
     def __init__(self, module, graph: torch.fx.GraphModule, state, tensors: list[int], found):
         super().__init__()
@@ -121,13 +122,13 @@ class _Traced(torch.nn.Module):
 
 @contextlib.contextmanager
 def _as_if_compiled() -> Iterator[None]:
-    """When compiled, optimizers compute with step counts as tensors, without `item()`."""
+    """Makes optimizers use tensors as step counts, as when compiled, instead of `item()`."""
     with mock.patch.object(torch.compiler, "_is_compiling_flag", True):
         yield
 
 
 def _drop_profiling(traced: torch.fx.GraphModule) -> None:
-    """Optimizers mark their steps for the profiler."""
+    """Removes the profiler operators with which optimizers mark their steps."""
     for node in reversed(traced.graph.nodes):
         if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace == "profiler":
             traced.graph.erase_node(node)
@@ -135,7 +136,7 @@ def _drop_profiling(traced: torch.fx.GraphModule) -> None:
 
 
 def _written_by_operators(traced: torch.fx.GraphModule, names: list[str]) -> set[str]:
-    """The state that operators write as an argument: a batch norm's running statistics."""
+    """Returns the state that operators mutate, such as a batch norm's running statistics."""
     (results,) = next(node for node in traced.graph.nodes if node.op == "output").args
     written = set()
     for name, node in zip(names, results[len(results) - len(names) :], strict=True):
@@ -157,20 +158,20 @@ def _writes(user: torch.fx.Node, node: torch.fx.Node) -> bool:
 
 
 class WithGradients(torch.nn.Module):
-    """The model in eager, with gradients on whatever the caller's mode is.
+    """Runs a model in eager with gradients enabled, regardless of the caller's mode.
 
-    Its buffers are the model's whole state under the names that the captured program has for it.
+    Its buffers are the whole state of the model, under the names of the captured program.
     """
 
     def __init__(self, model: Callable[..., Any], args: tuple, kwargs: dict):
         super().__init__()
-        # Not a submodule: the names of its tensors would change.
+        # As a submodule, its tensors would get other names.
         self.__dict__["model"] = model
         leaves = pytree.tree_leaves((args, kwargs))
         self._requires_grad = [getattr(leaf, "requires_grad", False) for leaf in leaves]
 
     def forward(self, *args, **kwargs):
-        """The model's own result, detached."""
+        """Returns the model's own result, detached."""
         leaves, spec = pytree.tree_flatten((args, kwargs))
         for index, wanted in enumerate(self._requires_grad):
             if wanted:
@@ -186,7 +187,7 @@ class WithGradients(torch.nn.Module):
             yield from named_state(self.model).items()
 
     def _apply(self, function, recurse=True):
-        """Conversions (`double()`) reach the model and the moments of its optimizers."""
+        """Applies a conversion such as `double()` to the model and its optimizers' moments."""
         if isinstance(self.model, torch.nn.Module):
             self.model._apply(function, recurse)
             for optimizer in optimizers(self.model).values():

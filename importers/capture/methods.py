@@ -1,4 +1,4 @@
-"""Modules captured by another method than `forward`, with their own names for their weights."""
+"""Adapts modules whose entry point is another method than `forward`. Weights keep their names."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import torch
 
 
 def is_method_of_module(model: Any) -> bool:
-    """Whether `model` is a bound method of an `nn.Module`."""
+    """Returns True if `model` is a bound method of an `nn.Module`."""
     return inspect.ismethod(model) and isinstance(model.__self__, torch.nn.Module)
 
 
 def method_as_module(method: Callable[..., Any]) -> torch.nn.Module:
-    """A module whose `forward` is the method, and which has the owner's tensors and submodules.
+    """Returns a module whose `forward` is the method, with the owner's tensors and submodules.
 
-    As a plain function the method would lose the weights' names: they would be constants to
-    `torch.export`, found behind the method's `self`.
+    If the method were captured as a plain function, `torch.export` would see the weights as
+    constants without names.
     """
     owner = method.__self__
-    # Shallow: parameters, buffers and submodules are the owner's own.
+    # A shallow copy shares parameters, buffers and submodules with the owner.
     module = copy.copy(owner)
     module.forward = types.MethodType(method.__func__, module)
     return module
 
 
 def has_only_call(model: Any) -> bool:
-    """Whether `model` is a module that overrides `__call__` and has no `forward`."""
+    """Returns True if `model` is a module that overrides `__call__` and has no `forward`."""
     return (
         isinstance(model, torch.nn.Module)
         and not isinstance(model, torch.jit.ScriptModule)
@@ -41,7 +41,7 @@ def has_only_call(model: Any) -> bool:
 
 
 def call_as_forward(model: torch.nn.Module) -> torch.nn.Module:
-    """A module with the tensors and submodules of `model`, whose `forward` is its `__call__`."""
+    """Returns a shallow copy of `model` whose `forward` is the `__call__` of `model`."""
     kind = type(model)
     module = copy.copy(model)
     module.__class__ = type(

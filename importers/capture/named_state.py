@@ -1,4 +1,4 @@
-"""The state of a module under names: parameters, buffers, and the moments of its optimizers."""
+"""The named state of a module: parameters, buffers, and the moments of its optimizers."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from torch.utils import _pytree as pytree
 
 from unmess.core.error import Error
 
-# Their moments start at zero, and with moments of zero the first step is what it is without any.
+# Optimizers whose moments start at zero: a first step with zero moments equals one without any.
 _START_AT_ZERO = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop)
 
 
 def optimizers(module: torch.nn.Module) -> dict[str, torch.optim.Optimizer]:
-    """The optimizers among the attributes of a module, by name."""
+    """Returns the optimizers among the attributes of a module, by name."""
     return {k: v for k, v in vars(module).items() if isinstance(v, torch.optim.Optimizer)}
 
 
 def named_state(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Everything that a call may read and write: parameters, buffers, moments; tied ones once.
+    """Returns all tensors that a call may read and write: parameters, buffers and moments.
 
-    The moment `exp_avg` of the parameter `fc.weight` in the optimizer `self.optimizer` is called
-    `optimizer.exp_avg.fc.weight`.
+    Tied tensors occur once. The moment `exp_avg` of the parameter `fc.weight` in the optimizer
+    `self.optimizer` has the name `optimizer.exp_avg.fc.weight`.
     """
     state = dict(module.named_parameters()) | dict(module.named_buffers())
     for attribute, optimizer in optimizers(module).items():
@@ -57,10 +57,10 @@ def _moments(
 
 
 def with_moments(module: torch.nn.Module, args: tuple, kwargs: dict) -> torch.nn.Module:
-    """The module itself, or a copy that shares its tensors and has the moments of its optimizers.
+    """Returns the module, or a copy that shares its tensors, with initialized optimizer moments.
 
-    An optimizer makes its moments in its first step. Here a copy of everything makes that step, and
-    what it has made starts at zero.
+    An optimizer creates its moments in its first step. This function runs that step on a deep copy
+    and creates the same moments with zeros.
 
     Raises:
         Error: stage `capture`, for an optimizer whose moments do not start at zero.
@@ -104,7 +104,10 @@ def _starts_at_zero(optimizer: torch.optim.Optimizer) -> bool:
 def replaced(
     module: torch.nn.Module, tensors: dict[str, torch.Tensor]
 ) -> Iterator[Callable[[], dict[str, torch.Tensor]]]:
-    """While it lasts, the state called so in `named_state` is `tensors`; yields what reads it."""
+    """Replaces state by `tensors`, named as in `named_state`, inside the `with` block.
+
+    Yields a function that returns the current state.
+    """
     old = named_state(module)
     new = {id(old[name]): tensor for name, tensor in tensors.items()}
     with contextlib.ExitStack() as undo:
@@ -129,7 +132,7 @@ def replaced(
 
 
 def register(module: torch.nn.Module, name: str, tensor: torch.Tensor) -> None:
-    """Gives `module` the tensor under `name` (`encoder.0.weight`), as a state dict has it.
+    """Registers a tensor in `module` under its name in the state dict (`encoder.0.weight`).
 
     A parameter is registered as one, any other tensor as a buffer.
     """

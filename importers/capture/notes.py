@@ -1,4 +1,4 @@
-"""What a capture changed or fixed: nothing is silently different."""
+"""Creates the notes on everything that a capture changed or fixed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unmess.core.weights import brief
 
 
 def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
-    """The notes on a freshly captured program."""
+    """Returns the notes on a newly captured program."""
     notes = [
         Note("fallback", f"strategy {attempt.strategy} failed: {first_line(attempt.error)}")
         for attempt in program.attempts
@@ -55,7 +55,7 @@ def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
 
 
 def _training_layers(model: Any) -> list[str]:
-    """The kinds of layer in `model` that act differently in training mode, which they are in."""
+    """Returns the types of dropout and batch norm layers in `model` that are in training mode."""
     if not isinstance(model, torch.nn.Module):
         return []
     kinds = {type(layer).__name__ for layer in model.modules() if layer.training}

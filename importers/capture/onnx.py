@@ -1,4 +1,4 @@
-"""An ONNX model as a Program: captured from a module that computes its graph with PyTorch."""
+"""Captures an ONNX model as a Program, from a module that runs its graph with PyTorch."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Capture = Callable[[OnnxModule, tuple, Any], Program]
 def capture_onnx(
     model: OnnxModel, args: tuple, kwargs: dict, dynamic_shapes: Any, capture: Capture
 ) -> Program:
-    """The Program of an ONNX model and an example call.
+    """Captures an ONNX model with an example call.
 
     Raises:
-        Error: stage `usage`, for dynamic shapes; `source`, for a call that does not fit; `import`,
-            for an operator without a lowering; what `capture` raises.
+        Error: stage `usage` for dynamic shapes, `source` for a call that does not fit, or `import`
+            for an operator without a lowering; or any error of `capture`.
     """
     if dynamic_shapes:
         raise Error(
@@ -56,10 +56,10 @@ def capture_onnx(
 
 
 def _checked(model: OnnxModel, arguments: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The example's tensors by the graph's names.
+    """Checks the example's tensors and returns them by their names in the graph.
 
     Raises:
-        Error: stage `source`, for one that does not fit the file.
+        Error: stage `source`, for a tensor that does not fit the file.
     """
     example = {}
     for value, name in zip(model.inputs, model.parameter_names, strict=True):
@@ -104,7 +104,7 @@ def _captured(
     try:
         return capture(module, args, shapes)
     except Error as problem:
-        # The graph may fix a size that the file leaves open. PyTorch finds out which.
+        # The graph may fix a size that the file declares dynamic. `Dim.AUTO` lets PyTorch do so.
         found = {name: dict.fromkeys(axes, torch.export.Dim.AUTO) for name, axes in shapes.items()}
         try:
             program = capture(module, args, found)
@@ -118,7 +118,7 @@ def _captured(
 def _open_sizes(
     free: list[OnnxValue], names: Mapping[str, str]
 ) -> dict[str, dict[int, Any]] | None:
-    """The open sizes by parameter and axis, as torch.export takes them; None without any."""
+    """Returns `dynamic_shapes` for the dynamic sizes of the file; None if there are none."""
     dims: dict[str, Any] = {}
     shapes: dict[str, dict[int, Any]] = {}
     for value in free:
@@ -131,7 +131,7 @@ def _open_sizes(
 
 
 def _complete(program: Program, model: OnnxModel, module: OnnxModule, args: tuple) -> None:
-    """Makes the program one of the whole call, with the inputs that the capture fixed."""
+    """Adds the inputs that the capture fixed, so that the program takes the whole call."""
     names = dict(zip((v.name for v in model.inputs), model.parameter_names, strict=True))
     signature = program.signature
     captured = iter(signature.inputs)
@@ -171,7 +171,7 @@ def _with_inputs(
 
 
 def _enlarged(program: Program, inputs: tuple[Input, ...], args: tuple) -> tuple:
-    """The example call, of which the capture may have made some tensors larger."""
+    """Returns the example call with the tensors that the capture may have enlarged."""
     captured = iter(program.args)
     return tuple(
         arg if isinstance(leaf.spec, Constant) else next(captured)

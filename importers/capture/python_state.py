@@ -1,4 +1,4 @@
-"""Plain attributes that a model changes when it runs: values of Python, and tensors."""
+"""Detects plain attributes that a model changes when it runs: Python values and tensors."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from torch.utils import _pytree as pytree
 from importers.capture.lost_tensors import has_no_values
 from importers.capture.tensor_attributes import holds_tensors, is_same, tensor_attributes
 
-# Containers with more elements are told apart by their identity.
+# Containers with more elements are compared by identity.
 _FEW = 64
 _OWN = frozenset(vars(torch.nn.Module()))
 
 
 @dataclass
 class Changed:
-    """Attributes that calls of a module have changed, by names such as `layers.0.calls`.
+    """Attributes that calls of a module changed, by names such as `layers.0.calls`.
 
     Attributes:
-        values: names of numbers, strings and small containers. No program can follow them.
-        tensors: attributes that hold other tensors than before, with what they hold after a call;
-            some did not exist, or were None.
-        written: attributes whose tensors were written in place.
+        values: names of numbers, strings and small containers. A program cannot update them.
+        tensors: attributes that hold other tensors than before, with their values after a call.
+            Some did not exist before, or were None.
+        written: names of attributes whose tensors were written in place.
     """
 
     values: set[str] = field(default_factory=set)
@@ -38,8 +38,8 @@ class Changed:
 def watching(module: torch.nn.Module) -> Iterator[Changed]:
     """Collects the attributes that calls of `module` change inside the `with` block.
 
-    The attributes are looked at when a call of `module` ends, since torch.export restores them.
-    After the block, attributes with tensors are as they were before it.
+    A forward hook reads the attributes, because torch.export restores them after the call. At the
+    end of the block, attributes with tensors are restored.
     """
     changed = Changed()
     if isinstance(module, torch.jit.ScriptModule):
@@ -47,7 +47,7 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
         return
     values, tensors = _attributes(module), tensor_attributes(module)
     before = [(part, dict(vars(part))) for part in module.modules()]
-    # Tracing writes such tensors in place, where the model does.
+    # Tracing writes these tensors in place if the model does.
     contents = [
         (name, tensor, tensor.detach().clone(), tensor._version)
         for name, value in tensors.items()
@@ -56,7 +56,7 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
     ]
 
     def look(module: torch.nn.Module, _args: Any, _result: Any) -> None:
-        # TorchDynamo runs this too, where it would become part of the program.
+        # TorchDynamo traces this hook too, and would make it part of the program.
         if torch.compiler.is_dynamo_compiling():
             return
         now = tensor_attributes(module)
@@ -90,7 +90,7 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
 
 
 def _restore_tensors(part: torch.nn.Module, before: dict[str, Any]) -> None:
-    """Tensors of a tracer must not stay in the user's module."""
+    """Restores attributes with tensors, so that no tracer's tensor stays in the user's module."""
     for name, value in list(vars(part).items()):
         if name in _OWN or before.get(name) is value or not holds_tensors(value):
             continue
@@ -121,7 +121,10 @@ def _attributes(module: torch.nn.Module) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    """Equal for equal plain values; comparing symbolic numbers would restrict them."""
+    """Returns a key that is equal for equal plain values.
+
+    Symbolic numbers compare by identity, because comparing their values would add guards.
+    """
     if isinstance(value, (bool, int, float, str, type(None))):
         return type(value), repr(value)
     if isinstance(value, (list, tuple, set)) and len(value) <= _FEW:

@@ -1,8 +1,8 @@
-"""Operators that read values while they are traced, by operators that a tracer takes.
+"""Replaces operators that read values during tracing by operators that can be traced.
 
-`torch.equal` gives a Python bool, for which a fake tensor has no value; `torch.cov` asks such a
-question of its own. Here the answer is a number of the program. A model runs under `Readable` only
-after a capture without it has failed.
+`torch.equal` returns a Python bool, for which a fake tensor has no value. `torch.cov` also reads
+values. The replacements return a value that the program computes. A model runs under `Readable`
+only after a capture without it has failed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from importers.decompositions.assertions import require
 
 
 class Readable(TorchFunctionMode):
-    """Replaces calls of the operators of this file inside a `with` block."""
+    """Replaces calls of `torch.equal` and similar operators inside a `with` block."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         """Called for each function on tensors; see PyTorch's `TorchFunctionMode`."""
@@ -25,14 +25,14 @@ class Readable(TorchFunctionMode):
 
 
 def equal(x: torch.Tensor, y: torch.Tensor) -> Any:
-    """Whether shapes and all elements are the same: a bool, or one of the program."""
+    """Returns True if shapes and all elements are equal: a bool, or a symbolic one."""
     if x.shape != y.shape:
         return False
     return torch.eq(x, y).all().item()
 
 
 def allclose(x: torch.Tensor, y: torch.Tensor, *args: Any, **options: Any) -> Any:
-    """Whether all elements are close, as `torch.isclose` has it."""
+    """Returns True if all elements are close, as in `torch.isclose`."""
     return torch.isclose(x, y, *args, **options).all().item()
 
 
@@ -43,7 +43,7 @@ def cov(
     fweights: torch.Tensor | None = None,
     aweights: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """The covariance matrix of the rows of `x`, as `torch.cov`."""
+    """Returns the covariance matrix of the rows of `x`, like `torch.cov`."""
     rows = x.reshape(1, -1) if x.dim() < 2 else x
     weights = [w for w in (fweights, aweights) if w is not None]
     for weight in weights:
@@ -67,7 +67,7 @@ def cov(
 
 
 def corrcoef(x: torch.Tensor) -> torch.Tensor:
-    """The correlation matrix of the rows of `x`, as `torch.corrcoef`."""
+    """Returns the correlation matrix of the rows of `x`, like `torch.corrcoef`."""
     matrix = cov(x)
     if matrix.dim() == 0:
         return matrix / matrix

@@ -1,4 +1,4 @@
-"""Sequences that are written to a tensor of the user's: `torch.arange(6, out=matrix)`."""
+"""Writes sequences to the `out` tensor of the user: `torch.arange(6, out=matrix)`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-# They resize `out` where it has another number of elements, and leave its shape otherwise.
+# These resize `out` if its number of elements differs, and keep its shape otherwise.
 SEQUENCES = frozenset({torch.arange, torch.linspace, torch.logspace, torch.range})
 
 
 def write_sequence(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Calls one of SEQUENCES as eager does; a tracer gives the result the sequence's own shape."""
+    """Calls one of SEQUENCES with eager's result shape; a tracer returns the sequence's shape."""
     out = kwargs["out"]
     rest = {name: value for name, value in kwargs.items() if name != "out"}
     values = function(*args, **{**rest, "dtype": out.dtype})

@@ -1,4 +1,4 @@
-"""Reads a Signature and the weights off an ExportedProgram."""
+"""Reads the Signature and the weights of an ExportedProgram."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _MUTATIONS = (
 def read_weights(
     exported: torch.export.ExportedProgram,
 ) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """The tensors that the graph uses, by name, and the further names of those that are tied.
+    """Returns the tensors that the graph uses, by name, and the other names of tied ones.
 
-    A weight whose placeholder has no user (`num_batches_tracked` in evaluation mode) is left out.
-    Two weights are tied when they are the same elements of the same storage.
+    Weights without a use (`num_batches_tracked` in evaluation mode) are omitted. Two weights are
+    tied if they are the same elements of the same storage.
     """
     placeholders = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
     mutated = _written(exported)
@@ -62,14 +62,14 @@ def read_weights(
         tensor = exported.state_dict.get(name)
         if tensor is None:
             tensor = exported.constants[name]
-        # A buffer that the model writes is state of its own, whatever it starts out equal to.
+        # A buffer that the model writes is never tied: it may share memory only at the start.
         identity = (name,) if name in mutated else memory_key(tensor)
         first = by_identity.setdefault(identity, name)
         if first == name:
             weights[name] = tensor
         else:
             tied[name] = first
-    # Names that the graph has no placeholder for are tied, too.
+    # Names without a placeholder in the graph may be tied too.
     for name, tensor in exported.state_dict.items():
         first = by_identity.get(memory_key(tensor), name)
         if first != name and name not in mutated:
@@ -78,13 +78,13 @@ def read_weights(
 
 
 def _written(exported: torch.export.ExportedProgram) -> set[str]:
-    """The names of the buffers and parameters that the program writes: its state."""
+    """Returns the names of the buffers and parameters that the program writes: its state."""
     signature = exported.graph_signature
     return {*signature.buffers_to_mutate.values(), *signature.parameters_to_mutate.values()}
 
 
 def output_specs(exported: torch.export.ExportedProgram) -> list:
-    """The program's output specs in the IR's order: the model's own results, then new state."""
+    """Returns the output specs in the IR's order: the model's own results, then new state."""
     specs = exported.graph_signature.output_specs
     return sorted(specs, key=lambda spec: spec.kind != OutputKind.USER_OUTPUT)
 
@@ -94,10 +94,10 @@ def read_signature(
     model: Callable[..., Any],
     weights: dict[str, torch.Tensor],
 ) -> Signature:
-    """How the program's entry function maps to the model's call.
+    """Returns how the program's entry function maps to the model's call.
 
-    The IR's arguments are the call's leaves first, then `weights` in their order; its results are
-    the model's own first, then the new values of mutated buffers and inputs.
+    The IR's arguments are the leaves of the call, then `weights` in their order. Its results are
+    the model's own, then the new values of mutated buffers, parameters and inputs.
 
     Raises:
         Error: stage `capture`, for inputs that are neither tensors, numbers nor constants.

@@ -18,10 +18,10 @@ _LAYERS = os.path.join(os.path.dirname(torch.__file__), "nn", "modules") + os.se
 
 @contextlib.contextmanager
 def whole_stacks(caller: str) -> Iterator[None]:
-    """While it lasts, traced nodes keep every user frame below the file `caller`.
+    """Makes traced nodes keep all user frames called from the file `caller`, in the `with` block.
 
-    By default the tracer keeps only frames of functions called `forward`: a model that is a plain
-    function has no source lines at all, and a helper that a module calls has none of its own.
+    By default the tracer keeps only frames of functions named `forward`. A model that is a plain
+    function would have no source lines, and neither would a helper function that a module calls.
     """
 
     def keep(_tracer, stack: traceback.StackSummary) -> traceback.StackSummary:
@@ -36,7 +36,7 @@ def whole_stacks(caller: str) -> Iterator[None]:
 
 
 def is_interesting(frame: traceback.FrameSummary) -> bool:
-    """The user's code, and the forward of PyTorch's own layers that it calls."""
+    """Returns True for a frame of the user's code or of the `forward` of a PyTorch layer."""
     if is_users(frame.filename):
         return True
     return frame.name == "forward" and frame.filename.startswith(_LAYERS)

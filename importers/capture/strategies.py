@@ -1,4 +1,4 @@
-"""Ways to an ExportedProgram, one small class each, tried in order by `auto`."""
+"""Capture strategies, one class each. The strategy `auto` tries them in order."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ from unmess.core.note import Note
 from unmess.core.program import Attempt, Specialized
 from unmess.core.user_source import is_users, user_line
 
-# How often ranges and relations that the model needs are taken over into what is declared.
+# The maximum number of captures. Each one after the first uses the sizes and state attributes that
+# the previous one requires.
 _REFINEMENTS = 4
-# Names of attributes in a note.
+# The maximum number of attribute names in a note.
 _SHOWN = 5
 
 
@@ -57,12 +58,12 @@ class Strategy(Protocol):
     def __call__(
         self, module: torch.nn.Module, args: tuple, kwargs: dict, dynamic_shapes: Any
     ) -> torch.export.ExportedProgram:
-        """Captures `module` as it runs on the example call; raises whatever PyTorch raises."""
+        """Captures `module` with the example call. PyTorch's exceptions propagate."""
         ...
 
 
 class NonStrict:
-    """`torch.export` that runs the Python code with fake tensors."""
+    """`torch.export` in non-strict mode, which runs the Python code with fake tensors."""
 
     name = "non-strict"
     specialized: frozenset[str] = frozenset()
@@ -111,7 +112,7 @@ class Strict:
 
 
 class Draft:
-    """`torch.export.draft_export`: guards on data are assumed to go as they do on the example."""
+    """`torch.export.draft_export`, which assumes that guards on data hold as on the example."""
 
     name = "draft"
     specialized: frozenset[str] = frozenset()
@@ -122,21 +123,21 @@ class Draft:
             exported = torch.export.draft_export(
                 module, args, kwargs, dynamic_shapes=dynamic_shapes
             )
-        # The fake tensors of a draft carry values, too. What traces operators later, such as a
-        # decomposition, has no values for its arguments, and checks of them would fail.
+        # The fake tensors of a draft carry real values. Later traces, such as decompositions, have
+        # no values for their arguments, and checks of values would fail.
         fake_mode = detect_fake_mode([node.meta.get("val") for node in exported.graph.nodes])
         if fake_mode is not None:
             fake_mode.propagate_real_tensors = False
         return exported
 
 
-# What `auto` tries; lazy tensors only on request, since their graphs are further from the model.
+# The strategies of `auto`. Lazy tensors only run on request: their graphs are less like the model.
 AUTO: tuple[type[Strategy], ...] = (NonStrict, Strict, Draft, MakeFx)
 STRATEGIES: tuple[type[Strategy], ...] = (*AUTO, Lazy)
 
 
 class _Function(torch.nn.Module):
-    """A function as a module that keeps its signature, since `torch.export` takes modules only."""
+    """Wraps a function as a module with its signature, because `torch.export` requires a module."""
 
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
@@ -144,7 +145,7 @@ class _Function(torch.nn.Module):
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
-    """None for built-in functions such as `torch.add`, which have none."""
+    """Returns the signature of a function; None for built-ins such as `torch.add`."""
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):
@@ -159,7 +160,7 @@ def _generic(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_call(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
-    """Raises an Error (`source`) where the example call cannot be one of the model's."""
+    """Raises an Error (`source`) if the example call does not fit the model's signature."""
     signature = _signature(module.forward)
     try:
         signature.bind(*args, **kwargs)
@@ -173,9 +174,9 @@ def _check_call(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
 
 
 def _check_eager(module: torch.nn.Module, declared: Declared) -> None:
-    """Raises an Error (`source`) where the model does not run on its example call at all."""
+    """Raises an Error (`source`) if the model does not run on its example call in eager."""
     problem = _eager_problem(module, declared, torch.no_grad)
-    # A function that asks for gradients runs only where they are on.
+    # A function that computes gradients only runs with gradients enabled.
     if problem is not None and _eager_problem(module, declared, torch.enable_grad) is not None:
         raise Error(
             "source",
@@ -195,7 +196,7 @@ def _eager_problem(
 ) -> Exception | None:
     try:
         with mode():
-            # On copies: neither the model's state nor the arguments may change.
+            # Use copies, so that neither the model's state nor the arguments change.
             model, args, kwargs = copy.deepcopy((module, declared.args, declared.kwargs))
             model(*args, **kwargs)
     except Exception as problem:
@@ -220,14 +221,14 @@ def export(
     """Captures `model` by one strategy, or by the first that succeeds (`auto`).
 
     Returns:
-        The program, what was tried, the example call with what is dynamic in it, and the model's
+        The program, the attempts, the example call with its dynamic dimensions, and the model's
         tensors whose values decided its control flow.
 
     Raises:
         Error: stage `usage` for an unknown strategy or for dynamic shapes that do not fit the
-            call, `source` where the model does not run on the example call in eager, `capture`
-            where no strategy succeeds; the cause is that of the first attempt, since later
-            strategies fail less clearly.
+            call; `source` if the model does not run on the example call in eager; `capture` if no
+            strategy succeeds. The cause is that of the first attempt, because later strategies
+            fail with less clear messages.
     """
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     _check_call(module, args, kwargs)
@@ -261,10 +262,10 @@ def export(
 
 
 def _state_in_attributes(module: torch.nn.Module, changed: Changed, declared: Declared) -> set[str]:
-    """The paths of plain attributes whose tensors a call passes on to the next one.
+    """Returns the paths of plain attributes whose tensors a call passes to the next one.
 
     Raises:
-        Error: stage `capture`, where such tensors have other shapes after a call.
+        Error: stage `capture`, if such tensors have other shapes or dtypes after a call.
     """
     before = tensor_attributes(module)
     assigned = {name: now for name, now in changed.tensors.items() if name in before}
@@ -278,7 +279,7 @@ def _state_in_attributes(module: torch.nn.Module, changed: Changed, declared: De
 def _notes(
     module: torch.nn.Module, changed: Changed, declared: Declared, state: set[str]
 ) -> list[Note]:
-    """What the program cannot pass on from call to call."""
+    """Returns notes on attributes that are state, and on those that the program cannot update."""
     notes = [_python_state(changed.values)] if changed.values else []
     if state:
         notes.append(Note("state", f"attributes that are state, as buffers: {_shown(state)}"))
@@ -295,7 +296,7 @@ def _notes(
 
 
 def _changed_in_eager(module: torch.nn.Module, declared: Declared) -> Changed:
-    """What a call in eager changes. TorchDynamo drops assignments, and runs no hooks."""
+    """Returns what an eager call changes. TorchDynamo drops assignments and runs no hooks."""
     trial = copy.deepcopy(module)
     args, kwargs = copied((declared.args, declared.kwargs))
     with watching(trial) as changed, torch.no_grad(), torch.random.fork_rng(devices=[]):
@@ -304,7 +305,7 @@ def _changed_in_eager(module: torch.nn.Module, declared: Declared) -> Changed:
 
 
 def _calls_differ(module: torch.nn.Module, declared: Declared) -> bool:
-    """Whether the second of two equal calls in eager gives another result than the first."""
+    """Returns True if two equal calls in eager return different results."""
     if isinstance(module, TorchScript):
         return True
     trial = copy.deepcopy(module)
@@ -313,7 +314,7 @@ def _calls_differ(module: torch.nn.Module, declared: Declared) -> bool:
         args, kwargs = copied((declared.args, declared.kwargs))
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            # What it returns may be an attribute, which the next call writes.
+            # A result may be an attribute that the next call writes.
             results.append(copied(pytree.tree_leaves(trial(*args, **kwargs))))
     return not all(map(_is_equal, *results))
 
@@ -337,7 +338,11 @@ def _python_state(names: set[str]) -> Note:
 def _first(
     module: torch.nn.Module, declared: Declared, strategy: str
 ) -> tuple[torch.export.ExportedProgram, tuple[Attempt, ...], frozenset[str], Changed]:
-    """The program, what was tried, the specialized tensors, and what calls of `module` changed."""
+    """Captures with the first strategy that succeeds.
+
+    Returns:
+        The program, the attempts, the specialized tensors, and what calls of `module` changed.
+    """
     attempts: list[Attempt] = []
     for candidate in _chosen(strategy, module):
         start = time.perf_counter()
@@ -347,9 +352,9 @@ def _first(
                 exported = way(module, declared.args, declared.kwargs, declared.shapes)
             refuse_lost_tensors(exported)
         except Error:
-            raise  # nothing that another strategy could do about
+            raise  # other strategies would fail too
         except Exception as problem:
-            # Other strategies find the same, or make static what is to be dynamic.
+            # Other strategies find the same conflict, or make the dynamic dimension static.
             if found := conflict(problem):
                 raise found from problem
             attempts.append(Attempt(candidate.name, time.perf_counter() - start, problem))
@@ -369,7 +374,7 @@ def _first(
 
 def _chosen(strategy: str, module: torch.nn.Module) -> Sequence[type[Strategy]]:
     if strategy == "auto":
-        # What torch.export makes of a training step is not one.
+        # torch.export does not capture a training step correctly.
         return (MakeFx,) if optimizers(module) else AUTO
     for candidate in STRATEGIES:
         if candidate.name == strategy:
@@ -387,7 +392,7 @@ def _depends_on_data(problem: BaseException) -> bool:
 
 
 def capture_hint(problem: BaseException) -> str:
-    """What to do about a model that `torch.export` does not take."""
+    """Returns a hint for a model that `torch.export` cannot capture."""
     text = f"{type(problem).__name__} {problem}"
     if "writes it in the same call" in text:
         return "call the model once in eager before the capture, if only its first call differs"

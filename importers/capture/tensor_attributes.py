@@ -1,8 +1,8 @@
-"""Tensors that a module keeps in plain attributes and changes when it runs.
+"""Turns tensors in plain attributes that a module changes when it runs into buffers.
 
-A hand-written recurrent network assigns `self.hidden` in `forward`. PyTorch's tracers take such a
-tensor for a constant and drop the assignment. While a module is captured under `carried`, the
-attribute is a buffer: each call begins with the buffer's value and ends by writing it.
+A hand-written recurrent network assigns `self.hidden` in `forward`. PyTorch's tracers treat such a
+tensor as a constant and drop the assignment. While a module is captured under `carried`, the
+attribute is a buffer: each call starts with the buffer's value and writes the buffer at its end.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from torch.utils import _pytree as pytree
 
 from unmess.core.error import Error
 
-# A container with more elements is taken for data, not for state.
+# A container with more elements is treated as data, not as state.
 _FEW = 64
 _OWN = frozenset(vars(torch.nn.Module()))
 
 
 def tensor_attributes(module: torch.nn.Module) -> dict[str, Any]:
-    """Tensors, and small tuples, lists and dicts of tensors, by path; no buffers, no parameters.
+    """Returns the plain attributes that are tensors or small containers of tensors, by path.
 
-    Containers are copies.
+    Buffers and parameters are not included. Containers (tuples, lists, dicts) are copied.
     """
     return {
         f"{path}.{name}" if path else name: pytree.tree_map(lambda tensor: tensor, value)
@@ -35,7 +35,7 @@ def tensor_attributes(module: torch.nn.Module) -> dict[str, Any]:
 
 
 def named_attributes(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """The tensors of `tensor_attributes`, by the names of the buffers that `carried` makes."""
+    """Returns the tensors of `tensor_attributes`, named as the buffers that `carried` creates."""
     return {
         name: leaf
         for path, value in tensor_attributes(module).items()
@@ -50,7 +50,7 @@ def _buffer_names(path: str, value: Any) -> list[str]:
 
 
 def holds_tensors(value: Any) -> bool:
-    """Whether it is a tensor, or a small container of nothing but tensors."""
+    """Returns True for a tensor, or for a small container of tensors only."""
     if isinstance(value, torch.Tensor):
         return True
     if not isinstance(value, (tuple, list, dict)) or not 0 < len(value) <= _FEW:
@@ -59,13 +59,13 @@ def holds_tensors(value: Any) -> bool:
 
 
 def is_same(before: Any, after: Any) -> bool:
-    """Whether an attribute holds the same tensor objects as before."""
+    """Returns True if an attribute holds the same tensor objects as before."""
     old, new = pytree.tree_leaves(before), pytree.tree_leaves(after)
     return len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
 
 
 def is_alike(before: Any, after: Any) -> bool:
-    """Whether an attribute holds tensors of the same shapes and dtypes in the same containers."""
+    """Returns True if two values have the same containers, shapes and dtypes."""
     old, old_spec = pytree.tree_flatten(before)
     new, new_spec = pytree.tree_flatten(after)
     return old_spec == new_spec and all(
@@ -75,7 +75,7 @@ def is_alike(before: Any, after: Any) -> bool:
 
 
 class _Attribute:
-    """One attribute of a submodule, kept in buffers while the module is captured."""
+    """An attribute of a submodule, stored in buffers while the module is captured."""
 
     def __init__(self, module: torch.nn.Module, path: str):
         parent, _, self.name = path.rpartition(".")
@@ -85,26 +85,26 @@ class _Attribute:
         leaves, self.spec = pytree.tree_flatten(self.value)
         self.is_tensor = isinstance(self.value, torch.Tensor)
         names = _buffer_names(self.name, self.value)
-        # Copies: the attribute may be an argument of the last call, or another attribute.
+        # Copy, because the tensor may also be an argument of the last call or another attribute.
         tensors = (leaf.detach().clone() for leaf in leaves)
         self.initial = dict(zip(names, tensors, strict=True))
         self._buffers: dict[str, torch.Tensor] = {}
 
     def install(self) -> None:
-        """Makes buffers of the attribute."""
+        """Replaces the attribute by buffers."""
         del vars(self.owner)[self.name]
         for name, tensor in self.initial.items():
             self.owner.register_buffer(name, tensor, persistent=False)
 
     def remove(self) -> None:
-        """Gives the module its attribute back."""
+        """Removes the buffers and restores the attribute."""
         for name in self.initial:
             self.owner._buffers.pop(name, None)
             self.owner._non_persistent_buffers_set.discard(name)
         vars(self.owner)[self.name] = self.value
 
     def begin(self) -> None:
-        """A call begins: the attribute is a copy of its buffers, which the call may replace."""
+        """Sets the attribute to a copy of its buffers, at the start of a call."""
         self._buffers = {name: self.owner._buffers[name] for name in self.initial}
         now = [tensor.clone() for tensor in self._buffers.values()]
         if self.is_tensor:
@@ -113,10 +113,10 @@ class _Attribute:
             vars(self.owner)[self.name] = pytree.tree_unflatten(now, self.spec)
 
     def end(self) -> None:
-        """A call ends: the buffers get what the attribute is now.
+        """Writes the new value of the attribute to the buffers, at the end of a call.
 
         Raises:
-            Error: stage `capture`, for another shape, dtype or container.
+            Error: stage `capture`, if the shape, dtype or container differs.
         """
         if self.is_tensor:
             now = self.owner._buffers[self.name]
@@ -130,7 +130,7 @@ class _Attribute:
 
 
 def changes_its_form(path: str, before: Any, after: Any) -> Error:
-    """An attribute whose tensors have other shapes after a call than before it."""
+    """Returns the error for an attribute whose shapes, dtypes or containers change in a call."""
     return Error(
         "capture",
         f"the model keeps state in {path}, whose form changes in a call: "
@@ -153,7 +153,7 @@ def _described(value: Any) -> str:
 
 @contextlib.contextmanager
 def carried(module: torch.nn.Module, paths: Iterable[str]) -> Iterator[None]:
-    """Inside the `with` block, the attributes at `paths` are buffers that calls read and write."""
+    """Makes the attributes at `paths` buffers that calls read and write, in the `with` block."""
     attributes = [_Attribute(module, path) for path in sorted(paths)]
     if not attributes:
         yield

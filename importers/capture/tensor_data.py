@@ -1,10 +1,9 @@
-"""`tensor.data`, and other accesses to a tensor that tracers do not record.
+"""Makes `tensor.data` and other accesses to a tensor visible to tracers.
 
-PyTorch's tracers record operators. Reading or assigning `tensor.data` is not one: the tracer loses
-the tensor, and the program gets a constant in its place. While a model runs under `DataAccess`,
-reading is `detach()`. An assignment is remembered: from then on every operator on the tensor gets
-the assigned one, and when the model returns, the assigned value is written to the parameter,
-buffer or argument that it belongs to.
+PyTorch's tracers record operators. Reading or assigning `tensor.data` is not an operator: the
+tracer loses the tensor, and the program gets a constant instead. Under `DataAccess`, a read is
+`detach()`. After an assignment, every operator on the tensor gets the assigned tensor. When the
+model returns, the assigned value is written to its parameter, buffer or argument.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from unmess.core.error import Error
 
 _GET = torch.Tensor.data.__get__
 _SET = torch.Tensor.data.__set__
-# They concern autograd's record of a tensor, which an assignment of its data leaves as it is.
+# Accesses to the autograd state of a tensor, which an assignment of its data does not change.
 _AUTOGRAD = frozenset(
     accessor
     for name in ("grad", "requires_grad", "grad_fn", "is_leaf", "_grad", "_backward_hooks")
     for accessor in (getattr(torch.Tensor, name).__get__, getattr(torch.Tensor, name).__set__)
 ) | {torch.Tensor.requires_grad_, torch.Tensor.backward}
-# What the user reads in place of PyTorch's message when the access fails during a capture.
+# Descriptions for the error that replaces PyTorch's if the access fails during a capture.
 _WITHOUT_FORM = {
     torch.Tensor.data_ptr: "the address of a tensor (data_ptr())",
     torch.Tensor.tolist: "the values of a tensor as a list (tolist())",
@@ -41,24 +40,25 @@ _WITHOUT_FORM = {
     torch.Tensor.apply_: "a Python function of each element (apply_())",
     torch.Tensor.map_: "a Python function of each element (map_())",
 }
-# They read memory without an operator, and give the example's values for a lazy tensor.
+# These read memory without an operator. For a lazy tensor they return the example's values.
 _READ_BELOW = frozenset({torch.Tensor.data_ptr, torch.Tensor.tolist})
 
 
 class DataAccess(TorchFunctionMode):
-    """Gives `tensor.data` and its relatives a form that tracers record.
+    """Rewrites `tensor.data` and similar accesses to operators that tracers record.
 
     Args:
-        detach: whether reading `data` is `detach()`. A tracer below autograd records the reading
-            itself. The version counter of the data is then its own, as it is in eager.
+        detach: whether to replace reads of `data` by `detach()`. A tracer below autograd records
+            the read itself, and the data then has its own version counter, as in eager.
     """
 
     def __init__(self, *, detach: bool):
         super().__init__()
         self._detach = detach
-        # By the tensor's id: the tensor, kept so that its id stays its own, and its data now.
+        # Tensors and their assigned data, by the tensor's id. The reference to the tensor keeps its
+        # id from being reused.
         self._assigned: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        # Tensors, their data as it was read, and the version of that data.
+        # Tensors, the data that was read, and the version of that data.
         self._read: list[tuple[torch.Tensor, torch.Tensor, int]] = []
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -99,7 +99,7 @@ class DataAccess(TorchFunctionMode):
         return self._assigned.get(id(tensor), (None, tensor))[1]
 
     def _check_gradients(self, leaves: list[Any]) -> None:
-        """Raises an Error where a gradient would belong to the data, and not to the tensor."""
+        """Raises an Error if a gradient would belong to the assigned data instead of the tensor."""
         if any(id(leaf) in self._assigned and leaf.requires_grad for leaf in leaves):
             raise Error(
                 "capture",
@@ -108,17 +108,18 @@ class DataAccess(TorchFunctionMode):
             )
 
     def begin(self) -> None:
-        """Forgets an earlier call."""
+        """Clears the state of an earlier call."""
         self._assigned.clear()
         self._read.clear()
 
     def end(self, module: torch.nn.Module, args: Any, result: Any) -> Any:
-        """Writes assigned data where it outlives the call, and returns the call's result.
+        """Writes assigned data to parameters, buffers and arguments; returns the call's result.
 
         Raises:
-            Error: stage `capture`, where the data has another shape or dtype than before.
+            Error: stage `capture`, if the data has another shape or dtype than before.
         """
-        # Tell who looks at versions of writes to the data, now that gradients are computed.
+        # Gradients are computed by now, so it is safe to show writes to the data in the version of
+        # the tensor, which make_fx compares.
         for tensor, data, version in reversed(self._read):
             if data._version != version:
                 torch._C._autograd._unsafe_set_version_counter((tensor,), (tensor._version + 1,))
@@ -144,7 +145,7 @@ class DataAccess(TorchFunctionMode):
                     f"{_described(value)}, was {_described(tensor)}",
                     hint="state and arguments keep their shape and dtype: use another tensor",
                 )
-        # Data assigned to one may be a view of another.
+        # Data assigned to one tensor may be a view of another: clone all before writing.
         values = [value.clone() for _, value in assigned] if len(assigned) > 1 else None
         for i, (tensor, value) in enumerate(assigned):
             with torch.no_grad():
@@ -173,7 +174,7 @@ def _deepcopy(tensor: torch.Tensor, memo: dict) -> torch.Tensor:
 
 @contextlib.contextmanager
 def data_access(module: torch.nn.Module, *, detach: bool = True) -> Iterator[None]:
-    """Calls of `module` inside the `with` block run under `DataAccess`."""
+    """Runs calls of `module` inside the `with` block under `DataAccess`."""
     access = DataAccess(detach=detach)
     handles = [
         module.register_forward_pre_hook(lambda *_: access.begin()),

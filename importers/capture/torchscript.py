@@ -1,9 +1,9 @@
-"""TorchScript modules and functions as ordinary modules, which every strategy can capture.
+"""Wraps TorchScript modules and functions as ordinary modules that every strategy can capture.
 
-`torch.export` refuses a `ScriptModule`. `as_module` gives an `nn.Module` with the same weights
-under the same names, whose `forward` evaluates the TorchScript graph operator by operator:
-branches, loops, lists and dicts are executed as Python executes them, so sizes may stay symbolic,
-and operators are recorded with the source line that TorchScript kept for them.
+`torch.export` refuses a `ScriptModule`. `as_module` returns an `nn.Module` with the same weights
+under the same names. Its `forward` evaluates the TorchScript graph operator by operator. Branches,
+loops, lists and dicts execute in Python, so sizes may stay symbolic. Operators are recorded with
+the source line that TorchScript kept for them.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _TRACER = re.compile(r"torch[/\\]jit[/\\]_trace\.py$")
 
 
 def is_torchscript(model: Any) -> bool:
-    """Whether `model` is a scripted or traced module, function or method."""
+    """Returns True if `model` is a scripted or traced module, function or method."""
     return isinstance(
         model, (torch.jit.ScriptModule, torch.jit.ScriptFunction, torch._C.ScriptMethod)
     )
 
 
 def as_module(model: Any) -> TorchScript:
-    """A module that computes what the TorchScript `model` computes, over its own tensors.
+    """Returns a module that evaluates the TorchScript `model` and shares its tensors.
 
     Raises:
         Error: stage `source`, for a module without a `forward`.
@@ -58,7 +58,7 @@ def as_module(model: Any) -> TorchScript:
 
 
 def example_of(model: Any) -> tuple[Any, ...] | None:
-    """The arguments that a module in memory was traced with; None for a scripted one."""
+    """Returns the arguments that a module in memory was traced with; None for a scripted one."""
     if not isinstance(model, torch.jit.ScriptModule):
         return None
     inputs = dict(model._c._retrieve_traced_inputs().items()).get("forward")
@@ -86,7 +86,7 @@ class TorchScript(torch.nn.Module):
         self.forward = self._make_forward(schema, skip=int(scripted is not None))
 
     def _make_forward(self, schema: torch._C.FunctionSchema, skip: int):
-        """A `forward` with the parameters of `schema`, which `torch.export` names inputs by."""
+        """Returns a `forward` with the parameters of `schema`; `torch.export` uses their names."""
         parameters = [
             inspect.Parameter(
                 argument.name,
@@ -123,7 +123,7 @@ def _take_tensors(module: torch.nn.Module, scripted: torch.jit.ScriptModule) -> 
 def _take_state(
     module: torch.nn.Module, scripted: torch.jit.ScriptModule, assigned: Iterable[str]
 ) -> None:
-    """Registers buffers for plain attributes of `scripted` that its code assigns a tensor."""
+    """Registers buffers for plain tensor attributes of `scripted` that its code assigns."""
     for path, child in scripted.named_modules():
         shadow = _descend(module, path)
         for name in assigned:
@@ -136,7 +136,7 @@ def _take_state(
 
 
 def _descend(module: torch.nn.Module, path: str) -> torch.nn.Module:
-    """The submodule at `path`, made of plain modules where it is not there yet."""
+    """Returns the submodule at `path`. Creates missing ones as plain modules."""
     for name in filter(None, path.split(".")):
         if name not in module._modules:
             module.add_module(name, torch.nn.Module())
@@ -145,13 +145,13 @@ def _descend(module: torch.nn.Module, path: str) -> torch.nn.Module:
 
 
 class _Object:
-    """A module of the TorchScript graph, or an object of a class that the graph makes.
+    """A module of the TorchScript graph, or an object of a class that the graph creates.
 
     Tensors are read from the shadow module, whose tensors `torch.export` replaces while it traces.
+    `assigned` are the names of all attributes that the graph assigns anywhere.
 
     Attributes:
-        written: what the graph has assigned, by path; shared by all objects of one evaluation.
-            `assigned` are the names of all attributes that it assigns somewhere.
+        written: the assigned values, by path; shared by all objects of one evaluation.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class _Object:
             if name in self._shadow._buffers:
                 buffer = self._shadow._buffers[name]
                 if name in self._assigned:
-                    # The old tensor keeps its value, wherever it went, when it is replaced.
+                    # Clone, so that other references to the old tensor keep its value.
                     buffer = self.written[path] = buffer.clone()
                 return buffer
             value = getattr(self._scripted, name)
@@ -205,13 +205,13 @@ class _Object:
 
 
 class _Graph:
-    """An inlined TorchScript graph, made ready to be evaluated."""
+    """An inlined TorchScript graph, prepared for evaluation."""
 
     def __init__(self, graph: torch._C.Graph, *, has_self: bool, scripted: Any):
         self._graph = graph
         self._has_self = has_self
         self._scripted = scripted
-        # Tensor constants become buffers of the module, so that they are weights like others.
+        # Tensor constants become buffers of the module, so that they are weights like any other.
         self.constants: dict[str, torch.Tensor] = {}
         self._constant_names: dict[str, str] = {}
         nodes = list(_nodes(graph))
@@ -225,11 +225,11 @@ class _Graph:
                     self.constants[name] = value
 
     def __deepcopy__(self, memo: dict) -> _Graph:
-        """Nothing here changes; the weights are in the module, which is copied."""
+        """Returns the graph itself: it is immutable, and the module holds the weights."""
         return self
 
     def evaluate(self, module: TorchScript, arguments: list[Any]) -> Any:
-        """What the graph returns for `arguments`, with the weights of `module`."""
+        """Evaluates the graph for `arguments`, with the weights of `module`."""
         written: dict[str, Any] = {}
         given = [_Object(self._scripted, module, written, self.assigned)] if self._has_self else []
         given += arguments
@@ -241,7 +241,7 @@ class _Graph:
         evaluation = _Evaluation(module, self._constant_names, values)
         with evaluation.source_lines():
             results = operators.without_size_tensors(evaluation.block(self._graph))
-            # A buffer that is assigned stays the object it is, with new contents.
+            # An assigned buffer stays the same object, with new contents.
             for path, value in written.items():
                 buffer = module.get_buffer(path)
                 if not is_alike(buffer, value):
@@ -251,12 +251,12 @@ class _Graph:
 
 
 def _is_size(constant: torch.Tensor) -> bool:
-    """Whether it may be what tracing makes of an int that is combined with a size."""
+    """Returns True if a constant may be an int that tracing recorded in arithmetic on sizes."""
     return constant.dim() == 0 and constant.dtype == torch.int64
 
 
 def _converted(value: Any, type_: torch._C.Type) -> Any:
-    """An argument as TorchScript takes it: an int for a float parameter becomes a float."""
+    """Converts an argument as TorchScript does: an int for a float parameter becomes a float."""
     if type_.kind() == "FloatType" and isinstance(value, int):
         return float(value)
     if type_.kind() == "ListType" and isinstance(value, (list, tuple)):
@@ -272,11 +272,11 @@ def _nodes(block: Any) -> Iterator[torch._C.Node]:
 
 
 class CollectedGraph:
-    """A TorchScript graph that was collected from lazy tensors.
+    """A TorchScript graph that was recorded with lazy tensors.
 
-    `inputs` says what each input of the graph is: a name of the state, the position of a leaf of
-    the call, or a tensor that is a constant. Constants of more than one element are in `constants`,
-    by the name of a buffer; numbers stay numbers.
+    Each element of `inputs` is a name of the state, the position of a leaf of the call, or a
+    constant tensor. `constants` has the constants with dimensions, by buffer name. Scalar constants
+    stay numbers.
     """
 
     def __init__(self, graph: torch._C.Graph, inputs: list[str | int | torch.Tensor]):
@@ -295,7 +295,7 @@ class CollectedGraph:
     def evaluate(
         self, module: torch.nn.Module, state: dict[str, torch.Tensor], leaves: list[Any]
     ) -> list[Any]:
-        """The graph's results; `state` has the constants, too."""
+        """Returns the graph's results. `state` must include the constants."""
         values = {}
         for value, what in zip(self._graph.inputs(), self._inputs, strict=True):
             if isinstance(what, str):
@@ -309,7 +309,7 @@ class CollectedGraph:
 
 
 class _Evaluation:
-    """One call of a graph."""
+    """One evaluation of a graph."""
 
     def __init__(
         self, module: torch.nn.Module, constant_names: dict[str, str], values: dict[str, Any]
@@ -320,9 +320,9 @@ class _Evaluation:
         self._node: torch._C.Node | None = None
 
     def block(self, block: Any) -> list[Any]:
-        """Evaluates the nodes of a block; returns its outputs.
+        """Evaluates the nodes of a block and returns its outputs.
 
-        An exception gets the attribute `where`: the user's source line.
+        Adds the attribute `where`, the user's source line, to exceptions.
         """
         for node in block.nodes():
             self._node = node
@@ -336,7 +336,7 @@ class _Evaluation:
 
     @contextlib.contextmanager
     def source_lines(self) -> Iterator[None]:
-        """While it lasts, traced nodes get the source line of the TorchScript node."""
+        """Gives traced nodes the source line of the TorchScript node, inside the `with` block."""
 
         def keep(_tracer, _stack: traceback.StackSummary) -> traceback.StackSummary:
             return traceback.StackSummary.from_list(source_frames(self._node))
@@ -395,7 +395,7 @@ class _Evaluation:
         return carried
 
     def _subgraph(self, node: torch._C.Node) -> list[Any]:
-        """A forked task is evaluated at once; `aten::wait` hands its result on."""
+        """Evaluates a forked task immediately. `aten::wait` returns its result."""
         graph = node.g("Subgraph")
         names = (value.debugName() for value in graph.inputs())
         values = dict(zip(names, self._operands(node), strict=True))
@@ -412,13 +412,13 @@ class _Evaluation:
 
 
 def source_frames(node: torch._C.Node) -> list[traceback.FrameSummary]:
-    """The Python frames that TorchScript kept for a node, outermost first."""
+    """Returns the Python frames that TorchScript kept for a node, outermost first."""
     frames = []
     if node.hasAttribute("source"):
-        return []  # collected from lazy tensors: it names the line that collects
+        return []  # recorded with lazy tensors: the frames are of the recording code
     for file, line, traced_file, traced_line, function in _FRAME.findall(node.sourceRange()):
         if _TRACER.search(traced_file):
-            break  # beyond it lies the call of torch.jit.trace
+            break  # the outer frames are the call of torch.jit.trace
         frame = traceback.FrameSummary(
             file or traced_file, int(line or traced_line), function or "forward"
         )
@@ -428,7 +428,7 @@ def source_frames(node: torch._C.Node) -> list[traceback.FrameSummary]:
 
 
 def user_frame(node: torch._C.Node) -> str | None:
-    """The innermost line of the user's code for a node, as `file:line`."""
+    """Returns the innermost line of the user's code for a node, as `file:line`, or None."""
     for frame in reversed(source_frames(node)):
         if is_users(frame.filename):
             return f"{frame.filename}:{frame.lineno}"

@@ -1,4 +1,4 @@
-"""What the nodes of a TorchScript graph compute, on tensors and on Python values."""
+"""Evaluates nodes of a TorchScript graph on tensors and Python values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 
 from unmess.core.error import Error, first_line
 
-# c10::ScalarType, in its order.
+# The values of c10::ScalarType.
 _DTYPES = {
     0: torch.uint8,
     1: torch.int8,
@@ -47,19 +47,19 @@ _MEMORY_FORMATS = {
     2: torch.channels_last,
     3: torch.channels_last_3d,
 }
-# TorchScript passes these as integers; the operators want the objects.
+# TorchScript passes these as integers; the operators require the objects.
 _CODED = {"ScalarType": _DTYPES, "MemoryFormat": _MEMORY_FORMATS, "Layout": {0: torch.strided}}
 
 
 class _Raised(Exception):
-    """An exception that the scripted code itself raises."""
+    """An exception that the scripted code raises."""
 
 
 def call(node: torch._C.Node, operands: list[Any]) -> Any:
-    """The result of a node: one value, or a sequence where it has several outputs.
+    """Evaluates a node: returns one value, or a sequence if it has several outputs.
 
     Raises:
-        Error: stage `capture`, for a node that has no form in Python; stage `source` where the
+        Error: stage `capture`, for a node that has no equivalent in Python; stage `source`, if the
             scripted code raises an exception.
     """
     kind = node.kind()
@@ -98,7 +98,7 @@ def _operator(node: torch._C.Node, operands: list[Any]) -> Any:
     except AttributeError as problem:
         raise _no_form(node, first_line(problem)) from problem
     if node.hasAttribute("source"):
-        # Lazy tensors are functional: they know views as copies only.
+        # Lazy tensors are functional: they record views as copies.
         if overload is torch.ops.aten.native_batch_norm.default:
             return _normalised(*operands)
         overload = _view_of(overload)
@@ -114,14 +114,14 @@ def _operator(node: torch._C.Node, operands: list[Any]) -> Any:
 
 
 def _normalised(x, weight, bias, mean, variance, training, momentum, eps) -> tuple:
-    """`native_batch_norm` outside training, whose further results nothing can use."""
+    """Evaluates `native_batch_norm` outside training, where nothing uses its other results."""
     batch_norm = torch.ops.aten.batch_norm.default
     result = batch_norm(x, weight, bias, mean, variance, training, momentum, eps, False)
     return result, None, None
 
 
 def _view_of(overload: torch._ops.OpOverload) -> torch._ops.OpOverload:
-    """`aten.view.default` for `aten.view_copy.default`."""
+    """Returns `aten.view.default` for `aten.view_copy.default`."""
     name = overload._overloadpacket.__name__
     view = getattr(torch.ops.aten, name.removesuffix("_copy"), None)
     if not name.endswith("_copy") or view is None:
@@ -155,12 +155,12 @@ def _tensor(_node, data, dtype=None, device=None, _requires_grad=False) -> torch
     leaves = pytree.tree_leaves(data)
     if any(isinstance(leaf, (torch.Tensor, torch.SymInt, torch.SymFloat)) for leaf in leaves):
         return _stacked(data, _dtype(dtype))
-    # TorchScript's own rule: float literals are float32 as in eager, ints int64.
+    # As in TorchScript, float literals are float32 and ints are int64.
     return torch.tensor(data, dtype=_dtype(dtype), device=device)
 
 
 def _stacked(data: Any, dtype: torch.dtype | None) -> torch.Tensor:
-    """A tensor from nested lists of numbers that are known at run time only."""
+    """Creates a tensor from nested lists with numbers that are only known at run time."""
     if isinstance(data, (list, tuple)):
         return torch.stack([_stacked(item, dtype) for item in data])
     if isinstance(data, torch.Tensor):
@@ -171,10 +171,10 @@ def _stacked(data: Any, dtype: torch.dtype | None) -> torch.Tensor:
 
 
 class SizeTensor:
-    """`prim::NumToTensor`: what tracing makes of a size, a number that goes for a tensor.
+    """The result of `prim::NumToTensor`: a size that the traced code uses as a tensor.
 
-    It stays a number through the arithmetic that tracing records on sizes, so that a symbolic size
-    stays one; anything else that takes it gets a tensor.
+    It stays a number in the arithmetic that tracing records on sizes, so a symbolic size stays
+    symbolic. Other operators get a tensor.
     """
 
     def __init__(self, number: Any, dtype: torch.dtype | None = None):
@@ -182,23 +182,23 @@ class SizeTensor:
         self.dtype = dtype
 
     def tensor(self) -> torch.Tensor:
-        """A tensor of no dimensions, int64 or float32."""
+        """Returns a scalar tensor of `dtype`, by default int64 or float32."""
         if isinstance(self.number, (torch.SymInt, torch.SymFloat)):
             return _stacked(self.number, None)
         return torch.tensor(self.number, dtype=self.dtype)
 
 
 def without_size_tensors(value: Any) -> Any:
-    """`value` with tensors in place of each `SizeTensor` in it."""
+    """Replaces each `SizeTensor` in `value` by a tensor."""
     return pytree.tree_map_only(SizeTensor, SizeTensor.tensor, value)
 
 
 def _divided(a: Any, b: Any, rounding_mode: str | None = None) -> Any:
-    # Sizes are not negative, so both roundings are the same.
+    # Sizes are not negative, so `floor` and `trunc` are the same.
     return a / b if rounding_mode is None else a // b
 
 
-# The arithmetic that tracing records on sizes, and where it ends.
+# The arithmetic that tracing records on sizes, and the conversions back to numbers.
 _ON_SIZES: dict[str, Callable[..., Any]] = {
     "aten::add": lambda a, b, alpha=1: a + b * alpha,
     "aten::sub": lambda a, b, alpha=1: a - b * alpha,
@@ -257,7 +257,8 @@ def _tuple(node: torch._C.Node, *items: Any) -> tuple:
 
 @functools.cache
 def _named_tuple_class(name: str, fields: tuple[str, ...]) -> type[tuple]:
-    # TorchScript makes a class of its own in each call; one for all is a pytree of one kind.
+    # TorchScript creates a new class in each call. Cache it, so that the pytree type is always the
+    # same.
     return collections.namedtuple(name, fields)
 
 
@@ -297,7 +298,7 @@ def _dict(node: torch._C.Node, *operands: Any) -> dict:
     return dict(zip(operands[::2], operands[1::2], strict=True))
 
 
-# Nodes that need more than their operands.
+# Functions that get the node before its operands.
 _SPECIAL: dict[str, Callable[..., Any]] = {
     "prim::ListConstruct": lambda _node, *items: list(items),
     "prim::TupleConstruct": _tuple,
@@ -309,7 +310,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "aten::as_tensor": _tensor,
 }
 
-# On operands among which there may be tensors.
+# Functions whose operands may include tensors.
 _ON_ANYTHING: dict[str, Callable[..., Any]] = {
     "prim::TupleUnpack": tuple,
     "prim::ListUnpack": tuple,
@@ -371,7 +372,7 @@ _ON_ANYTHING: dict[str, Callable[..., Any]] = {
     "prim::id": id,
 }
 
-# On operands none of which is a tensor: numbers, some of them symbolic, strings and lists.
+# Functions on operands without tensors: numbers, which may be symbolic, strings and lists.
 _ON_VALUES: dict[str, Callable[..., Any]] = {
     "aten::add": lambda a, b, alpha=1: a + b if alpha == 1 else a + b * alpha,
     "aten::add_": lambda a, b: _extend(a, b),

@@ -1,8 +1,8 @@
-"""Models of transformers are captured in the form that the library itself keeps for exporters.
+"""Applies the exporter patches of transformers while its models are captured.
 
-`transformers.exporters` has, for a few dozen modules, an equal form without loops over the values
-of tensors (attention over packed images, for one). Checks of the model's arguments are left out,
-since a graph has no place for them; `check` calls the model itself, with its checks.
+`transformers.exporters` replaces a few dozen modules by equivalent ones without loops over values
+of tensors, such as attention over packed images. Checks of the model's arguments are disabled,
+because a graph cannot contain them. `check` runs the unpatched model with its checks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NO_CHECKS = "TRANSFORMERS_DISABLE_TORCH_CHECK"
 
 @contextlib.contextmanager
 def exportable(module: torch.nn.Module) -> Iterator[None]:
-    """Inside, models of transformers that are part of `module` can be captured."""
+    """Patches transformers models in `module` for capture, inside the `with` block."""
     if not _has_transformers_model(module):
         yield
         return
@@ -28,7 +28,7 @@ def exportable(module: torch.nn.Module) -> Iterator[None]:
     patches = [
         (utils.import_dotted_path(path), attribute, factory)
         for path, attribute, factory in utils._PATCHES["dynamo"]
-        # The others are of models that are not there.
+        # The others belong to models that are not loaded.
         if path.startswith("transformers.") and _is_loaded(path)
     ]
     patches = [patch for patch in patches if not _forgets_norms(patch[0], module)]
@@ -45,7 +45,7 @@ def exportable(module: torch.nn.Module) -> Iterator[None]:
 
 
 def _has_transformers_model(module: torch.nn.Module) -> bool:
-    # Whoever has such a model has loaded the library.
+    # If the module contains such a model, the library is loaded.
     library = sys.modules.get("transformers.modeling_utils")
     return library is not None and any(
         isinstance(part, library.PreTrainedModel) for part in module.modules()
@@ -53,10 +53,9 @@ def _has_transformers_model(module: torch.nn.Module) -> bool:
 
 
 def _forgets_norms(owner: type, module: torch.nn.Module) -> bool:
-    """Whether the library's form of an attention leaves out a part of the attention itself.
+    """Returns True if the patch of an attention omits its norms of queries and keys.
 
-    It has the norms of queries and keys where these have projections of their own, and not where
-    there is a joint one (GLM-OCR).
+    The patch applies these norms for separate projections, but not for a joint one (GLM-OCR).
     """
     return any(
         type(part) is owner and hasattr(part, "qkv") and hasattr(part, "q_norm")
@@ -65,5 +64,5 @@ def _forgets_norms(owner: type, module: torch.nn.Module) -> bool:
 
 
 def _is_loaded(path: str) -> bool:
-    """Whether the module that a class, or the module itself, is in has been imported."""
+    """Returns True if a module, or the module that contains a class, has been imported."""
     return path in sys.modules or path.rpartition(".")[0] in sys.modules

@@ -1,8 +1,8 @@
-"""torchvision's detection models in a form whose results have a fixed size.
+"""Captures torchvision's detection models with results of a fixed size.
 
-A detection model returns as many boxes as it finds. Here it returns as many as it can find at most:
-what is missing has the score `ABSENT` and zeros otherwise. Only the steps that make a choice are
-exchanged, in the model's own code, while it is captured; everything else is as torchvision has it.
+A detection model returns as many boxes as it finds. The captured one returns the maximum number:
+absent boxes have the score `ABSENT` and are zero otherwise. During the capture, only the steps that
+select boxes are replaced in the model's own code; everything else is unchanged.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ PADDING = (
 
 @contextlib.contextmanager
 def fixed_size(model: Any) -> Iterator[Callable[[Any], Any] | None]:
-    """While it lasts, `model` has results of fixed size, if it is a detection model.
+    """Makes a detection model return results of fixed size, inside the `with` block.
 
     Yields:
-        What makes the model's own result of such a one, or None for any other model.
+        A function that removes absent boxes from such a result, or None for any other model.
 
     Raises:
         Error: stage `capture`, for a detection model in training mode.
     """
-    # A model of torchvision's comes with torchvision's module.
+    # If torchvision's module is not loaded, the model is not one of its models.
     if "torchvision.models.detection" not in sys.modules or not _is_detector(model):
         yield None
         return
@@ -49,7 +49,7 @@ def fixed_size(model: Any) -> Iterator[Callable[[Any], Any] | None]:
 
 
 def without_absent(detections: list[dict[str, torch.Tensor]]) -> list[dict[str, torch.Tensor]]:
-    """The detections of each image without those that are only there to fill up."""
+    """Removes absent detections from those of each image."""
     return [
         {name: values[: int((found["scores"] > ABSENT).sum())] for name, values in found.items()}
         for found in detections

@@ -1,4 +1,4 @@
-"""`deform_conv2d` in plain tensor operators."""
+"""Implements `deform_conv2d` with plain tensor operators."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def deform_conv2d(
     offset_groups: int,
     use_mask: bool,
 ) -> torch.Tensor:
-    """As `torch.ops.torchvision.deform_conv2d`.
+    """Computes `torch.ops.torchvision.deform_conv2d`.
 
     Args:
         input: f32 `[n, c, h, w]`.
         weight: f32 `[d, c / groups, kh, kw]`.
-        offset: f32 `[n, 2·offset_groups·kh·kw, oh, ow]`, down and right in turn.
-        mask: f32 `[n, offset_groups·kh·kw, oh, ow]` where `use_mask`.
+        offset: f32 `[n, 2·offset_groups·kh·kw, oh, ow]`, vertical and horizontal alternating.
+        mask: f32 `[n, offset_groups·kh·kw, oh, ow]`, if `use_mask`.
 
     Returns:
         f32 `[n, d, oh, ow]`.
@@ -60,7 +60,7 @@ def deform_conv2d(
             sampled = sampled + scale.unsqueeze(-1) * values
     if use_mask:
         sampled = sampled * mask.reshape(batch, offset_groups, taps, out_h, out_w, 1)
-    # [n, groups, c / groups · taps, oh · ow], as the weight of each group has it.
+    # [n, groups, c / groups · taps, oh · ow], in the order of the weight of each group.
     unrolled = sampled.permute(0, 1, 5, 2, 3, 4).reshape(batch, groups, -1, out_h * out_w)
     kernels = weight.reshape(1, groups, out_channels // groups, -1)
     result = (kernels @ unrolled).reshape(batch, out_channels, out_h, out_w)

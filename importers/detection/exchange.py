@@ -1,4 +1,4 @@
-"""Which of a detection model's methods are exchanged, and for what."""
+"""Replaces the methods of a detection model that select boxes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from importers.detection.masks import paste_masks
 
 @contextlib.contextmanager
 def exchanged(model: torch.nn.Module) -> Iterator[None]:
-    """While it lasts, the steps of `model` that choose have results of fixed size."""
+    """Makes the selecting steps of `model` return results of fixed size, in the `with` block."""
     with contextlib.ExitStack() as stack:
 
         def exchange(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
@@ -29,13 +29,13 @@ def exchanged(model: torch.nn.Module) -> Iterator[None]:
 
         for module in model.modules():
             if isinstance(module, AnchorGenerator):
-                # It would write the anchors, which are there already, to an attribute.
+                # It would assign anchors, which already exist, to an attribute.
                 exchange(module, "set_cell_anchors", lambda dtype, device: None)
             elif isinstance(module, MultiScaleRoIAlign):
                 exchange(module, "forward", functools.partial(two_stage.pool, module))
         exchange(image_transform, "paste_masks_in_image", paste_masks)
         if isinstance(model, generalized_rcnn.GeneralizedRCNN):
-            # The keypoints' step is not told the size of the images, which the one before it is.
+            # The keypoint step does not get the image sizes, but the step before it does.
             sizes: list[tuple[int, int]] = []
             propose = functools.partial(two_stage.propose, model.rpn)
             classify = functools.partial(two_stage.classify, model.roi_heads, sizes)

@@ -1,27 +1,27 @@
-"""Keypoints of boxes from their heat maps."""
+"""Finds the keypoints of boxes in their heat maps."""
 
 from __future__ import annotations
 
 import torch
 from torch._higher_order_ops.while_loop import while_loop
 
-# Of PyTorch's bicubic interpolation.
+# The coefficient of PyTorch's bicubic interpolation.
 _A = -0.75
 
 
 def find_keypoints(
     sizes: list[tuple[int, int]], heatmaps: torch.Tensor, boxes: list[torch.Tensor]
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """For torchvision's `keypointrcnn_inference`, which resizes each map to the size of its box.
+    """Replaces torchvision's `keypointrcnn_inference`, which resizes each map to its box's size.
 
     Args:
-        sizes: of the images; no box is larger.
+        sizes: the sizes of the images; no box is larger.
         heatmaps: f32 `[all boxes, keypoints, m, m]`.
-        boxes: of each image, f32 `[k, 4]`.
+        boxes: for each image, f32 `[k, 4]`.
 
     Returns:
-        Of each image, x, y and 1 of its keypoints, f32 `[k, keypoints, 3]`, and their scores, f32
-        `[k, keypoints]`.
+        For each image, its keypoints as rows of (x, y, 1), f32 `[k, keypoints, 3]`, and their
+        scores, f32 `[k, keypoints]`.
     """
     points, scores = [], []
     counts = [found.shape[0] for found in boxes]
@@ -45,7 +45,7 @@ def _peaks(
     def more(step, _place, _score):
         return step < count
 
-    # One box after the other: all resized maps at once would take gigabytes.
+    # Process the boxes in a loop: all resized maps at once would take gigabytes.
     def locate(step, place, score):
         at = step.reshape(1)
         wide, high = pixels.index_select(0, at)[0].unbind(0)
@@ -70,10 +70,10 @@ def _peaks(
 
 
 def _bicubic(length: torch.Tensor, longest: int, side: int) -> torch.Tensor:
-    """What each of `side` values adds to each of `longest` when they are resized to `length`.
+    """Returns the matrix that resizes `side` values to `length` by bicubic interpolation.
 
     Returns:
-        f32 `[longest, side]`; rows from `length` on have no meaning.
+        f32 `[longest, side]`; rows from `length` on are meaningless.
     """
     place = (torch.arange(longest) + 0.5) * (side / length) - 0.5
     first = torch.floor(place)
@@ -93,10 +93,10 @@ def _bicubic(length: torch.Tensor, longest: int, side: int) -> torch.Tensor:
 
 
 def _inner(x: torch.Tensor) -> torch.Tensor:
-    """The cubic kernel for distances up to 1."""
+    """Evaluates the cubic kernel for distances up to 1."""
     return ((_A + 2) * x - (_A + 3)) * x * x + 1
 
 
 def _outer(x: torch.Tensor) -> torch.Tensor:
-    """The cubic kernel for distances from 1 to 2."""
+    """Evaluates the cubic kernel for distances from 1 to 2."""
     return ((_A * x - 5 * _A) * x + 8 * _A) * x - 4 * _A

@@ -1,4 +1,4 @@
-"""Masks of boxes as masks of images."""
+"""Pastes masks of boxes into masks of images."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from torch.nn import functional
 def paste_masks(
     masks: torch.Tensor, boxes: torch.Tensor, image_size: tuple[int, int], padding: int = 1
 ) -> torch.Tensor:
-    """For torchvision's `paste_masks_in_image`, whose results have the boxes' sizes in between.
+    """Replaces torchvision's `paste_masks_in_image`, whose intermediate results have box sizes.
 
     Args:
-        masks: probabilities f32 `[k, 1, m, m]` over each box.
+        masks: probabilities over each box, f32 `[k, 1, m, m]`.
         boxes: f32 `[k, 4]`.
 
     Returns:
-        f32 `[k, 1, *image_size]`, zero outside of the boxes.
+        f32 `[k, 1, *image_size]`, zero outside the boxes.
     """
     side = masks.shape[-1]
     padded = functional.pad(masks, (padding,) * 4)[:, 0]
@@ -34,9 +34,9 @@ def paste_masks(
 def _resampling(
     start: torch.Tensor, end: torch.Tensor, mask_size: int, image_size: int
 ) -> torch.Tensor:
-    """What each pixel of a mask adds to each of the image along one axis.
+    """Returns the matrix that resamples masks to the image along one axis.
 
-    Bilinear interpolation of the mask to the length of the box, at the place of the box.
+    It interpolates the mask linearly to the length of the box, at the position of the box.
 
     Returns:
         f32 `[k, image_size, mask_size]`.

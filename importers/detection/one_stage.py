@@ -1,4 +1,4 @@
-"""The choosing steps of models that classify anchors: RetinaNet, FCOS, SSD."""
+"""Box selection of models that classify anchors: RetinaNet, FCOS, SSD."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Detections = list[dict[str, torch.Tensor]]
 
 
 def retinanet_scores(outputs: Outputs, level: int, image: int) -> torch.Tensor:
-    """Scores f32 `[anchors, classes]`."""
+    """Returns RetinaNet's scores, f32 `[anchors, classes]`."""
     return torch.sigmoid(outputs["cls_logits"][level][image])
 
 
 def fcos_scores(outputs: Outputs, level: int, image: int) -> torch.Tensor:
-    """Scores f32 `[anchors, classes]`: of the class, and of being its centre."""
+    """Returns FCOS's scores, f32 `[anchors, classes]`, from those of class and centerness."""
     centre = torch.sigmoid(outputs["bbox_ctrness"][level][image])
     return torch.sqrt(torch.sigmoid(outputs["cls_logits"][level][image]) * centre)
 
@@ -33,15 +33,15 @@ def detect_by_level(
     anchors: list[list[torch.Tensor]],
     image_sizes: list[tuple[int, int]],
 ) -> Detections:
-    """For `postprocess_detections` of RetinaNet and FCOS.
+    """Replaces `postprocess_detections` of RetinaNet and FCOS.
 
     Args:
-        level_scores: what `outputs` says of a level of an image.
-        outputs: of the heads, split by level.
-        anchors: of each image, split by level, f32 `[anchors, 4]`.
+        level_scores: returns the scores of a level of an image from `outputs`.
+        outputs: the outputs of the heads, split by level.
+        anchors: for each image, split by level, f32 `[anchors, 4]`.
 
     Returns:
-        Of each image, `model.detections_per_img` boxes, scores and labels.
+        For each image, `model.detections_per_img` boxes, scores and labels.
     """
     single = getattr(model.box_coder, "decode_single", model.box_coder.decode)
     detections = []
@@ -68,15 +68,15 @@ def detect_by_class(
     anchors: list[torch.Tensor],
     image_sizes: list[tuple[int, int]],
 ) -> Detections:
-    """For `postprocess_detections` of SSD.
+    """Replaces `postprocess_detections` of SSD.
 
     Args:
-        outputs: of the head: `bbox_regression` `[n, anchors, 4]`, `cls_logits`
+        outputs: the outputs of the head: `bbox_regression` `[n, anchors, 4]`, `cls_logits`
             `[n, anchors, classes]`.
-        anchors: of each image, f32 `[anchors, 4]`.
+        anchors: for each image, f32 `[anchors, 4]`.
 
     Returns:
-        Of each image, `model.detections_per_img` boxes, scores and labels.
+        For each image, `model.detections_per_img` boxes, scores and labels.
     """
     all_scores = torch.softmax(outputs["cls_logits"], -1)
     detections = []

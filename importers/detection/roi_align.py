@@ -1,4 +1,4 @@
-"""`roi_align` in plain tensor operators, from one feature map or from the levels of a pyramid."""
+"""Implements `roi_align` with plain tensor operators, for a feature map or a feature pyramid."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def roi_align(
     sampling_ratio: int,
     aligned: bool,
 ) -> torch.Tensor:
-    """As `torchvision.ops.roi_align`.
+    """Computes `torchvision.ops.roi_align`.
 
     Args:
         feature: f32 `[n, c, h, w]`.
         rois: f32 `[k, 5]`: index of the image, corners of the box.
-        sampling_ratio: at most 0 for as many samples in each bin as it has pixels; of a box
-            that is larger than the feature map, at most `h` × `w` are taken.
+        sampling_ratio: samples per bin along each axis. If 0 or negative, a bin has as many samples
+            as pixels, but at most `h` × `w`.
 
     Returns:
         f32 `[k, c, pooled_height, pooled_width]`.
@@ -43,18 +43,18 @@ def multiscale_roi_align(
     sampling_ratio: int,
     aligned: bool = False,
 ) -> torch.Tensor:
-    """`roi_align` of each box from the feature map of its own level.
+    """Computes `roi_align` of each box on the feature map of its own level.
 
     Args:
-        features: of each level, f32 `[n, c, h, w]`.
+        features: for each level, f32 `[n, c, h, w]`.
         rois: f32 `[k, 5]`: index of the image, corners of the box.
-        levels: i64 `[k]`, index into `features`.
-        scales: of each level, from the boxes' coordinates to those of the feature map.
+        levels: i64 `[k]`, indices into `features`.
+        scales: for each level, the factor from box coordinates to those of the feature map.
 
     Returns:
         f32 `[k, c, *size]`.
     """
-    # All levels lie in one table of pixels, so that each box reads its own level only.
+    # All levels are in one table of pixels, so that each box only reads its own level.
     pixels = torch.cat([f.permute(0, 2, 3, 1).reshape(-1, f.shape[1]) for f in features])
     shapes = [tuple(f.shape[-2:]) for f in features]
     starts = [0]
@@ -99,10 +99,10 @@ class _Axis:
     """The samples of all boxes along one axis.
 
     Attributes:
-        grid: samples per bin that are computed.
-        samples: f32 `[k]`, samples per bin that count.
-        neighbours: of all samples `[k, bins·grid]`, the pixel before and the one after, and what
-            each of them weighs; a sample that does not count has weights of zero.
+        grid: number of computed samples per bin.
+        samples: f32 `[k]`, number of samples per bin that count.
+        neighbours: for all samples, the pixel before and the one after, and their weights, each
+            `[k, bins·grid]`. A sample that does not count has weights of zero.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The largest of many values, in an amount of work that does not grow with its square.
+"""Selects the largest of many values without a quadratic sort.
 
-The sort that torch-mlir's `tm_tensor` and IREE have compares each value with each: the 600,000
-scores of one level of RetinaNet would take hours. Here only what is selected is sorted.
+The sort of torch-mlir's `tm_tensor` and IREE compares all pairs of values. The 600,000 scores of
+one level of RetinaNet would take hours. Here only the selected values are sorted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _HALVINGS = 64
 
 
 def top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The `count` largest of each row, in descending order; equal ones in the order of their index.
+    """Returns the `count` largest values of each row, in descending order. Ties keep their order.
 
     Args:
         values: f32 `[..., n]`, n at least `count`, finite.
@@ -33,7 +33,7 @@ def top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _descending(values: torch.Tensor) -> torch.Tensor:
-    """Indices i64 `[..., n]` that put each row in descending order; equal values keep theirs."""
+    """Returns the i64 indices `[..., n]` that sort each row in descending order, stable."""
     mine, other = values.unsqueeze(-1), values.unsqueeze(-2)
     place = torch.arange(values.shape[-1])
     before = (other > mine) | ((other == mine) & (place[None, :] < place[:, None]))
@@ -43,7 +43,7 @@ def _descending(values: torch.Tensor) -> torch.Tensor:
 
 
 def _largest(values: torch.Tensor, count: int) -> torch.Tensor:
-    """Bool, of the shape of `values`: exactly `count` per row, of equal ones the first."""
+    """Returns the mask of the `count` largest values of each row; of equal values, the first."""
     low, high = _bracket(values, count)
     above = values >= high
     at = (values >= low) & ~above
@@ -52,9 +52,10 @@ def _largest(values: torch.Tensor, count: int) -> torch.Tensor:
 
 
 def _bracket(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Around the `count`-th largest of each row: at least `count` reach low, fewer reach high.
+    """Returns bounds around the `count`-th largest value of each row.
 
-    Halving ends at neighbouring floats, unless the value sought is below 2⁻⁴⁰ of the row's range.
+    At least `count` values reach the low bound, and fewer reach the high one. Bisection ends at
+    neighboring floats, unless the value is below 2⁻⁴⁰ of the row's range.
     """
 
     def more(step, _low, _high):
@@ -72,7 +73,7 @@ def _bracket(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tens
 
 
 def _positions(chosen: torch.Tensor, count: int) -> torch.Tensor:
-    """The indices at which each row of `chosen` is true, i64 `[..., count]`, ascending."""
+    """Returns the indices at which each row of `chosen` is true, i64 `[..., count]`, ascending."""
     size = chosen.shape[-1]
     reached = chosen.to(torch.int64).cumsum(-1)
     wanted = torch.arange(1, count + 1)
@@ -81,7 +82,7 @@ def _positions(chosen: torch.Tensor, count: int) -> torch.Tensor:
     def more(step, _low, _stride):
         return step < halvings
 
-    # A binary search in the running count for the first place at which it is what is wanted.
+    # Binary search for the first index at which the running count reaches the wanted number.
     def advance(step, low, stride):
         probe = low + (stride - 1)
         behind = (probe < size) & (reached.gather(-1, probe.clamp(max=size - 1)) < wanted)

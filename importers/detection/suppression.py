@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch._higher_order_ops.while_loop import while_loop
 
-# The score of what is not there: dropped candidates, and results beyond the last kept box.
+# The score of absent boxes: dropped candidates, and results after the last kept box.
 ABSENT = -1.0
-# torchvision's batched_nms moves the boxes of each label apart up to this many elements, and takes
-# one label after the other above. The overlaps that it computes differ in their last digits.
+# Up to this many elements, torchvision's batched_nms shifts the boxes of each label apart. Above,
+# it processes one label at a time. The overlaps of the two methods differ in their last digits.
 _MOVED_APART = 4000
 
 
@@ -19,16 +19,17 @@ def suppress(
     threshold: float,
     count: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The first `count` boxes that `torchvision.ops.batched_nms` keeps, by descending score.
+    """Returns the first `count` boxes that `torchvision.ops.batched_nms` keeps, by score.
 
     Args:
-        boxes: f32 `[n, 4]`, corners that are not negative.
-        scores: f32 `[n]`, not negative; `ABSENT` for a box that is to be left out.
+        boxes: f32 `[n, 4]`, nonnegative corners.
+        scores: f32 `[n]`, nonnegative, or `ABSENT` for a box to ignore.
         labels: i64 `[n]`; only boxes of the same label suppress each other.
-        threshold: of the intersection over the union.
+        threshold: the threshold of the intersection over the union.
 
     Returns:
-        Indices i64 and scores f32, both `[count]`; the score is `ABSENT` where there are fewer.
+        Indices i64 and scores f32 in descending order, both `[count]`; the score is `ABSENT` for
+        missing boxes.
     """
     present = scores > ABSENT
     largest = torch.where(present[:, None], boxes, 0.0).amax()
@@ -71,13 +72,13 @@ def suppress(
 def pick(
     values: torch.Tensor, indices: torch.Tensor, scores: torch.Tensor
 ) -> torch.Tensor:  # fmt: skip
-    """`values[indices]`, zero where `scores` says that there is nothing."""
+    """Returns `values[indices]`, with zeros where `scores` is `ABSENT`."""
     present = (scores > ABSENT).reshape(-1, *[1] * (values.dim() - 1))
     chosen = values.index_select(0, indices)
     return torch.where(present, chosen, torch.zeros((), dtype=values.dtype))
 
 
 def is_large(boxes: torch.Tensor, least: float) -> torch.Tensor:
-    """Bool `[...]`: both sides of the boxes `[..., 4]` have at least this length."""
+    """Returns bool `[...]`: True for boxes `[..., 4]` with both sides at least `least` long."""
     sides = boxes[..., 2:] - boxes[..., :2]
     return (sides >= least).all(-1)

@@ -1,4 +1,4 @@
-"""The choosing steps of models that propose regions first: Faster, Mask and Keypoint R-CNN."""
+"""Box selection of models that propose regions first: Faster, Mask and Keypoint R-CNN."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from importers.detection.roi_align import multiscale_roi_align
 from importers.detection.selection import top
 from importers.detection.suppression import ABSENT, is_large, pick, suppress
 
-# Below this side length, torchvision drops a detection.
+# torchvision drops detections with a side length below this.
 _SMALLEST = 1e-2
 
 
@@ -24,7 +24,7 @@ def propose(
     image_sizes: list[tuple[int, int]],
     anchors_per_level: list[int],
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """For `filter_proposals` of the region proposal network.
+    """Replaces `filter_proposals` of the region proposal network.
 
     Args:
         proposals: f32 `[n, anchors, 4]`.
@@ -32,8 +32,8 @@ def propose(
         anchors_per_level: number of anchors of each level of the pyramid.
 
     Returns:
-        Of each image, boxes f32 `[rpn.post_nms_top_n(), 4]` (fewer where there are fewer anchors)
-        and scores. A box that is absent is empty, and so are all detections from it.
+        For each image, boxes f32 `[rpn.post_nms_top_n(), 4]` (fewer if there are fewer anchors)
+        and scores. An absent box is empty, and so are all detections from it.
     """
     objectness = objectness.reshape(proposals.shape[0], -1)
     boxes_of_images, scores_of_images = [], []
@@ -62,7 +62,7 @@ def pool(
     boxes: list[torch.Tensor],
     image_sizes: list[tuple[int, int]],
 ) -> torch.Tensor:
-    """For the forward of `MultiScaleRoIAlign`: f32 `[k, c, *pooler.output_size]`."""
+    """Replaces `MultiScaleRoIAlign.forward`; returns f32 `[k, c, *pooler.output_size]`."""
     chosen = [value for name, value in features.items() if name in pooler.featmap_names]
     tallest = max(size[0] for size in image_sizes)
     scales = [2.0 ** round(math.log2(value.shape[-2] / tallest)) for value in chosen]
@@ -85,16 +85,16 @@ def classify(
     proposals: list[torch.Tensor],
     image_sizes: list[tuple[int, int]],
 ) -> tuple[list[torch.Tensor], list[torch.Tensor], list[torch.Tensor]]:
-    """For `postprocess_detections` of the heads.
+    """Replaces `postprocess_detections` of the heads.
 
     Args:
-        sizes: takes `image_sizes`, for the steps that follow.
+        sizes: receives `image_sizes`, for the following steps.
         logits: f32 `[boxes, classes]`.
         deltas: f32 `[boxes, 4·classes]`.
-        proposals: of each image, f32 `[boxes, 4]`.
+        proposals: for each image, f32 `[boxes, 4]`.
 
     Returns:
-        Of each image, `heads.detections_per_img` boxes, scores and labels.
+        For each image, `heads.detections_per_img` boxes, scores and labels.
     """
     sizes[:] = image_sizes
     counts = [found.shape[0] for found in proposals]

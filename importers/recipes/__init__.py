@@ -1,4 +1,4 @@
-"""Recipes: what is known about the models that can be named without a file of one's own."""
+"""Recipes: recorded facts about the models of supported libraries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from importers.recipes.models import LIBRARIES, named_models
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is known about one model. How it is built is the business of its source.
+    """Facts about a model. Its source builds it.
 
     Attributes:
         model: the model string.
-        source: its prefix, `torchvision` or `hf`.
-        task: what the model is for, as its source puts it.
-        limits: where it is known to stop, one for each runner or one for all.
+        source: the prefix of the model string, `torchvision` or `hf`.
+        task: the task of the model, as its source names it.
+        limits: the known limits, one for each runner or one for all.
     """
 
     model: str
@@ -26,7 +26,7 @@ class Recipe:
 
 
 def list_recipes() -> list[Recipe]:
-    """All recipes, sorted by source and task."""
+    """Returns all recipes, sorted by source and task."""
     limits = known_limits()
     recipes = [
         Recipe(f"{source}:{name}", source, task, limits.get(f"{source}:{name}", ()))

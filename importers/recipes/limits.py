@@ -1,4 +1,4 @@
-"""Known limits: facts with an address, kept in `limits.yaml`."""
+"""Known limits of models, recorded in `limits.yaml`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FILE = Path(__file__).with_name("limits.yaml")
 
 @dataclass(frozen=True)
 class Limit:
-    """Where a model stops, and why.
+    """The stage at which a model fails, and the cause.
 
     Attributes:
-        stage: as in `unmess.Error`; `compare` for a wrong result.
-        cause: one line.
-        runner: None where it is the same on every runner.
-        link: of the issue at the project that it is a limit of.
+        stage: the stage, as in `unmess.Error`; `compare` for a wrong result.
+        cause: the cause, in one line.
+        runner: the runner, or None if the limit is the same on every runner.
+        link: the address of the upstream issue.
     """
 
     stage: str
@@ -35,22 +35,24 @@ class Limit:
         return f"{place}: {self.cause}" + (f" ({self.link})" if self.link else "")
 
     def holds_for(self, runner: str) -> bool:
-        """Whether the model is expected to stop on `runner`."""
+        """Returns True if the model is expected to fail on `runner`."""
         return self.runner in (None, runner)
 
 
 def known_limits(path: Path = FILE) -> dict[str, tuple[Limit, ...]]:
-    """The limits by model string."""
-    # The loader in C takes 10 ms, the one in Python 0.1 s.
+    """Reads the limits by model string."""
+    # The C loader takes 10 ms, the Python loader 0.1 s.
     entries = yaml.load(path.read_text(), yaml.CSafeLoader) or {}
     return {model: tuple(Limit(**limit) for limit in limits) for model, limits in entries.items()}
 
 
 def record_limits(found: Mapping[str, Iterable[Limit]], path: Path = FILE) -> None:
-    """Replaces the limits of the models in `found`; the others', links, and the first lines stay.
+    """Replaces the limits of the models in `found`.
+
+    Limits of other models, links and the leading comment lines are kept.
 
     Args:
-        found: limits by model string, empty for a model that has none any more.
+        found: limits by model string; empty for a model that no longer has any.
     """
     known = known_limits(path)
     for model, limits in found.items():

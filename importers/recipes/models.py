@@ -1,7 +1,7 @@
-"""The names that libraries give their models, recorded so that listing them imports no library.
+"""The model names of libraries, recorded so that listing them imports no library.
 
-`models.yaml` holds for each source the version of its library, each name, and what the model is
-for. `./pixiw run sweep SOURCE --record` writes it.
+`models.yaml` has, for each source, the version of its library, and the name and task of each model.
+`./pixiw run sweep SOURCE --record` writes it.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ import yaml
 from unmess.core.writing import write_text
 
 FILE = Path(__file__).with_name("models.yaml")
-# The library that decides which names a source has.
+# The library that defines the names of a source.
 LIBRARIES = {"torchvision": "torchvision", "hf": "transformers"}
 
 
 def named_models(source: str) -> dict[str, str]:
-    """The task of each model of a source, by name.
+    """Returns the task of each model of a source, by name.
 
-    The recorded names, where they are of the installed version of the library. Otherwise the
-    library itself lists them, which takes seconds to import.
+    These are the recorded names if they match the installed version of the library. Otherwise the
+    library lists them, which takes seconds to import.
     """
     recorded = recorded_models(source)
     return ask_library(source) if recorded is None else recorded
 
 
 def recorded_models(source: str) -> dict[str, str] | None:
-    """The recorded names; None if they are of another version than the installed one."""
+    """Returns the recorded names; None if they are of another version than the installed one."""
     entry = _read(FILE).get(source, {})
     return entry["models"] if entry.get("version") == _version(source) else None
 
 
 def types_without_model() -> list[str]:
-    """The recorded model types of transformers that have a configuration and no model class."""
+    """Returns the recorded model types of transformers with a configuration but no model class."""
     return _read(FILE)["hf"]["without_model"]
 
 
 def ask_library(source: str) -> dict[str, str]:
-    """The names as the installed library lists them."""
+    """Returns the names that the installed library lists, with their tasks."""
     if source == "torchvision":
         from importers.sources import torchvision
 
@@ -53,7 +53,7 @@ def ask_library(source: str) -> dict[str, str]:
 
 
 def record_models(source: str, path: Path = FILE) -> None:
-    """Writes the names that the installed library has; those of other sources stay."""
+    """Writes the names of the installed library. Names of other sources are kept."""
     models = ask_library(source)
     entry = {"version": _version(source), "models": models}
     if source == "hf":
@@ -73,5 +73,5 @@ def _version(source: str) -> str:
 
 @functools.cache
 def _read(path: Path) -> dict:
-    # The loader in C takes 12 ms, the one in Python 0.3 s.
+    # The C loader takes 12 ms, the Python loader 0.3 s.
     return yaml.load(path.read_text(), yaml.CSafeLoader) or {}

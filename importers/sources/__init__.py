@@ -1,4 +1,4 @@
-"""Model strings: where a model comes from, one file per source."""
+"""Resolves model strings to models. Each source has a file."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from unmess.core.model_sources import add_model_file
 
 
 def find_source(model: str, trust: bool = False) -> Source:
-    """The model that a model string stands for, with example arguments.
+    """Returns the model of a model string, with example arguments.
 
     Args:
-        trust: the model's files may run code. Python files always may.
+        trust: whether the model's files may run code. Python files always may.
 
     Raises:
-        Error: stage `source`; also where the files need trust.
+        Error: stage `source`, also if the files need trust.
     """
     check_model_string(model)
-    # Adapters import the libraries they adapt, so each is imported when it is asked for.
+    # The sources import large libraries, so each is imported only when it is needed.
     prefix, colon, rest = model.partition(":")
     if colon and prefix == "torchvision":
         from importers.sources import torchvision
@@ -54,13 +54,13 @@ def find_source(model: str, trust: bool = False) -> Source:
 
 
 def decoder_of(model: str) -> str | None:
-    """The decoder itself, where a model string is one with its cache: `hf:NAME#generate`.
+    """Returns the decoder of a model string with a cache: `hf:NAME` for `hf:NAME#generate`.
 
     Returns:
         None for any other model string.
 
     Raises:
-        Error: stage `source`; the model has no such form.
+        Error: stage `source`, for an unknown form after `#`.
     """
     prefix, _, rest = model.partition(":")
     if prefix != "hf":

@@ -1,4 +1,4 @@
-"""Example inputs that are described rather than given: by a file, or by the user in text."""
+"""Creates example inputs from descriptions: in a file, or in text from the user."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _TENSOR = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)")
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)")
 _CONSTANTS = {"true": True, "false": False, "none": None}
-# Digits of the largest size; dimensions that every operator of PyTorch takes; shown of an input.
+# The digits of the largest size, the most dimensions that all PyTorch operators support, and the
+# characters of an input in a message.
 _DIGITS, _MOST_AXES, _SHOWN = 19, 64, 60
 _FORMS = "1x3x224x224xf32 (a random tensor), 3, 0.5, true, none or file.npy; NAME=… for a keyword"
 
@@ -49,10 +50,10 @@ class TensorLike:
 
 
 def random_tensors(tree: Any) -> Any:
-    """`tree` with a random tensor for each `TensorLike`, the same ones in every process.
+    """Replaces each `TensorLike` in `tree` by a random tensor, the same in every process.
 
-    Floating-point elements are normally distributed; integers and bools are 0 or 1, which is in
-    the range of any table that they may be an index of.
+    Floating-point elements are normally distributed. Integers and bools are 0 or 1, so that they
+    are valid indices.
     """
     with seeded():
         return pytree.tree_map_only(TensorLike, _random_tensor, tree)
@@ -65,7 +66,7 @@ def _random_tensor(like: TensorLike) -> torch.Tensor:
 
 
 def parse_inputs(texts: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Positional and keyword arguments from `--input` texts, in their order.
+    """Parses `--input` texts to positional and keyword arguments, in their order.
 
     Raises:
         Error: stage `usage`.
@@ -101,15 +102,15 @@ def _parse(text: str) -> Any:
         raise Error("usage", f"{_short(text)} is not an input", hint=f"write {_FORMS}")
     dtype = _DTYPES[tensor["dtype"]]
     sizes = tensor["shape"].split("x")[:-1]
-    # Longer numbers are no sizes either, and take Python long to read.
+    # Longer numbers are not valid sizes, and Python takes long to parse them.
     shape = tuple(int(size) if len(size) <= _DIGITS else 1 << 63 for size in sizes)
     _check_size(text, shape, dtype)
     return TensorLike(shape, dtype)
 
 
 def _integer(text: str) -> int:
-    """Raises an Error (`usage`) for an integer that no program takes."""
-    # Python refuses to read thousands of digits.
+    """Parses an integer; raises an Error (`usage`) if it does not fit into 64 bits."""
+    # Python refuses to parse thousands of digits.
     if len(text) > _DIGITS + 1 or int(text) not in range(-(1 << 63), 1 << 63):
         raise Error("usage", f"the input {_short(text)} does not fit into 64 bits")
     return int(text)
@@ -143,7 +144,7 @@ def _load(path: str) -> torch.Tensor:
     try:
         return torch.from_numpy(numpy.load(Path(path).expanduser(), allow_pickle=False))
     except Exception as problem:
-        # A damaged file raises what its reader happens to meet: EOFError, MemoryError, ….
+        # A damaged file can raise any exception: EOFError, MemoryError, ….
         raise Error(
             "usage",
             f"{path} is not a NumPy array: {first_line(problem)}",

@@ -1,4 +1,4 @@
-"""`file.pt2`: an ExportedProgram saved by `torch.export.save`."""
+"""The source `file.pt2`: an ExportedProgram saved by `torch.export.save`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from unmess.core.error import Error, first_line
 
 
 def find(path: str, trust: bool = False) -> Source:
-    """The ExportedProgram in the file at `path`, with the example inputs saved with it.
+    """Loads the ExportedProgram in the file at `path`, with its saved example inputs.
 
     Args:
-        trust: the file may run code: unpickle objects, load compiled libraries.
+        trust: whether the file may run code: unpickle objects, load compiled libraries.
 
     Raises:
-        Error: stage `source`; the file is missing, is not a saved ExportedProgram, or needs trust.
+        Error: stage `source`, if the file is missing, is not a saved ExportedProgram, or needs
+            trust.
     """
     file = existing_file(path, (".pt2",))
     try:

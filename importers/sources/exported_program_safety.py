@@ -2,8 +2,8 @@
 
 `torch.export.load` trusts its file. It unpickles objects of any class, loads compiled libraries,
 resolves operators to any attribute of `torch`, and evaluates sizes as Python expressions. It puts
-names and guards into Python code that it executes. Each of these is replaced or checked here, where
-PyTorch uses the data.
+names and guards into Python code that it executes. This file replaces or checks each of these at
+the point where PyTorch uses the data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from unmess.core.trust import needs_trust
 _FORCE_WEIGHTS_ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 _Deserializer = serialize.ExportedProgramDeserializer
 _lock = threading.Lock()
-# PyTorch writes names into Python code. None of these characters ends a name there.
+# PyTorch writes names into Python code. None of these characters can end a name there.
 _NAME = re.compile(r"[\w.\-]*")
 # Keys of containers also become parts of string literals.
 _KEY = re.compile(r"[\w.\-/: ]*")
@@ -73,7 +73,7 @@ _HIGHER_ORDER = frozenset(
 )
 _NUMBERS = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Name, ast.Load)
 _OPERATORS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
-# Functions that sizes are computed with, besides those of `torch.utils._sympy.functions`.
+# Functions that size expressions may call, besides those of `torch.utils._sympy.functions`.
 _SIZE_FUNCTIONS = frozenset(
     [
         "Symbol",
@@ -113,20 +113,20 @@ _SIZE_METHODS = frozenset(("size", "stride", "storage_offset", "dim"))
 
 
 def load(file: Path, extra_files: dict[str, Any] | None = None) -> torch.export.ExportedProgram:
-    """The ExportedProgram in a file that may come from anyone.
+    """Loads the ExportedProgram in an untrusted file.
 
     Args:
         extra_files: as for `torch.export.load`.
 
     Raises:
-        Error: stage `source`; the file needs the user's trust.
-        Exception: any other, where the file is damaged.
+        Error: stage `source`, if the file needs the user's trust.
+        Exception: any other exception, if the file is damaged.
     """
     try:
         with _restricted():
             return torch.export.load(file, extra_files=extra_files)
     except Exception as problem:
-        # PyTorch may have wrapped the refusal in an exception of its own.
+        # PyTorch may have wrapped the refusal in another exception.
         cause: BaseException | None = problem
         while cause is not None:
             if isinstance(cause, _Refused):
@@ -139,7 +139,7 @@ def load(file: Path, extra_files: dict[str, Any] | None = None) -> torch.export.
 
 
 class _Refused(Exception):
-    """The file holds something that can run code."""
+    """The file contains something that can run code."""
 
 
 def _classes(message: str) -> str:
@@ -149,7 +149,7 @@ def _classes(message: str) -> str:
 
 @contextlib.contextmanager
 def _restricted() -> Iterator[None]:
-    """Inside, `torch.export.load` refuses what could run code."""
+    """Makes `torch.export.load` refuse content that could run code, inside the `with` block."""
     package: Any = _package
     replacements = {
         (package, "ExportedProgramDeserializer"): _CheckedDeserializer,
@@ -160,7 +160,7 @@ def _restricted() -> Iterator[None]:
     }
     with _lock, contextlib.ExitStack() as stack:
         before = os.environ.get(_FORCE_WEIGHTS_ONLY)
-        # `torch.load` obeys it even if its caller asks for the opposite.
+        # `torch.load` obeys this variable even if the caller passes `weights_only=False`.
         os.environ[_FORCE_WEIGHTS_ONLY] = "1"
         stack.callback(_restore_environment, before)
         for (holder, name), replacement in replacements.items():
@@ -189,7 +189,7 @@ class _NoPickle:
 
 
 class _CheckedDeserializer:
-    """Checks a program before PyTorch builds it. PyTorch's own class cannot have subclasses."""
+    """Checks a program before PyTorch builds it. PyTorch's own class cannot be subclassed."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         self._deserializer = _Deserializer(*args, **kwargs)
@@ -200,15 +200,15 @@ class _CheckedDeserializer:
 
 
 def _check(value: Any, field: str) -> None:
-    """Raises `_Refused` for a text that PyTorch would execute, or write into code.
+    """Raises `_Refused` for unsafe text that PyTorch would execute or write into code.
 
     Args:
-        field: of the schema, that the value is in.
+        field: the schema field that contains the value.
     """
     if isinstance(value, str):
         _check_text(value, field)
     elif isinstance(value, serialize._Union):
-        # A plain copy: PyTorch's own texts refuse to be compared with others.
+        # Convert to a plain string: PyTorch's string type refuses comparison with others.
         inside = str(value.type)
         # An input with a fixed string becomes a literal in code.
         if isinstance(value, serialize.schema.ConstantValue) and inside == "as_string":
@@ -216,7 +216,7 @@ def _check(value: Any, field: str) -> None:
         _check(value.value, inside)
     elif dataclasses.is_dataclass(value):
         for each in dataclasses.fields(value):
-            # What PyTorch only shows to people.
+            # PyTorch only prints the metadata of nodes.
             if not (each.name == "metadata" and isinstance(value, serialize.schema.Node)):
                 _check(getattr(value, each.name), each.name)
     elif isinstance(value, dict):
@@ -238,7 +238,7 @@ def _check_text(text: str, field: str) -> None:
     elif field in ("in_spec", "out_spec"):
         allowed = _is_tree(text)
     elif field in ("as_string", "as_strings", "torch_version"):
-        # Arguments of operators, which code gets as `repr` writes them.
+        # Arguments of operators, which PyTorch writes into code with `repr`.
         allowed = True
     else:
         allowed = (_KEY if field in ("constant", "key") else _NAME).fullmatch(text) is not None
@@ -247,7 +247,7 @@ def _check_text(text: str, field: str) -> None:
 
 
 def _is_operator(text: str) -> bool:
-    """Whether a target is an operator that only computes."""
+    """Returns True if a target is an operator that only computes."""
     if _NAME.fullmatch(text) is None:
         return False
     first, *names = text.split(".")
@@ -267,15 +267,15 @@ def _is_operator(text: str) -> bool:
     target: Any = torch.ops
     for part in names[1:]:
         target = getattr(target, part, None)
-    # One that this PyTorch lacks is PyTorch's to report.
+    # PyTorch reports operators that it lacks.
     return target is None or isinstance(target, torch._ops.OpOverload)
 
 
 def _is_arithmetic(text: str, functions: frozenset[str], guard: bool = False) -> bool:
-    """Whether an expression has only numbers, names, operators and known functions.
+    """Returns True if an expression has only numbers, names, operators and known functions.
 
     Args:
-        guard: sizes of inputs are allowed too, such as `L['x'].size()[0]`.
+        guard: whether to allow sizes of inputs too, such as `L['x'].size()[0]`.
     """
     try:
         tree = ast.parse(text, mode="eval")
@@ -309,7 +309,7 @@ def _is_arithmetic(text: str, functions: frozenset[str], guard: bool = False) ->
 
 
 def _is_tree(text: str) -> bool:
-    """Whether all texts in the description of a container may be written into code."""
+    """Returns True if all strings in the description of a container are safe to write into code."""
     try:
         pending = [json.loads(text)] if text else []
     except (ValueError, RecursionError):
@@ -321,7 +321,7 @@ def _is_tree(text: str) -> bool:
         elif isinstance(item, list):
             pending += item
         elif isinstance(item, str) and _KEY.fullmatch(item) is None:
-            # A container's own keys are JSON in a string.
+            # The keys of a container are JSON in a string.
             try:
                 inner = json.loads(item)
             except (ValueError, RecursionError):

@@ -1,4 +1,7 @@
-"""`file.mlir`, `file.mlirbc`, `file.jax_export`: IR at any stage, recognised by its dialects."""
+"""The sources `file.mlir`, `file.mlirbc` and `file.jax_export`: IR at any stage.
+
+The dialects of the IR determine the stage.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +35,17 @@ from unmess.core.signature_form import signature_of
 
 
 def find(path: str, trust: bool = False) -> Source:
-    """The IR in a file, with what is beside it: weights, signature, example call.
+    """Loads the IR in a file, with the weights, signature and example call in files beside it.
 
-    Without a table, every argument is an input, and the example call is the user's.
+    Without a table, every argument is an input, and the user must give the example call.
 
     Args:
-        trust: the IR may have any operation, such as calls of functions of the C library.
+        trust: whether the IR may have any operation, such as calls of C library functions.
 
     Raises:
-        Error: stage `source`; the file is missing, its table or what belongs to it is not all
-            right, or does not fit the IR, or the IR needs trust. Stage `usage`, where the IR does
-            not parse.
+        Error: stage `source`, if the file is missing, its table is damaged or does not fit the IR,
+            a file that the table lists is missing or damaged, or the IR needs trust; stage
+            `usage`, if the IR does not parse.
     """
     file = existing_file(path, IR_SUFFIXES)
     table = read_table(file)
@@ -121,7 +124,7 @@ def _with_table(
     return IrFile(
         path=file,
         name=table.name,
-        # Both are of the torch dialect.
+        # Both stages use the torch dialect.
         stage=table.stage if (stage, table.stage) == ("torch", "raw") else stage,
         weight_mode=table.weights,
         weights=read_tensors(weights_file(file)) if has_weights else {},
@@ -163,7 +166,7 @@ def _without_table(file: Path, stage: str, functions: dict[str, ir.OpView], trus
 def _check_function(
     file: Path, entry: str, signature: Signature, function: ir.OpView | None
 ) -> None:
-    """Raises an Error where a function is not the one that its signature is of."""
+    """Raises an Error if a function does not match its signature."""
     own = None if function is None else signature_of_function(function)
     problem = f"it has no function {entry}" if own is None else _difference(entry, own, signature)
     if problem is not None:
@@ -186,7 +189,10 @@ def _difference(entry: str, own: Signature, expected: Signature) -> str | None:
 
 
 def _agree(one: object, other: object) -> bool:
-    """Signs of integers are not kept at all stages, nor the names of sizes."""
+    """Returns True if two specs are compatible.
+
+    Not all stages keep the signedness of integers and the names of sizes, so these are ignored.
+    """
     if not (isinstance(one, TensorSpec) and isinstance(other, TensorSpec)):
         return type(one) is type(other)
     sizes = [

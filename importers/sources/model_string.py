@@ -1,4 +1,4 @@
-"""Checks of model strings that import no library, so that a typing error is reported at once."""
+"""Checks model strings without importing libraries, so that typos are reported immediately."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from unmess.core.suggest import did_you_mean, nearest
 
 PREFIXES = ("torchvision", "hf")
 PYTHON_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>.*))?")
-# The files of each source that takes files, by suffix.
+# The file suffixes of each source that reads files.
 FILE_SUFFIXES = ((".pt2",), (".pt", ".pth"), (".onnx",), IR_SUFFIXES)
 FORMS = (
     "file.py:name, torchvision:NAME, hf:TYPE, hf:FOLDER, hf:ORG/NAME, file.pt2 (ExportedProgram), "
     "file.pt (TorchScript), file.onnx, file.mlir or file.jax_export"
 )
-# Characters of a model string in a message.
+# The most characters of a model string in a message.
 _SHOWN = 100
 LISTED = "`unmess models` lists them"
 
 
 def check_model_string(model: str) -> None:
-    """Checks that a model string names a file that exists, or a model that its library has.
+    """Checks that a model string names an existing file or a known model of a library.
 
-    A library of another version than the recorded one checks its names itself, later.
+    If the version of a library differs from the recorded one, the library checks its names later.
 
     Raises:
         Error: stage `source`.
@@ -36,7 +36,7 @@ def check_model_string(model: str) -> None:
     try:
         _check_model_string(model)
     except OSError as problem:
-        # A name that is too long, or in a folder that the user may not search.
+        # The name is too long, or in a folder that the user may not search.
         shown = model if len(model) <= _SHOWN else model[: _SHOWN - 1] + "…"
         raise Error("source", f"cannot look for {shown}: {problem.strerror}") from problem
 
@@ -55,7 +55,7 @@ def _check_model_string(model: str) -> None:
 
 
 def is_model_string(model: str) -> bool:
-    """Returns whether `check_model_string` accepts a string."""
+    """Returns True if `check_model_string` accepts a string."""
     try:
         check_model_string(model)
     except Error:
@@ -64,7 +64,7 @@ def is_model_string(model: str) -> bool:
 
 
 def check_library_name(source: str, name: str) -> None:
-    """Checks a name behind `torchvision:` or `hf:` against the recorded ones.
+    """Checks a name after `torchvision:` or `hf:` against the recorded ones.
 
     Raises:
         Error: stage `source`.
@@ -84,13 +84,13 @@ def check_library_name(source: str, name: str) -> None:
 
 
 def unknown_torchvision_model(name: str, names: Sequence[str]) -> Error:
-    """The Error for a name that torchvision does not have."""
+    """Returns the Error for a name that torchvision does not have."""
     hint = did_you_mean(name, names, LISTED)
     return Error("source", f"torchvision has no model {name!r}", hint=hint)
 
 
 def unknown_model_type(name: str, types: Sequence[str], without_model: Sequence[str]) -> Error:
-    """The Error for a model type that transformers does not have, or has no model class for."""
+    """Returns the Error for a model type that is unknown to transformers or has no model class."""
     if name in without_model:
         return Error(
             "source",
@@ -103,7 +103,7 @@ def unknown_model_type(name: str, types: Sequence[str], without_model: Sequence[
 
 
 def existing_file(path: str, suffixes: Sequence[str]) -> Path:
-    """The file at `path`, with `~` expanded.
+    """Returns the file at `path`, with `~` expanded.
 
     Raises:
         Error: stage `source`, with similar names of files with one of `suffixes` as the hint.
@@ -117,7 +117,7 @@ def existing_file(path: str, suffixes: Sequence[str]) -> Path:
 
 
 def existing_python_file(path: str) -> Path:
-    """The Python file at `path`, as an absolute path.
+    """Returns the absolute path of the Python file at `path`.
 
     Raises:
         Error: stage `source`, with the Python files of its folder as the hint.

@@ -1,4 +1,4 @@
-"""`file.onnx`: an ONNX model, checked, with its weights apart."""
+"""The source `file.onnx`: a checked ONNX model, with its weights separate from the graph."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
     from importers.onnx.model import OnnxModel
 
-# Forms of operators before this opset have too few lowerings; the model is converted.
+# Too few operators of older opsets have lowerings, so older models are converted.
 _OLDEST = 13
 _CONVERTED_TO = 17
-# What a size without a value is in the example: one that is neither 0 nor 1, which are special.
+# Dynamic sizes in the example. 0 and 1 would be special.
 _EXAMPLE_SIZE = 2
 
 
 def find(path: str) -> Source:
-    """The model in the ONNX file at `path`, with random example inputs of the declared shapes.
+    """Loads the ONNX file at `path`, with random example inputs of the declared shapes.
 
     Raises:
-        Error: stage `source`; the package onnx is missing, or the file is missing, damaged, no
-            ONNX model, of an opset too old or too new, or lacks its external data.
+        Error: stage `source`, if the package onnx is missing, or the file is missing, damaged, not
+            an ONNX model, of an opset too old or too new, or lacks its external data.
     """
     try:
         import onnx

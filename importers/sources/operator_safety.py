@@ -1,9 +1,9 @@
-"""Operators of PyTorch that only compute: no files, no processes, no network."""
+"""The PyTorch operators that only compute, without access to files, processes or network."""
 
 from __future__ import annotations
 
-# Namespaces of operators that only compute. Others belong to libraries that do more (`image`
-# reads and writes files, `c10d` and `symm_mem` talk to other processes), or to nobody known.
+# Namespaces of operators that only compute. Others belong to libraries that do more (`image` reads
+# and writes files, `c10d` and `symm_mem` communicate with other processes), or are unknown.
 NAMESPACES = frozenset(
     (
         "aten",
@@ -21,5 +21,5 @@ NAMES = frozenset(("from_file", "save", "load", "rpc_async", "rpc_sync", "rpc_re
 
 
 def is_harmless(namespace: str, name: str) -> bool:
-    """Whether an operator, such as `aten` and `add`, does nothing but compute."""
+    """Returns True if an operator, such as `aten` and `add`, only computes."""
     return namespace in NAMESPACES and name not in NAMES

@@ -1,25 +1,25 @@
-"""`path/to/file.py:name`: a model in a user's Python file.
+"""The source `path/to/file.py:name`: a model in a user's Python file.
 
-What `name` may be:
+`name` may be:
 
 - a **factory**, a function without required parameters that returns `(module, args)` or
   `(module, args, kwargs)`;
-- an **nn.Module**, or a class of modules whose constructor needs no arguments. Its example call is
-  its attribute `example_args` (a tuple, or a lone tensor), and `example_kwargs` (a dict) where it
-  takes keywords;
-- a **function** that is the model itself: one with the attribute `example_args`, or one with
-  required parameters.
+- an **nn.Module**, or a module class whose constructor needs no arguments. Its example call is the
+  attribute `example_args` (a tuple or a single tensor), and `example_kwargs` (a dict) for keyword
+  arguments;
+- a **function** that is the model itself: with the attribute `example_args`, or with required
+  parameters.
 
-An example call may be missing where the user gives one (`--input`).
+The example call may be missing if the user gives one (`--input`).
 
-Without `:name` it is the factory (or other form) called `model`.
+Without `:name`, the factory or other object named `model` is used.
 
-The file is executed as a module of its own name, so `if __name__ == "__main__"` blocks do not run.
-Its folder is on `sys.path` meanwhile, and relative imports work where the file lies in a package.
-What it prints goes to stderr: stdout belongs to the command's result. Settings of the process that
-it changes are reported (`side_effects`). PyTorch's generator is seeded
-while the file runs, so that random weights repeat; a class is instantiated in evaluation mode, any
-other module is left in the mode that the file gave it.
+The file runs as a module with a unique name, so `if __name__ == "__main__"` blocks do not run. Its
+folder is on `sys.path` meanwhile, and relative imports work if the file is in a package. Its output
+goes to stderr, because stdout is for the command's result. Changed process settings are reported
+(`side_effects`). PyTorch's generator is seeded while the file runs, so random weights are
+reproducible. A class is instantiated in evaluation mode; other modules stay in the mode that the
+file set.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ _FORMS = "a factory returns (module, args) or (module, args, kwargs)"
 _GIVE_INPUTS = "describe its arguments, as in --input 1x3x224x224xf32"
 
 _serial = itertools.count()
-# Modules that an earlier file imported from beside itself. They are forgotten before the next file
-# is executed, whose own `layers.py` is another one.
+# Modules that an earlier file imported from its own folder. They are removed before the next file
+# runs, because its own `layers.py` may be a different one.
 _siblings: set[str] = set()
 
 
 def find(path: str, name: str | None = None) -> Source:
-    """The model called `name` in the Python file at `path`.
+    """Returns the model `name` in the Python file at `path`.
 
     Raises:
-        Error: stage `source`; the file is missing or does not run, has no such name, or the name
-            is none of the forms above.
+        Error: stage `source`, if the file is missing or does not run, has no such name, or the name
+            has none of the forms above.
     """
     file = existing_python_file(path)
     with _user_code(file), side_effects.reported() as changed:
@@ -73,7 +73,7 @@ def find(path: str, name: str | None = None) -> Source:
 
 @contextlib.contextmanager
 def _user_code(file: Path) -> Iterator[None]:
-    """What the user's file may rely on while it runs, and what it must not disturb."""
+    """Sets up imports, stdout and the random seed for the user's file, and restores them."""
     for sibling in _siblings:
         sys.modules.pop(sibling, None)
     _siblings.clear()
@@ -93,7 +93,7 @@ def _user_code(file: Path) -> Iterator[None]:
 
 
 def _import_root(file: Path) -> Path:
-    """The folder that the file's package (or the file itself, outside a package) lies in."""
+    """Returns the folder that contains the file's top-level package, or the file itself."""
     folder = file.parent
     while (folder / "__init__.py").is_file():
         folder = folder.parent
@@ -107,12 +107,12 @@ def _lies_under(module: ModuleType | None, folders: list[str]) -> bool:
 
 def _execute(file: Path) -> ModuleType:
     package = ".".join(file.parent.relative_to(_import_root(file)).parts)
-    # A name of its own, so that neither an installed module nor an earlier file is in the way.
+    # A unique name avoids conflicts with installed modules and earlier files.
     stem = f"_unmess_{next(_serial)}_{file.stem}"
     name = f"{package}.{stem}" if package else stem
     spec = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
-    # Pickling, dataclasses and TorchDynamo look a class's module up here.
+    # Pickling, dataclasses and TorchDynamo look up the module of a class here.
     sys.modules[name] = module
     try:
         if package:
@@ -127,9 +127,9 @@ def _execute(file: Path) -> ModuleType:
 
 
 def _raised(what: str, problem: BaseException) -> Error:
-    """User code that raised, as an Error at the user's line."""
+    """Returns the Error for an exception in user code, at the user's line."""
     if isinstance(problem, SyntaxError) and problem.filename:
-        # Not the line that imports the broken file.
+        # Report the line in the broken file, not the line that imports it.
         where = f"{problem.filename}:{problem.lineno}"
         hint = "correct the syntax there"
     elif isinstance(problem, SystemExit):
@@ -246,7 +246,7 @@ def _from_factory(factory: Callable[[], Any], name: str, label: str) -> Source:
 
 
 def _model(value: Any, name: str, label: str, notes: tuple[str, ...]) -> Source:
-    """A module, or a function that carries its own example call."""
+    """Returns the source of a module or function that has its own example call."""
     where = _definition(type(value) if isinstance(value, torch.nn.Module) else value)
     if not hasattr(value, "example_args"):
         problem = Error(
@@ -285,7 +285,7 @@ def _checked_call(args: Any, kwargs: Any, what: str, where: str | None) -> tuple
 def _required_parameters(value: Callable[..., Any]) -> list[str]:
     try:
         parameters = inspect.signature(value).parameters.values()
-    except (TypeError, ValueError):  # a callable written in C: calling it will tell
+    except (TypeError, ValueError):  # a callable written in C: a call will show
         return []
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [
@@ -306,7 +306,7 @@ def _needs_arguments(what: str, required: list[str], where: str | None) -> Error
 
 
 def _definition(value: Any) -> str | None:
-    """Where a class or function is defined, as `file:line`."""
+    """Returns the location of the definition of a class or function, as `file:line`, or None."""
     try:
         value = inspect.unwrap(value)
         _, line = inspect.getsourcelines(value)

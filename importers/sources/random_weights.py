@@ -1,9 +1,10 @@
-"""Random weights that repeat in every process, and that a comparison can learn something from.
+"""Reproducible random weights with which every layer affects the result.
 
-Initialisation serves training, not comparison: torchvision's vision transformers start with a last
-layer of zeros, so their result is zero whatever they compute; ConvNeXt scales every block by 1e-6,
-below any tolerance; the result of ShuffleNet is the bias of its last layer to every digit. A wrong
-lowering of such a network would pass. `enliven` makes every layer have a say in the result.
+Default initialization is made for training and hides errors from a comparison. Torchvision's vision
+transformers start with a last layer of zeros, so their result is always zero. ConvNeXt scales every
+block by 1e-6, below any tolerance. The result of ShuffleNet equals the bias of its last layer to
+every digit. A wrong lowering of such a network would pass. `enliven` changes the weights so that
+every layer affects the result.
 """
 
 from __future__ import annotations
@@ -16,31 +17,32 @@ import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
 SEED = 0
-# Standard deviation of what is added to parameters that start out constant.
+# Standard deviation of the noise that is added to initially constant parameters.
 _SPREAD = 0.1
 
 
 @contextlib.contextmanager
 def seeded() -> Iterator[None]:
-    """PyTorch's CPU generator starts at `SEED` inside, and goes on as before outside."""
+    """Seeds PyTorch's CPU generator with `SEED` inside the `with` block, and restores it after."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         yield
 
 
 def enliven(model: torch.nn.Module, *args: Any, **kwargs: Any) -> str:
-    """Changes freshly initialised weights so that every layer has a say in the result.
+    """Changes freshly initialized weights so that every layer affects the result.
 
-    Parameters that start out constant (zeros, ones, 1e-6) get normal noise of standard deviation
-    0.1. Batch norms get the statistics of the values in one call, since a fresh one passes values
-    through unchanged, and they then fade to nothing or grow without bound in a deep network.
+    Initially constant parameters (zeros, ones, 1e-6) get normal noise of standard deviation 0.1.
+    Batch norms get the statistics of the values in one call: new ones leave values unchanged, which
+    then vanish or grow without bound in a deep network.
 
     Args:
-        args, kwargs: of that call; of a batch of at least 2, since a batch norm of a 1×1 map takes
-            the statistics over the batch alone. Without any, batch norms stay as they are.
+        args, kwargs: the arguments of that call, with a batch of at least 2, because a batch norm
+            of a 1×1 map computes statistics over the batch alone. Without any, batch norms are
+            unchanged.
 
     Returns:
-        What was changed, for a note.
+        A description of the changes, for a note.
     """
     with torch.no_grad():
         for parameter in model.parameters():
@@ -62,7 +64,7 @@ def _calibrate(model: torch.nn.Module, norms: list[_BatchNorm], args: tuple, kwa
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
         norm.reset_running_stats()
-        norm.momentum = None  # the plain average over the calls, of which there is one
+        norm.momentum = None  # use the plain average, here of a single call
         norm.train()
     try:
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Settings of the whole process that a user's file changes."""
+"""Reports process-wide settings that a user's file changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-# What a model may rely on when it is called stays as the file left it; the rest is put back.
+# Settings that a model may need when it is called are kept. The others are restored.
 _KEPT: dict[str, Callable[[], Any]] = {
     "default dtype": torch.get_default_dtype,
     "default device": torch.get_default_device,
@@ -24,7 +24,7 @@ _PUT_BACK: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 @contextlib.contextmanager
 def reported() -> Iterator[list[str]]:
-    """Yields a list that afterwards says what was changed inside, and what became of it."""
+    """Yields a list that receives notes on the settings changed inside the `with` block."""
     kept = {name: read() for name, read in _KEPT.items()}
     put_back = {name: read() for name, (read, _) in _PUT_BACK.items()}
     notes: list[str] = []

@@ -1,4 +1,4 @@
-"""What a model string stands for."""
+"""The result of resolving a model string."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ class Source:
     """A model with example arguments.
 
     Attributes:
-        name: for messages and file names, without the source's prefix.
+        name: the name for messages and file names, without the source's prefix.
         model: an `nn.Module` in evaluation mode, or a function.
         args, kwargs: an example call.
-        dynamic_shapes: as `torch.export.export` takes it.
-        notes: what the user should know, for instance that the weights are random.
-        without_example: raised where the source has no example call and the user gives none.
-        entries: what to capture for each entry point, where there are several; they share `model`'s
-            weights, and there is no call of `model` itself.
-        tokenizer: of transformers, where there is one beside the model.
+        dynamic_shapes: in the format of `torch.export.export`.
+        notes: notes for the user, such as that the weights are random.
+        without_example: the error to raise if the source has no example call and the user gives
+            none.
+        entries: the source of each entry point, if there are several. They share the weights of
+            `model`, and `model` itself is not called.
+        tokenizer: the transformers tokenizer, if one comes with the model.
     """
 
     name: str

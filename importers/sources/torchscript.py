@@ -1,9 +1,9 @@
-"""`file.pt`, `file.pth`: a TorchScript module saved by `torch.jit.save`.
+"""The sources `file.pt` and `file.pth`: a TorchScript module saved by `torch.jit.save`.
 
-A file of a traced module holds the shapes and dtypes that it was traced with, and the example
-inputs are random tensors like them. A scripted module's file holds none: the user gives them. Files
-that are not TorchScript (a state dict, a pickled module) are told apart without unpickling objects
-of any class, since unpickling runs code.
+The file of a traced module contains the shapes and dtypes that it was traced with. The example
+inputs are random tensors of these. The file of a scripted module contains none, so the user gives
+them. Files that are not TorchScript (a state dict, a pickled module) are recognized without
+unpickling objects of any class, because unpickling runs code.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ from importers.sources.torchscript_safety import forbidden_code
 from unmess.core.error import Error, first_line
 from unmess.core.trust import needs_trust
 
-# `FloatStorage` and so on, as pickles of tensors name them.
+# Storage class names in pickles of tensors, such as `FloatStorage`, to dtypes.
 _STORAGE_DTYPES = {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}
 _SUFFIXES = (".pt", ".pth")
 
 
 def find(path: str, trust: bool = False) -> Source:
-    """The TorchScript module in the file at `path`.
+    """Loads the TorchScript module in the file at `path`.
 
     Args:
-        trust: the file's code may call operators that do more than compute, such as write files.
+        trust: whether the file's code may call operators that do more than compute, for instance
+            write files.
 
     Raises:
-        Error: stage `source`; the file is missing, is not TorchScript, is damaged or newer than
+        Error: stage `source`, if the file is missing, is not TorchScript, is damaged or newer than
             this PyTorch, lacks the code of a module, or needs trust.
     """
     file = existing_file(path, _SUFFIXES)
@@ -66,25 +67,25 @@ def find(path: str, trust: bool = False) -> Source:
 
 
 def _record(file: Path, name: str) -> str | None:
-    """The full name of a record of an archive; None without one, or if the archive is damaged.
+    """Returns the full name of a record of an archive; None if it is missing or the file damaged.
 
-    Records are in a folder whose name does not matter.
+    Records are in a top-level folder, whose name is ignored.
     """
     try:
         with zipfile.ZipFile(file) as archive:
             return next((n for n in archive.namelist() if n.partition("/")[2] == name), None)
     except Exception:
-        # Not only BadZipFile: NotImplementedError for the version in a damaged header, ….
+        # Not only BadZipFile: a damaged header can cause NotImplementedError and others.
         return None
 
 
 def _refuse(path: str, file: Path) -> NoReturn:
-    """Raises an Error (`source`) that says what a file that is not TorchScript holds."""
+    """Raises an Error (`source`) that describes the content of a file that is not TorchScript."""
     try:
         classes = get_unsafe_globals_in_checkpoint(file)
         content = None if classes else torch.load(file, map_location="meta", weights_only=True)
     except Exception as problem:
-        # Whatever a file holds, reading it may raise anything.
+        # Reading an arbitrary file may raise any exception.
         raise Error(
             "source",
             f"{path} is not a PyTorch file, or is damaged",
@@ -136,7 +137,7 @@ def _no_example(path: str, module: torch.jit.ScriptModule) -> Error:
 
 
 def _traced_inputs(file: Path) -> list[Any] | None:
-    """What a module was traced with: a `TensorLike` for each tensor; None where it is not known."""
+    """Returns a module's traced inputs, with a `TensorLike` for each tensor; None if unknown."""
     name = _record(file, "traced_inputs.pkl")
     if name is None:
         return None
@@ -144,12 +145,12 @@ def _traced_inputs(file: Path) -> list[Any] | None:
         with zipfile.ZipFile(file) as archive:
             return _Shapes(io.BytesIO(archive.read(name))).load().get("forward")
     except Exception:
-        # A damaged record raises anything, and the module does not need it.
+        # A damaged record may raise any exception, and the module does not need the record.
         return None
 
 
 class _Shapes(pickle.Unpickler):
-    """Reads tensors as their shapes and dtypes; refuses everything else that is not plain data."""
+    """Unpickles tensors as their shapes and dtypes; refuses anything else but plain data."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):

@@ -1,8 +1,9 @@
 """Finds operators in a TorchScript file that do more than compute.
 
-`torch.jit.load` unpickles plain data only, but the file's code can call any registered operator:
-`aten::save` and `aten::from_file` write files, libraries register others. Some of the code runs
-while the file is loaded (`__setstate__`). The records are read as PyTorch itself reads them.
+`torch.jit.load` only unpickles plain data, but the file's code can call any registered operator.
+`aten::save` and `aten::from_file` write files, and libraries register others. Some of the code runs
+while the file is loaded (`__setstate__`). PyTorch's own reader reads the records here too, so that
+both see the same content.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ import torch
 
 from importers.sources.operator_safety import NAMES, is_harmless
 
-# A name can be reached in several ways (`torch.save(x, f)`, `x.save(f)`, `getattr(torch, "save")`,
-# with a comment in between), so the word alone counts, wherever it stands. TorchScript writes
-# `getattr(self, "0")` for the parts of containers.
+# Code can refer to a name in several ways (`torch.save(x, f)`, `x.save(f)`,
+# `getattr(torch, "save")`, with a comment in between), so the word is refused anywhere. TorchScript
+# itself writes `getattr(self, "0")` for the parts of containers.
 _WORD = re.compile(
     rf"\b(?:{'|'.join(sorted(NAMES - {'load'}))})\b|\bgetattr\b(?!\([\w.]+, \"\w+\"\))"
 )
 _OPS = re.compile(r"(?<![\w.])ops\b(?:\.(\w+)\.(\w+))?")
-# Classes that libraries register. Those of PyTorch's packed quantized weights hold tensors only.
+# Classes that libraries register. PyTorch's classes for packed quantized weights only hold tensors.
 _CLASSES = re.compile(r"\btorch\.classes\b(?!\.quantized\.)[\w.]*")
 _DATA = (".pkl", ".py")
 
 
 def forbidden_code(file: Path) -> str | None:
-    """The first call in the file's code that does more than compute; None without one.
+    """Returns the first call in the file's code that does more than compute, or None.
 
     Raises:
-        RuntimeError: PyTorch cannot read the file.
+        RuntimeError: if PyTorch cannot read the file.
     """
     reader = torch._C.PyTorchFileReader(str(file))
     for name in reader.get_all_records():

@@ -1,12 +1,12 @@
-"""`hf:TYPE`, `hf:FOLDER`, `hf:FILE.gguf`, `hf:ORG/NAME`: models of Hugging Face's transformers.
+"""The sources `hf:TYPE`, `hf:FOLDER`, `hf:FILE.gguf` and `hf:ORG/NAME`: transformers models.
 
 - A model type (`bert`, `llama`) is a tiny network of that architecture with random weights.
-- A folder is a model as `save_pretrained` writes it: `config.json`, weights, and the tokenizer or
-  processor where there is one.
-- A GGUF file, or a folder with one and no `config.json`, holds all of these; weights become f32.
-- A name with a slash that is no folder is looked up on the hub (and in its cache).
-- Any of them with `#generate` behind it is a decoder with its key-value cache, as two entry points,
-  `prefill` and `decode`.
+- A folder is a model that `save_pretrained` wrote: `config.json`, weights, and a tokenizer or
+  processor if there is one.
+- A GGUF file, or a folder with one and no `config.json`, contains all of these. Weights become f32.
+- A name with a slash that is not a folder is looked up on the hub and in its cache.
+- Any of them with the suffix `#generate` is a decoder with its key-value cache, as two entry
+  points, `prefill` and `decode`.
 
 Other decoders are called without a key-value cache. Every model gets its inputs by keyword, and
 returns its own `ModelOutput`.
@@ -25,14 +25,14 @@ __all__ = ["decoder_of", "find", "model_types"]
 
 
 def find(name: str, trust: bool = False) -> Source:
-    """The model called `name`, in evaluation mode, with one example call.
+    """Returns the model `name` in evaluation mode, with an example call.
 
     Args:
-        trust: the model may bring Python code, which is then imported.
+        trust: whether to import Python code that comes with the model.
 
     Raises:
-        Error: stage `source`; the type is unknown or has no tiny form, the folder holds no model,
-            the hub does not give it, or it needs trust.
+        Error: stage `source`, if the type is unknown or has no tiny form, the folder contains no
+            model, the hub does not provide it, or it needs trust.
     """
     from importers.sources.huggingface.pretrained import find_pretrained
 
@@ -66,10 +66,10 @@ def find(name: str, trust: bool = False) -> Source:
 
 
 def decoder_of(name: str) -> str | None:
-    """The model of a name with `#generate` behind it; None for a name of the model itself.
+    """Returns the model of a name with the suffix `#generate`; None for a name without suffix.
 
     Raises:
-        Error: stage `source`; something else is behind it.
+        Error: stage `source`, for any other suffix.
     """
     base, mark, form = name.partition("#")
     if not mark or Path(name).expanduser().exists():
@@ -80,7 +80,11 @@ def decoder_of(name: str) -> str | None:
 
 
 def _only_gguf(folder: Path) -> str | None:
-    """The GGUF file of a folder that has nothing else to load; None where it has."""
+    """Returns the GGUF file of a folder without `config.json`, or None.
+
+    Raises:
+        Error: stage `source`, if the folder has several GGUF files.
+    """
     files = sorted(path.name for path in folder.glob("*.gguf"))
     if not files or (folder / "config.json").is_file():
         return None

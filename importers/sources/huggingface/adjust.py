@@ -1,4 +1,4 @@
-"""A model of transformers in its exportable form."""
+"""Puts transformers models in an exportable form."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import Any
 
 from importers.sources.huggingface.parts import parts
 
-# The note on a decoder that is called without its cache.
+# The note for a decoder that is called without its cache.
 WITHOUT_CACHE = "use_cache is off: no key-value cache in the result"
 
 
 def adjust(model: Any) -> tuple[str, ...]:
-    """Puts a model in its exportable form; notes on how it differs from what transformers gives."""
+    """Puts a model in its exportable form. Returns notes on the changes."""
     notes = []
     config = model.config.get_text_config()
     # The configuration of an encoder has `use_cache` too, without effect.
     decodes = getattr(config, "is_decoder", True) or config.is_encoder_decoder
     if hasattr(config, "use_cache") and decodes:
         notes.append(WITHOUT_CACHE)
-        # Some configurations turn it on again in the parts that they make (T5Gemma's decoder).
+        # Some configurations enable it again in their parts (T5Gemma's decoder).
         for part in parts(model.config):
             if hasattr(part, "use_cache"):
                 part.use_cache = False
     implementations = model.get_experts_implementation().values()
     if "grouped_mm" in implementations:
-        # The default sorts tokens by expert, which costs a tiny example more than it saves.
+        # The default sorts tokens by expert, which is not worth its cost in a tiny example.
         own = "grouped_mm"
     elif "eager" in implementations and model._can_set_experts_implementation():
-        # It loops over the experts that the data chooses. Models without experts say so, too.
+        # It loops over the experts that the data selects. Models without experts report it too.
         own = "eager"
     else:
         own = None

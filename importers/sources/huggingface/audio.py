@@ -1,4 +1,4 @@
-"""Example inputs of models that hear: waveforms and spectrograms."""
+"""Example inputs of audio models: waveforms and spectrograms."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _BINS = (
     "num_mel_channels",
     "audio_channels",
 )
-# Samples of a waveform: above the reach of the convolutions that shorten it.
+# Samples of a waveform: more than the receptive field of the convolutions that shorten it.
 _SAMPLES = 4000
 _STEPS = 128
 
 
 def waveforms(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
-    """Ways to give a model sound under `input_values`: samples, channels of them, or bins."""
+    """Yields candidate calls with sound as `input_values`: samples, channels of them, or bins."""
     yield {"input_values": torch.randn(batch, _SAMPLES)}
     channels = first(config, "audio_channels", kind="audio", default=1)
     yield {"input_values": torch.randn(batch, channels, _SAMPLES)}
@@ -47,12 +47,12 @@ def waveforms(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
 def spectrograms(
     config: Any, names: Any, batch: int, name: str = "input_features"
 ) -> Iterator[dict[str, Any]]:
-    """Ways to give a model sound as frequency bins over time, under `name`."""
+    """Yields candidate calls with sound as frequency bins over time, as the argument `name`."""
     widths = [first(config, bins, kind="audio") for bins in _BINS]
     positions = first(config, "max_source_positions", kind="audio")
     lengths = [_STEPS]
     if isinstance(positions, int):
-        # Whisper's encoder halves the time, and has a position for each step that is left.
+        # Whisper's encoder halves the number of steps, and has a position for each remaining one.
         lengths = [2 * positions, _STEPS, 4 * positions]
     if isinstance(window := first(config, "n_window", kind="audio"), int):
         lengths.insert(0, 4 * window)

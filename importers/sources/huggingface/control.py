@@ -1,4 +1,4 @@
-"""Example inputs of models that act: what an agent saw, did and was promised."""
+"""Example inputs of control models: states, actions and returns of an agent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STEPS = 8
 
 
 def trajectories(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
-    """A trajectory of `batch` agents, as decision transformers take it."""
+    """Yields a call with trajectories of `batch` agents, for decision transformers."""
     yield {
         "states": torch.randn(batch, _STEPS, config.state_dim),
         "actions": torch.randn(batch, _STEPS, config.act_dim),

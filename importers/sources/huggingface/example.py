@@ -1,4 +1,4 @@
-"""Example calls of any model of transformers, from the signature of its `forward`."""
+"""Creates example calls of transformers models from the signature of their `forward`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from importers.sources.huggingface import audio, control, text, time_series, vision
 from importers.sources.huggingface.parts import first
 
-# What a model with each of these inputs is given; the rest of its inputs are optional.
+# The function that creates the example for each of these inputs. Other inputs are optional.
 _SENSES = {
     "pixel_values": vision.pixels,
     "grid_thw": vision.pixels,
@@ -28,7 +28,8 @@ _RENAMED = {
     "image": ("pixel_values", vision.pixels),
     "inputs": ("pixel_values", vision.pixels),
 }
-# Features of a sense, and the tokens that hold their place in a text.
+# Methods that return the features of an input, their placeholder tokens in a text, and their
+# token type.
 _FEATURES = (
     ("get_image_features", ("image_token_id", "image_token_index", "img_context_token_id"), 1),
     ("get_video_features", ("video_token_id", "video_token_index"), 2),
@@ -37,16 +38,16 @@ _FEATURES = (
 
 
 def parameters(model: Any) -> dict[str, inspect.Parameter]:
-    """The named parameters of the model's `forward`."""
+    """Returns the named parameters of the model's `forward`."""
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     signature = inspect.signature(model.forward)
     return {name: one for name, one in signature.parameters.items() if one.kind not in kinds}
 
 
 def examples(model: Any) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Ways to make the keyword arguments of a call, the likely ones first.
+    """Yields functions that create the keyword arguments of a call, the likely ones first.
 
-    Which of them a model takes shows when it is called.
+    Only a call shows which of them the model accepts.
     """
     names = parameters(model)
     senses = list(_senses(model, names))
@@ -57,7 +58,7 @@ def examples(model: Any) -> Iterator[Callable[[], dict[str, Any]]]:
             yield partial(_text, model, names, (text.BATCH * count, text.LENGTH))
         return
     tokens = "input_ids" in names
-    # With places to fill in its text, one example is enough to get right.
+    # With placeholders in its text, a single example is more likely to be accepted.
     for batch in (1, text.BATCH) if tokens else (text.BATCH, 1):
         for call in _combined(model, names, senses, batch):
             if tokens:
@@ -67,7 +68,7 @@ def examples(model: Any) -> Iterator[Callable[[], dict[str, Any]]]:
 
 
 def working_example(model: Any) -> dict[str, Any]:
-    """The first example that the model takes."""
+    """Returns the first example that the model accepts."""
     problems: list[Exception] = []
     for example in examples(model):
         try:
@@ -82,9 +83,9 @@ def working_example(model: Any) -> dict[str, Any]:
 
 
 def _senses(model: Any, names: Any) -> Iterator[tuple[str, Any]]:
-    """What goes in beside text."""
+    """Yields the inputs other than text, with the functions that create them."""
     present = [name for name in _SENSES if name in names]
-    # A clip is one more way to show images, a waveform one more way to be heard.
+    # Clips and grids are other forms of the images in `pixel_values`.
     if "pixel_values" in present and "pixel_values_videos" in present:
         present.remove("pixel_values_videos")
     if "pixel_values" in present and "grid_thw" in present:
@@ -97,7 +98,10 @@ def _senses(model: Any, names: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _combined(model: Any, names: Any, senses: Any, batch: int) -> Iterator[dict[str, Any]]:
-    """All ways to give the first sense, with the first way to give the others, and alone."""
+    """Yields each candidate for the first input, with the first candidates for the others.
+
+    If there are other inputs, yields each candidate alone too.
+    """
     (name, maker), *others = senses
     rest: dict[str, Any] = {}
     for other, other_maker in others:
@@ -116,19 +120,19 @@ def _renamed(name: str, call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _codebooks(config: Any) -> Iterator[int]:
-    """How many tokens a step has, where sound is written in several codes at once."""
+    """Yields candidates for the number of tokens per step of audio codecs with several codes."""
     for name in ("num_codebooks", "num_channels"):
         count = first(config, name)
         if isinstance(count, int) and count > 1:
             yield count
-            yield count + 1  # text goes with them
+            yield count + 1  # one more for text
 
 
 def _text(model: Any, names: Any, shape: tuple[int, ...] | None = None) -> dict[str, Any]:
-    """A call with text.
+    """Creates a call with text.
 
     Args:
-        shape: of the ids; of those of the decoder, where there is one.
+        shape: the shape of the ids, or of the decoder's ids if there is a decoder.
     """
     call: dict[str, Any] = {}
     ids = text.token_ids(text.vocabulary_of(model))
@@ -163,7 +167,7 @@ def _with_decoder(model: Any, names: Any, call: dict[str, Any], batch: int) -> d
 
 
 def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict[str, Any]:
-    """The call with a text that has a place for each feature of the images or the sound."""
+    """Adds a text with a placeholder for each feature of the images or the sound to a call."""
     ids = text.token_ids(text.vocabulary_of(model), batch)
     kinds = torch.zeros_like(ids)
     for method, tokens, kind in _FEATURES:
@@ -191,7 +195,7 @@ def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict
         whole["bbox"] = text.boxes(ids)
     whole |= _required(model, names, whole)
     if "position_ids" in names and hasattr(model, "get_rope_index"):
-        # Found from the values of the token ids, which is no business of a graph.
+        # They depend on the values of the token ids, so compute them outside the graph.
         accepted = inspect.signature(model.get_rope_index).parameters
         given = {name: value for name, value in whole.items() if name in accepted}
         whole["position_ids"] = model.get_rope_index(**given)[0]
@@ -199,7 +203,7 @@ def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict
 
 
 def _required(model: Any, names: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Values for what has to be given, by the endings of names that models share."""
+    """Returns values for required parameters, chosen by the endings of their names."""
     batch = next((len(value) for value in given.values() if torch.is_tensor(value)), 1)
     values: dict[str, Any] = {}
     for name, one in names.items():
@@ -211,7 +215,7 @@ def _required(model: Any, names: Any, given: dict[str, Any]) -> dict[str, Any]:
         elif name.endswith(("_embeds", "_hidden_states")):
             width = first(model.config, "hidden_size", default=64)
             values[name] = torch.randn(batch, text.LENGTH, width)
-            # Queries ask what an encoder found.
+            # Query models attend to the states of an encoder.
             seen = getattr(model.config, "encoder_hidden_size", None)
             if "encoder_hidden_states" in names and isinstance(seen, int):
                 values["encoder_hidden_states"] = torch.randn(batch, text.LENGTH, seen)
@@ -228,8 +232,8 @@ def _required(model: Any, names: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _count(model: Any, method: str, call: dict[str, Any]) -> int:
-    """How many features a model makes of images or sound; 0 where it says nothing about it."""
-    # The outermost part that has it; a decoder's encoder may be the one that sees.
+    """Returns the number of features that a model computes of images or sound; 0 if unknown."""
+    # Use the outermost part that has the method: it may be a decoder's encoder.
     owners = (part for part in model.modules() if hasattr(part, method))
     features = getattr(next(owners, None), method, None)
     if features is None:

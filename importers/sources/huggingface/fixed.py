@@ -1,10 +1,10 @@
-"""Inputs that say how others are laid out: part of the program, not of its arguments.
+"""Fixes inputs that describe the layout of other inputs, as constants of the program.
 
-How many patches an image has, and where each lies, decides what a model computes, not only on what
-values. Models work it out in Python, from the values of small integer tensors; a graph is for one
-layout. Here these tensors are fixed to the example's, and all that depends on nothing else is
-computed when the model is captured. So are the numbers that modules keep as tensors, such as the
-strides of audio codecs.
+The number and positions of an image's patches determine the operations of a model, not only its
+values. Models compute with them in Python, from the values of small integer tensors, so a graph is
+valid for one layout. These tensors are fixed to those of the example, and values that depend only
+on them are computed during the capture. The same applies to numbers that modules store as tensors,
+such as the strides of audio codecs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LAYOUT = frozenset(
 def fix_layout(
     model: torch.nn.Module, kwargs: dict[str, Any]
 ) -> tuple[torch.nn.Module, dict[str, Any], tuple[str, ...]]:
-    """The model with the layout in `kwargs` fixed, the other arguments, and a note."""
+    """Returns the model with the layout in `kwargs` fixed, the other arguments, and a note."""
     layout = {name: value for name, value in kwargs.items() if name in LAYOUT}
     integers = _kept_integers(model)
     if not integers and not layout:
@@ -60,9 +60,10 @@ def fix_layout(
 
 
 def _kept_integers(model: torch.nn.Module) -> list[tuple[str, str, torch.Tensor]]:
-    """Integers that modules keep as tensors, each with the module's path and the attribute.
+    """Returns the integers that modules store as tensors: module path, attribute and value.
 
-    They are sizes that the configuration says. Those in a state dict may be trained, or count.
+    They are sizes from the configuration. Integers in the state dict are excluded, because they may
+    be trained or be counters.
     """
     return [
         (path, name, value.clone())
@@ -77,9 +78,9 @@ def _temporary(module: torch.nn.Module) -> list[tuple[str, torch.Tensor | None]]
 
 
 class FixedLayout(torch.nn.Module):
-    """A model whose inputs `layout` are constants; it takes the inputs called `names`.
+    """A model whose inputs in `layout` are constants. Its parameters are `names`.
 
-    So are the `integers` of its modules: path of the module, attribute, value.
+    The `integers` of its modules (module path, attribute, value) are constants too.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class FixedLayout(torch.nn.Module):
     ):
         super().__init__()
         self.model = model
-        # In a dict and a list, so that they are no state of the module.
+        # In a dict and a list, so that they are not state of the module.
         self._layout = layout
         self._integers = integers
         self._names = names
@@ -121,7 +122,7 @@ class FixedLayout(torch.nn.Module):
 
     @contextlib.contextmanager
     def _with_integers(self) -> Iterator[None]:
-        """Inside, the modules have their integers, which `torch.export` replaced by traced ones."""
+        """Restores the modules' integers, which `torch.export` replaced by traced ones."""
         replaced = []
         for path, name, value in self._integers:
             module = self.model.get_submodule(path)
@@ -135,7 +136,7 @@ class FixedLayout(torch.nn.Module):
                 holder[name] = value
 
     def _copied(self) -> dict[str, Any]:
-        """Models write into their arguments at times."""
+        """Returns a copy of the layout, because some models write into their arguments."""
         return {
             name: value.clone() if torch.is_tensor(value) else value
             for name, value in self._layout.items()
@@ -143,7 +144,7 @@ class FixedLayout(torch.nn.Module):
 
 
 class _ComputeConstants(TorchFunctionMode):
-    """Computes at once what depends on constants only, instead of tracing it."""
+    """Computes functions of constants immediately, instead of tracing them."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -156,12 +157,12 @@ class _ComputeConstants(TorchFunctionMode):
                 return function(*args, **kwargs)
         if tensors and type(tensors[0]) is torch.Tensor and _writes(function):
             raise RuntimeError(f"{function.__name__} writes traced values into a constant")
-        # As sizes, which are read where no mode sees them.
+        # Pass constant sizes as numbers, because they are read where no mode can intercept.
         return function(*_numbers(args), **_numbers(kwargs))
 
 
 def _numbers(value: Any) -> Any:
-    """Arguments with the numbers that constants hold, for those inside of lists and slices."""
+    """Replaces constant integer tensors in lists and slices of the arguments by their numbers."""
     if isinstance(value, dict):
         return {name: _numbers(one) for name, one in value.items()}
     if isinstance(value, slice):
@@ -174,7 +175,7 @@ def _numbers(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """The integer in a constant of one; anything else as it is."""
+    """Returns the integer in a constant scalar tensor; any other value unchanged."""
     if type(value) is not torch.Tensor or value.dim() or not _is_integer(value):
         return value
     with torch._C.DisableTorchFunction(), _disable_current_modes():
@@ -191,7 +192,7 @@ _FILLED = (torch.zeros, torch.ones, torch.full)
 
 
 def _makes_integers(function: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether a function without tensors among its arguments makes places or counts."""
+    """Returns True if a call without tensor arguments is likely to create positions or counts."""
     if function in _FACTORIES:
         return True
     dtype = kwargs.get("dtype")

@@ -1,15 +1,15 @@
-"""Decoders with their key-value cache as tensors: prefill and decode, two programs of one model.
+"""Decoders with their key-value cache as tensors, as two programs: prefill and decode.
 
-The cache is a plain dict of tensors that goes in and comes out:
+The cache is a plain dict of tensors that is both an argument and a result:
 
-- `length`, int64 scalar: how many positions are filled;
-- `padding`, int64 of (batch): how many positions at the start of each row are padding;
+- `length`, int64 scalar: the number of filled positions;
+- `padding`, int64 of (batch): the number of padding positions at the start of each row;
 - `keys`, `values`: for each layer a tensor of (batch, heads, max_length, head size).
 
-Its size is fixed, as that of transformers' `StaticCache` is. A step writes one position, where a
-cache that grows (`DynamicCache`) is a new and longer tensor at every step; `decode` has no dynamic
-size at all, and `prefill` one, the number of tokens. Layers with a sliding window keep all
-positions too: the window is in the mask.
+Its size is fixed, like that of transformers' `StaticCache`. A step writes one position, while a
+growing cache (`DynamicCache`) creates a longer tensor at every step. `decode` has no dynamic size,
+and `prefill` has one, the number of tokens. Layers with a sliding window keep all positions too:
+the mask implements the window.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from unmess.core.error import Error, first_line
 def with_cache(
     source: Source, batch: int = 1, max_length: int | None = None, state: bool = False
 ) -> Source:
-    """A decoder as two entry points. See `generation_entries`."""
+    """Returns a decoder as two entry points. See `generation_entries`."""
     entries = generation_entries(source.model, batch, max_length, state)
     positions = _length(source.model, batch, max_length)
     note = f"with a key-value cache of {positions} positions, batch {batch}"
@@ -52,22 +52,23 @@ def with_cache(
 def generation_entries(
     model: Any, batch: int = 1, max_length: int | None = None, state: bool = False
 ) -> dict[str, Source]:
-    """What to capture for `prefill` and `decode`, each called with `(input_ids, cache)`.
+    """Returns the sources of `prefill` and `decode`, each called with `(input_ids, cache)`.
 
-    `prefill` takes (batch, tokens), 2 tokens or more, from an empty cache or after what is in it;
+    `prefill` takes (batch, tokens) with 2 tokens or more, and an empty or partly filled cache.
     `decode` takes (batch, 1). Both return the logits of the last token, (batch, vocabulary), and
-    the new cache. The example cache of `prefill` is the empty one.
+    the new cache. The example cache of `prefill` is empty.
 
     Args:
-        batch: number of texts at once.
-        max_length: positions in the cache, prompt and generated tokens together; by default 256,
-            or the model's own limit where that is lower.
-        state: both are called with `input_ids` alone and return the logits. The cache is in buffers
-            of the model, `cache_length`, `cache_padding`, `cache_keys_0` and so on, empty at first.
+        batch: the number of texts processed together.
+        max_length: positions in the cache, for prompt and generated tokens together; by default
+            256, or the model's own limit if that is lower.
+        state: whether the cache is in buffers of the model: `cache_length`, `cache_padding`,
+            `cache_keys_0` and so on, empty at first. Both entries then take only `input_ids` and
+            return the logits.
 
     Raises:
-        Error: stage `usage` for sizes that the model does not take, `source` for a model that is
-            no decoder or whose cache holds something else than keys and values.
+        Error: stage `usage` for sizes that the model does not support, `source` for a model that
+            is not a decoder or whose cache contains anything other than keys and values.
     """
     if not isinstance(model, PreTrainedModel):
         raise Error(
@@ -83,7 +84,7 @@ def generation_entries(
         _, filled = forward(prompt, empty)
         token = token_ids(vocabulary_of(model), batch, 1)
     name = type(model).__name__
-    # One token is a matter of `decode`.
+    # `decode` handles a single token.
     tokens = torch.export.Dim("tokens", min=2, max=max_length)
     if state:
         forward = _with_cache_inside(model, empty)
@@ -100,10 +101,10 @@ def generation_entries(
 
 
 def empty_cache(model: PreTrainedModel, batch: int, max_length: int) -> dict[str, Any]:
-    """A cache without tokens, of zeros in the dtypes that the model's own cache has.
+    """Returns a cache without tokens: zeros in the dtypes of the model's own cache.
 
     Raises:
-        Error: stage `source`; the model has no cache of keys and values.
+        Error: stage `source`, if the model has no cache of keys and values.
     """
     shapes = [
         tuple((part.shape[1], part.shape[3], part.dtype) for part in (layer.keys, layer.values))
@@ -122,7 +123,11 @@ def empty_cache(model: PreTrainedModel, batch: int, max_length: int) -> dict[str
 
 
 def _length(model: PreTrainedModel, batch: int, max_length: int | None) -> int:
-    """The number of positions, after checking that the model takes as many."""
+    """Returns the number of positions in the cache.
+
+    Raises:
+        Error: stage `usage`, if the model does not support that number or the batch is below 1.
+    """
     limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if max_length is None:
         max_length = min(limit or DEFAULT, DEFAULT)
@@ -135,7 +140,7 @@ def _length(model: PreTrainedModel, batch: int, max_length: int | None) -> int:
 
 
 def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
-    """The layers of the model's own cache after a call with two tokens."""
+    """Returns the layers of the model's own cache after a call with two tokens."""
     name = type(model).__name__
     if getattr(model.config, "is_encoder_decoder", False):
         raise Error(
@@ -178,14 +183,14 @@ def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
 
 
 def _with_cache(model: PreTrainedModel) -> torch.nn.Module:
-    """The model with the tensors and their names as they are, and another `forward`."""
+    """Returns a shallow copy of the model with another `forward`. Tensors keep their names."""
     module = copy.copy(model)
     module.forward = types.MethodType(_forward, module)
     return module
 
 
 def _with_cache_inside(model: PreTrainedModel, empty: dict[str, Any]) -> torch.nn.Module:
-    """The model with the cache among its buffers. The model itself does not get them."""
+    """Returns a shallow copy of the model with the cache as buffers. The model is unchanged."""
     module = copy.copy(model)
     module._buffers = dict(model._buffers)
     for name, tensor in cache_buffers(empty).items():
@@ -195,7 +200,7 @@ def _with_cache_inside(model: PreTrainedModel, empty: dict[str, Any]) -> torch.n
 
 
 def cache_buffers(cache: dict[str, Any]) -> dict[str, torch.Tensor]:
-    """The tensors of a cache by the names that they have as buffers."""
+    """Returns the tensors of a cache by their names as buffers."""
     buffers = {f"cache_{name}": cache[name] for name in ("length", "padding")}
     for name in ("keys", "values"):
         buffers |= {f"cache_{name}_{index}": tensor for index, tensor in enumerate(cache[name])}
@@ -212,7 +217,7 @@ def _forward_in_place(self: PreTrainedModel, input_ids: torch.Tensor) -> torch.T
     }
     logits, after = _forward(self, input_ids, before)
     for name, tensor in cache_buffers(after).items():
-        # How much of a text is padding does not change.
+        # The amount of padding is constant.
         if name != "cache_padding":
             getattr(self, name).copy_(tensor)
     return logits
@@ -224,7 +229,7 @@ def _forward(
     count = input_ids.shape[1]
     capacity = cache["keys"][0].shape[2]
     first = cache["length"].item()
-    # Checks in the program too: a write outside the cache must not happen.
+    # These are checks in the program too, so that it never writes outside the cache.
     torch._check(first >= 0)
     torch._check(first + count <= capacity)
     layers = [
@@ -256,7 +261,7 @@ def _forward(
 
 
 class _Layer(StaticLayer):
-    """A layer of a static cache that is replaced where transformers' own is written in place."""
+    """A static cache layer that creates new tensors; that of transformers is written in place."""
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: torch.Tensor, first: int):
         super().__init__(max_cache_len=keys.shape[2])
@@ -266,7 +271,7 @@ class _Layer(StaticLayer):
         self.is_initialized = True
 
     def update(self, key_states, value_states, *args, **kwargs):
-        """Writes the new states after the `first` positions, and returns the whole tensors."""
+        """Inserts the new states after the `first` positions, and returns the whole tensors."""
         count = key_states.shape[2]
         place = {"dim": 2, "start": self._first, "end": self._first + count}
         self.keys = self.keys.slice_scatter(key_states, **place)
@@ -276,5 +281,5 @@ class _Layer(StaticLayer):
 
 
 def _static(tree: Any) -> Any:
-    """`dynamic_shapes` of arguments without a dynamic size."""
+    """Returns the `dynamic_shapes` of arguments without dynamic sizes."""
     return torch.utils._pytree.tree_map(lambda _: None, tree)

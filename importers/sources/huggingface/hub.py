@@ -1,4 +1,4 @@
-"""What a folder, or the hub and its cache, holds."""
+"""Looks up files in a folder, or in the hub and its cache."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unmess.core.error import Error, first_line
 
 
 def is_there(path: str, name: str) -> bool:
-    """Whether the folder, or the cache of the hub, has a file of this name."""
+    """Returns True if the folder, or the cache of the hub, has a file of this name."""
     if os.path.isdir(path):
         return (Path(path) / name).is_file()
     try:
@@ -22,9 +22,9 @@ def is_there(path: str, name: str) -> bool:
 
 
 def ask_hub(name: str) -> None:
-    """Raises an Error where the hub cannot be reached or has no such model.
+    """Raises an Error if the hub cannot be reached or has no such model.
 
-    Loading would find out too, after half a minute of retries for each file.
+    Loading would also fail, but only after half a minute of retries for each file.
     """
     try:
         model_info(name, timeout=10)

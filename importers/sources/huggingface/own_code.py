@@ -1,4 +1,4 @@
-"""Models, tokenizers and processors that come with Python code of their own (`auto_map`)."""
+"""Handles models, tokenizers and processors with their own Python code (`auto_map`)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from unmess.core.trust import needs_trust
 
 
 def wants_own_code(problem: BaseException) -> bool:
-    """Whether transformers refused to import Python code that lies beside a model."""
+    """Returns True if transformers refused to import Python code that comes with a model."""
     return "trust_remote_code" in str(problem)
 
 
 def refusal(path: str, part: str) -> Error:
-    """The Error (`source`) for a part of the model in `path` that needs its own code."""
+    """Returns the Error (`source`) for a part of the model in `path` that needs its own code."""
     return needs_trust(path, f"Python code of its own for the {part} (auto_map)")
 
 
 def own_model_class(config: Any) -> Any:
-    """The class of transformers that imports the model's own code; None where it has none.
+    """Returns the transformers class that imports the model's own code; None if it has none.
 
-    The entry for a task comes before the bare model.
+    A class for a task takes precedence over the bare model.
     """
     import transformers
 

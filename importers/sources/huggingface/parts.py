@@ -1,4 +1,4 @@
-"""Looking things up in a configuration and its parts."""
+"""Looks up attributes in a configuration and its parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformers import PreTrainedConfig
 
 
 def parts(config: PreTrainedConfig) -> Iterator[PreTrainedConfig]:
-    """A configuration and those inside it, the outer ones first."""
+    """Yields a configuration and its nested configurations, the outer ones first."""
     yield config
     for name in config.sub_configs_defaults:
         part = getattr(config, name, None)
@@ -18,10 +18,12 @@ def parts(config: PreTrainedConfig) -> Iterator[PreTrainedConfig]:
 
 
 def first(config: PreTrainedConfig, *names: str, kind: str = "", default: Any = None) -> Any:
-    """The first attribute of one of these names that is not None, in the configuration or a part.
+    """Returns the first attribute with one of these names that is not None.
+
+    Searches the configuration and its parts.
 
     Args:
-        kind: parts whose model type or class has this word are asked first, e.g. `vision`.
+        kind: a word such as `vision`. Parts whose model type or class contains it come first.
     """
     candidates = list(parts(config))
     if kind:

@@ -1,4 +1,4 @@
-"""Folders, GGUF files and hub names: a model with its own weights, its tokenizer or processor."""
+"""Loads models from folders, GGUF files and the hub, with their tokenizer or processor."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool = False) -> Source:
-    """The model in a folder or on the hub.
+    """Loads the model in a folder or on the hub.
 
     Args:
-        path: what transformers takes.
-        gguf: a file in the folder that holds configuration, weights and tokenizer. Quantized
-            weights become f32.
-        trust: the model may bring Python code, which is then imported.
+        path: a folder or hub name, as transformers accepts it.
+        gguf: a file in the folder with configuration, weights and tokenizer. Quantized weights
+            become f32.
+        trust: whether to import Python code that comes with the model.
 
     Raises:
-        Error: stage `source`; there is no such model, a file of it is missing or damaged, or the
-            weights do not fit the configuration, or the model needs trust.
+        Error: stage `source`, if there is no such model, one of its files is missing or damaged,
+            the weights do not fit the configuration, or the model needs trust.
     """
     import transformers
 
@@ -47,7 +47,7 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
             f"{path} has no config.json",
             hint="give a folder that save_pretrained wrote",
         )
-    # What the cache of the hub holds is not asked for again.
+    # Do not query the hub for a model in its cache.
     if not local:
         ask_hub(path)
     try:
@@ -57,7 +57,7 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
         for part in (config, config.get_text_config()):
             if hasattr(part, "use_cache"):
                 part.use_cache = False
-        # A GGUF file names the architecture, and no class; what it is for is text.
+        # A GGUF file names the architecture but no class. Its models generate text.
         model_class = transformers.AutoModelForCausalLM
         if gguf is None:
             model_class = _model_class(config, trust)
@@ -68,7 +68,7 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
                 local_files_only=local,
                 trust_remote_code=trust,
                 output_loading_info=True,
-                ignore_mismatched_sizes=True,  # reported below, all of them in one line
+                ignore_mismatched_sizes=True,  # reported below, in one line
                 **form,
             )
             model.eval()
@@ -109,7 +109,7 @@ def _need_gguf() -> None:
 
 
 def _check_shapes(path: str, mismatched: Any) -> None:
-    """Raises an Error where weights have other shapes than the configuration says."""
+    """Raises an Error if weights have other shapes than the configuration requires."""
     if not mismatched:
         return
     name, found, expected = min(mismatched)
@@ -136,12 +136,12 @@ def _no_progress_bar() -> Iterator[None]:
 
 
 def _model_class(config: PreTrainedConfig, trust: bool) -> Any:
-    """The class that the configuration names first, else its own or what AutoModel takes."""
+    """Returns the first architecture in the configuration, else its own class, else AutoModel."""
     import transformers
 
     for architecture in config.architectures or ():
         named = getattr(transformers, architecture, None)
-        # The file may name anything that the library has.
+        # The file may name anything in the library.
         if isinstance(named, type) and issubclass(named, transformers.PreTrainedModel):
             return named
     return (own_model_class(config) if trust else None) or transformers.AutoModel

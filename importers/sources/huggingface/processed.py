@@ -1,4 +1,4 @@
-"""Example inputs made by what lies beside a model: its tokenizer and its processor."""
+"""Creates example inputs with the tokenizer and processor that come with a model."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _VOCABULARIES = (
     "sentencepiece.bpe.model",
 )
 _PROCESSORS = ("processor_config.json", "preprocessor_config.json")
-# Height and width of a picture, before the processor brings it to the model's size.
+# Height and width of a picture, before the processor resizes it for the model.
 _PICTURE = (48, 64)
 
 
 def processed_example(
     path: str, local: bool, model: Any, tokenizer: Any, trust: bool = False
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Keyword arguments of a call, and notes on what of them is random.
+    """Returns keyword arguments of a call, and notes on random ones.
 
-    Sentences go through the tokenizer, random pictures and noise through the processor, where they
-    are there; what is not is random, of the shapes that the configuration says.
+    The tokenizer encodes sentences, and the processor random pictures or noise. Without them, the
+    inputs are random, with shapes from the configuration.
     """
     if model.main_input_name == "input_ids" and "pixel_values" not in parameters(model):
         if tokenizer is None:
@@ -47,7 +47,7 @@ def processed_example(
 
 
 def _completed(model: Any, encoded: Any) -> dict[str, Any]:
-    """What of the encoded inputs the model takes, with the decoder's where it has one."""
+    """Returns the encoded inputs that the model accepts, with ids for its decoder if it has one."""
     accepted = parameters(model)
     kwargs = {name: value for name, value in encoded.items() if name in accepted}
     if "decoder_input_ids" in accepted:
@@ -61,10 +61,10 @@ def _completed(model: Any, encoded: Any) -> dict[str, Any]:
 
 
 def _through(processor: Any, tokenizer: Any) -> Any:
-    """A picture, or a second of noise, and with it a sentence where the processor takes text."""
+    """Processes a picture or a second of noise, with a sentence if the processor takes text."""
     options: dict[str, Any] = {"return_tensors": "pt"}
     if tokenizer is not None and hasattr(processor, "tokenizer"):
-        # The processor replaces it by as many as the picture or the sound takes.
+        # The processor repeats this token for each feature of the picture or sound.
         tokens = (getattr(processor, name, None) for name in ("image_token", "audio_token"))
         token = next((token for token in tokens if isinstance(token, str)), "")
         options |= {"text": [f"{token} {SENTENCES[0]}".strip()], "padding": True}
@@ -79,16 +79,16 @@ def _through(processor: Any, tokenizer: Any) -> Any:
 
 
 def _processor(path: str, local: bool, trust: bool) -> Any:
-    """The processor beside the model; None where there is none.
+    """Loads the processor that comes with the model; None if there is none.
 
     Raises:
-        Error: stage `source`; it needs trust.
+        Error: stage `source`, if it needs trust.
     """
     from transformers import AutoFeatureExtractor, AutoImageProcessor, AutoProcessor
 
     if not any(is_there(path, name) for name in _PROCESSORS):
         return None
-    # One without its tokenizer is still an image processor or a feature extractor.
+    # A processor without its tokenizer still is an image processor or a feature extractor.
     for kind in (AutoProcessor, AutoImageProcessor, AutoFeatureExtractor):
         try:
             return kind.from_pretrained(path, local_files_only=local, trust_remote_code=trust)
@@ -100,14 +100,14 @@ def _processor(path: str, local: bool, trust: bool) -> Any:
 
 
 def find_tokenizer(path: str, local: bool, gguf: str | None = None, trust: bool = False) -> Any:
-    """The tokenizer beside the model, or in its GGUF file; None where there is none.
+    """Loads the tokenizer that comes with the model or is in its GGUF file; None without one.
 
     Raises:
-        Error: stage `source`; it needs trust.
+        Error: stage `source`, if it needs trust.
     """
     from transformers import AutoTokenizer
 
-    # Without one, transformers may give one whose vocabulary is empty, and every token unknown.
+    # Without tokenizer files, transformers may return a tokenizer with an empty vocabulary.
     if gguf is None and not any(is_there(path, name) for name in _VOCABULARIES):
         return None
     form = {} if gguf is None else {"gguf_file": gguf}

@@ -1,4 +1,4 @@
-"""The model types of transformers: the class that stands for each, and its task."""
+"""The model types of transformers, with the model class and task of each."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 @functools.cache
 def model_types() -> dict[str, str]:
-    """Every model type that has a base model, and what it is for.
+    """Returns the task of every model type that has a base model.
 
-    `image classification`, `encoder-decoder`, `encoder` and `decoder` are types whose recipe has
-    the head of that task. For the others it is the base model; the task is then the first that
-    transformers has any head for, or `feature extraction`.
+    For `image classification`, `encoder-decoder`, `encoder` and `decoder`, the recipe uses the
+    class for that task. For other types it uses the base model. Their task is then the first one
+    for which transformers has a class, or `feature extraction`.
     """
     from transformers.models.auto import modeling_auto as auto
 
@@ -29,7 +29,7 @@ def model_types() -> dict[str, str]:
 
 
 def class_name(model_type: str) -> str:
-    """The name of the class that stands for a type: with the head of its task, or the base."""
+    """Returns the name of a type's model class: the one for its task, or the base model."""
     from transformers.models.auto import modeling_auto as auto
 
     headed = _headed().get(model_type)
@@ -38,22 +38,22 @@ def class_name(model_type: str) -> str:
 
 @functools.cache
 def _headed() -> dict[str, tuple[str, str]]:
-    """Task and name of the class by model type, for the types whose recipe has a head."""
+    """Returns task and class name by model type, for types whose recipe has a class for a task."""
     from transformers.models.auto import modeling_auto as auto
 
     encoders = {
         **auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
         **auto.MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES,
     }
-    # In the order in which a type that serves several tasks is taken.
+    # In order of precedence for types with several tasks.
     by_task = {
         "image classification": auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
         "encoder-decoder": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-        # An encoder's own result is its hidden states, whatever heads there are for it.
+        # Encoders use the base model, whose result is the hidden states.
         "encoder": {key: auto.MODEL_MAPPING_NAMES.get(key, encoders[key]) for key in encoders},
         "decoder": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     }
-    # What takes images or sound beside text is not of these tasks alone.
+    # Types that take images or sound in addition to text are excluded from these tasks.
     several = {
         **auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES,
         **auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
@@ -68,7 +68,7 @@ def _headed() -> dict[str, tuple[str, str]]:
 
 
 def _base_tasks() -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    """The tasks that stand for a type without one of the heads above, the more telling first."""
+    """Returns the tasks for types not in `_headed`, the more specific first."""
     from transformers.models.auto import modeling_auto as auto
 
     return (

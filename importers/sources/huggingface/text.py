@@ -1,4 +1,4 @@
-"""Example inputs of text models: token ids, and what goes with them."""
+"""Example inputs of text models: token ids, masks and boxes."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ SENTENCES = (
     "The central bank raised interest rates on Monday.",
 )
 BATCH, LENGTH, PADDING = 2, 16, 4
-# Below that of any text model beside the main one.
+# Smaller than the vocabulary of any additional text model.
 SMALL_VOCABULARY = 256
 
 
 def token_ids(
     vocabulary: int, batch: int = BATCH, length: int = LENGTH, *codes: int
 ) -> torch.Tensor:
-    """Random ids, int64 of (batch, length, *codes).
+    """Returns random ids, int64 of (batch, length, *codes).
 
-    Ids at either end of a vocabulary are often special.
+    Ids at either end of a vocabulary are often special, so they are avoided.
     """
     return torch.randint(vocabulary // 8, max(vocabulary * 7 // 8, 1), (batch, length, *codes))
 
 
 def padding_mask(ids: torch.Tensor) -> torch.Tensor:
-    """1 for a token, 0 for padding: the last text is shorter.
+    """Returns a mask with 1 for tokens and 0 for padding at the end of the last text.
 
-    One without padding would not do: for a mask of ones some models of transformers compute another
-    thing in eager than in a graph, where its values are not known (AIMv2 forgets to be causal).
+    The mask must contain padding. For a mask of ones, some transformers models compute different
+    results in eager than in a graph, where its values are not known (AIMv2 omits the causal mask).
     """
     mask = torch.ones_like(ids)
     mask[-1, -PADDING:] = 0
@@ -40,12 +40,12 @@ def padding_mask(ids: torch.Tensor) -> torch.Tensor:
 
 
 def shifted(ids: torch.Tensor, start: int) -> torch.Tensor:
-    """What a decoder sees in training: the text shifted by one."""
+    """Returns decoder inputs as in training: the text shifted right by one token."""
     return torch.cat([torch.full_like(ids[:, :1], start), ids[:, :-1]], dim=1)
 
 
 def vocabulary_of(model: Any) -> int:
-    """Number of token ids that a model takes."""
+    """Returns the vocabulary size of a model."""
     try:
         return model.get_input_embeddings().num_embeddings
     except (AttributeError, NotImplementedError):
@@ -54,7 +54,7 @@ def vocabulary_of(model: Any) -> int:
 
 
 def decoder_start(model: Any) -> int:
-    """The token that a decoder starts from."""
+    """Returns the start token of a decoder."""
     settings = (getattr(model, "generation_config", None), model.config.get_text_config())
     for name in ("decoder_start_token_id", "pad_token_id", "bos_token_id"):
         for holder in settings:
@@ -65,5 +65,8 @@ def decoder_start(model: Any) -> int:
 
 
 def boxes(ids: torch.Tensor) -> torch.Tensor:
-    """A box on the page for each token, int64 of (batch, length, 4) in thousandths, ordered."""
+    """Returns a box on the page for each token, int64 of (batch, length, 4).
+
+    Coordinates are thousandths of the page, lower corner first.
+    """
     return torch.randint(0, 500, (*ids.shape, 4)) + torch.tensor([0, 0, 500, 500])

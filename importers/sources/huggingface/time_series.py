@@ -1,4 +1,4 @@
-"""Example inputs of models of time series: past values, with what is known about each step."""
+"""Example inputs of time series models: past values, and features of each step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 def series(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
-    """Ways to give a model `batch` series under `past_values`, with several channels or one."""
+    """Yields candidate calls with `batch` series as `past_values`, with several channels or one."""
     lags = getattr(config, "lags_sequence", None) or [0]
     steps = getattr(config, "context_length", None) or 32
     past = steps + max(lags)

@@ -1,4 +1,4 @@
-"""`hf:TYPE`: a tiny network of a model type, with random weights."""
+"""The source `hf:TYPE`: a tiny network of a model type, with random weights."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from importers.sources.random_weights import SEED, enliven, seeded
 from importers.sources.source import Source
 from unmess.core.error import Error, first_line
 
-# What a network from a tiny configuration has at most; one above it would be no example.
+# The most parameters of a tiny network. A larger one is not a useful example.
 _MOST = 100_000_000
 
 
 def find_tiny(model_type: str) -> Source:
-    """The model of a type, from the smallest configuration that builds and runs.
+    """Builds the model of a type from the smallest configuration that builds and runs.
 
     Raises:
-        Error: stage `source`, with the first cause.
+        Error: stage `source`, with the cause of the first failure.
     """
     import transformers
 
@@ -48,7 +48,7 @@ def find_tiny(model_type: str) -> Source:
 
 def _build(model_type: str, model_class: Any, level: Level) -> Source:
     config = tiny_config(model_class.config_class, level)
-    # On the meta device first, which costs nothing, whatever the size.
+    # Measure the size on the meta device, which allocates no memory.
     with torch.device("meta"):
         size = sum(weight.numel() for weight in model_class(config).parameters())
     if size > _MOST:
@@ -65,7 +65,10 @@ def _build(model_type: str, model_class: Any, level: Level) -> Source:
 
 
 def _others(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments like these with other images: statistics of the example itself would hide it."""
+    """Returns the arguments with other images.
+
+    Batch norm statistics computed from the example itself would normalize it away.
+    """
     images = kwargs.get("pixel_values")
     if images is None:
         return kwargs
@@ -73,6 +76,6 @@ def _others(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _telling(problem: Exception) -> BaseException:
-    """The problem itself; of a configuration that is refused, what its validator says."""
+    """Returns the problem, or its cause if a validator refused the configuration."""
     refused = "Validation" in type(problem).__name__ and problem.__cause__ is not None
     return problem.__cause__ if refused else problem

@@ -1,4 +1,4 @@
-"""A tiny configuration of any transformers model, by the names that configurations share."""
+"""Creates tiny configurations of transformers models, by attribute names that they share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from importers.sources.huggingface.parts import parts
 
 VOCABULARY = 512
 IMAGE = 64
-# Special tokens move above this, out of reach of the ids in examples.
+# Special tokens move to ids from here on, which examples do not use.
 _FIRST_SPECIAL = 480
 
-# Sizes by attribute. A model has some of them; one that it has under a name of its own is found
-# through its configuration's `attribute_map`.
+# Sizes by attribute. A model has some of them. The `attribute_map` of its configuration maps them
+# to the model's own names.
 _VOCABULARIES = {
     "vocab_size": VOCABULARY,
     "decoder_vocab_size": VOCABULARY,
@@ -43,7 +43,7 @@ _DEPTHS = {
     "first_k_dense_replace": 1,
     "num_kv_shared_layers": 0,
 }
-# Enough for every kind of layer of those that repeat a pattern.
+# Enough for every kind of layer in models that repeat a pattern of layers.
 _DEEPER = {name: 4 for name in _DEPTHS if name.endswith("layers")} | {"num_kv_shared_layers": 0}
 _EXPERTS = {
     "num_experts": 4,
@@ -64,12 +64,12 @@ _IMAGES = {
     "image_size": IMAGE,
     "patch_size": 8,
     "mm_tokens_per_image": 16,
-    # of the scans of state-space models, whose work grows with its square
+    # for scans of state-space models, whose cost grows with the square of the chunk size
     "chunk_size": 8,
     "mamba_chunk_size": 8,
-    # of a time series
+    # for time series
     "prediction_length": 8,
-    # of a spectrogram
+    # for spectrograms
     "max_length": 128,
 }
 _WIDTHS = {
@@ -109,7 +109,7 @@ _WIDTHS = {
     "sliding_window": 8,
     "window_size": 2,
 }
-# Rotary embeddings by section, and some kernels, are laid out for heads of 128.
+# Sectioned rotary embeddings and some kernels require heads of size 128.
 _WIDE_HEADS = {
     **_WIDTHS,
     "hidden_size": 256,
@@ -120,12 +120,12 @@ _WIDE_HEADS = {
 
 @dataclasses.dataclass(frozen=True)
 class Level:
-    """How much of a configuration is made small.
+    """The sizes that a tiny configuration sets.
 
     Attributes:
-        sizes: by attribute.
-        agree: widths under names of a model's own become the small width too, where they are equal
-            to that of a part by default.
+        sizes: sizes by attribute.
+        agree: whether other widths of the model also become the small width, if their defaults
+            equal the width of a part.
     """
 
     sizes: Mapping[str, int]
@@ -133,7 +133,7 @@ class Level:
 
 
 _TINY = {**_VOCABULARIES, **_DEPTHS, **_EXPERTS, **_IMAGES, **_WIDTHS}
-# The smallest first. A model's own widths agree among themselves, small ones may not.
+# The smallest first. Default widths are consistent with each other; reduced ones may not be.
 LEVELS: tuple[Level, ...] = (
     Level(_TINY),
     Level(_TINY, agree=True),
@@ -148,7 +148,7 @@ LEVELS: tuple[Level, ...] = (
     Level({**_DEPTHS}),
     Level({}),
 )
-# Set where the default is None too: that stands for a size of the full model, or is an error.
+# Also set if the default is None, which means a size of the full model, or is an error.
 _ALSO_NONE = (
     "head_dim",
     "vocab_size",
@@ -156,7 +156,7 @@ _ALSO_NONE = (
     "num_experts_per_tok",
     "prediction_length",
 )
-# Never larger than the default, since other defaults go with it.
+# Never larger than the default, because other defaults depend on it.
 _AT_MOST_DEFAULT = (
     "patch_size",
     "image_size",
@@ -168,7 +168,7 @@ _AT_MOST_DEFAULT = (
     "num_layers",
     "num_hidden_layers",
 )
-# Widths under names of a model's own, and those of them that are always another part's.
+# Name endings of widths, and the names that always refer to the width of another part.
 _WIDTH_NAMES = ("hidden_size", "_dim", "_width", "_size", "channels", "d_model")
 _OTHERS_WIDTHS = (
     "out_hidden_size",
@@ -181,19 +181,19 @@ _OTHERS_WIDTHS = (
     "text_dim",
     "output_dim",
 )
-# Tokens that hold the place of features. Some models have none by default, and do without.
+# Placeholder tokens for features. Some models have none by default.
 _PLACEHOLDERS = ("image_token_id", "image_token_index", "video_token_id", "audio_token_id")
 _HANDED_OUT = {"out_indices", "out_features", "_out_indices", "_out_features"}
 _LAYER_INDICES = ("vision_feature_layer", "vision_feature_layers")
-# Grouped-query attention keeps two groups, multi-head attention its equal counts.
+# Grouped-query attention keeps two groups; multi-head attention keeps equal counts.
 _KEY_VALUE_HEADS = ("num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num")
 
 
 def tiny_config(config_class: type[PreTrainedConfig], level: Level = LEVELS[0]) -> PreTrainedConfig:
-    """A configuration with the sizes of a level, and one block in each stage, without a cache.
+    """Returns a configuration with the sizes of a level, one block per stage, and no cache.
 
-    Attributes that only few models have keep their defaults, so the model may turn out larger than
-    meant: look at its size before you build it.
+    Rare attributes keep their defaults, so the model may be larger than intended: check its size
+    before you build it.
     """
     values = _overrides(config_class, level.sizes)
     if level.agree:
@@ -209,9 +209,9 @@ def tiny_config(config_class: type[PreTrainedConfig], level: Level = LEVELS[0]) 
 
 
 def _set_sections(config: PreTrainedConfig) -> None:
-    """Sections of rotary embeddings for time, height and width, which fit a head exactly."""
+    """Sets sections of rotary embeddings for time, height and width that exactly fill a head."""
     rotary = getattr(config, "rope_parameters", None)
-    # As it is kept: one that may differ by layer is no attribute.
+    # Read the stored values: a size that may differ by layer is not an attribute.
     known = vars(config)
     head, width, heads = (
         known.get(name) for name in ("head_dim", "hidden_size", "num_attention_heads")
@@ -229,10 +229,10 @@ def _overrides(
     sizes: Mapping[str, int],
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What differs from the defaults.
+    """Returns the values that differ from the defaults.
 
     Args:
-        given: what a composite configuration sets in this part of it.
+        given: the values that a composite configuration sets in this part.
     """
     defaults = {field.name: _default(field) for field in dataclasses.fields(config_class)}
     defaults.update(given or {})
@@ -240,20 +240,20 @@ def _overrides(
     values: dict[str, Any] = {}
     for shared, size in sizes.items():
         name = aliases.get(shared, shared)
-        # Stages come with lists of a size for each.
+        # Other attributes have a list with one size per stage.
         if name not in defaults or name == "num_stages":
             continue
-        # There it counts pixels, of which a patch has several, or is divided further.
+        # In these models `window_size` is in pixels, or is divided further.
         if name == "window_size" and {"spatial_merge_size", "downsample_rate"} & defaults.keys():
             continue
         default = defaults[name]
-        # Stages and layers that a part hands out are counted from its own depth; the first width
-        # of stages is divided among as many heads.
+        # The output stages and layers of a part depend on its own depth. The number of heads
+        # divides the first width of the stages.
         if shared in _DEPTHS and _HANDED_OUT & defaults.keys() & (given or {}).keys():
             continue
         if name == "embed_dim" and "depths" in defaults:
             continue
-        # Zero stands for none.
+        # A size of zero means that the model has no such part.
         if _is_size(default) and default:
             values.setdefault(name, min(size, default) if shared in _AT_MOST_DEFAULT else size)
         elif default is None and shared in _ALSO_NONE:
@@ -287,12 +287,12 @@ def _overrides(
         elif name == "image_grid_pinpoints" and "image_size" in sizes:
             values[name] = [[sizes["image_size"]] * 2]
         elif name in _LAYER_INDICES and default is not None and "num_hidden_layers" in sizes:
-            # Layers whose results are used: the last, as often as there were some.
+            # Indices of the layers whose results are used: the last layer, as often as before.
             values[name] = -1 if _is_size(default) else [-1] * len(default)
         elif name == "layer_types" and isinstance(default, (list, tuple)):
             layers = values.get(aliases.get("num_hidden_layers", "num_hidden_layers"))
             if layers is not None and len(default) > layers:
-                # Every kind once, as far as there is room, in the order of the model.
+                # Each kind once if possible, in the order of the model.
                 kinds = list(dict.fromkeys(default))[:layers]
                 values[name] = (kinds + list(default))[:layers]
         elif name == "depths" and isinstance(default, (list, tuple)):
@@ -311,18 +311,18 @@ def _overrides(
             part_class, own = part
             values[name] = {**own, **_overrides(part_class, sizes, own)}
     if "attention_types" in defaults and "num_hidden_layers" in sizes:
-        values["attention_types"] = [[["global", "local"], 1]]  # GPT-Neo's kind for each layer
+        values["attention_types"] = [[["global", "local"], 1]]  # for GPT-Neo, one per layer
     if "use_cache" in defaults:
         values["use_cache"] = False
     return values
 
 
 def _relate(defaults: Mapping[str, Any], values: dict[str, Any]) -> None:
-    """Sizes that models derive from each other keep doing so."""
+    """Keeps sizes consistent that models derive from each other."""
     rotary, head = defaults.get("qk_rope_head_dim"), defaults.get("head_dim")
     if "head_dim" in values and rotary is not None and rotary == head:
         values["head_dim"] = values["qk_rope_head_dim"]
-    # State space models spread a widened state over the heads.
+    # State-space models distribute an expanded state over the heads.
     if {"expand", "num_heads", "head_dim"} <= defaults.keys() and "hidden_size" in values:
         values["head_dim"] = values["hidden_size"] * defaults["expand"] // values["num_heads"]
         if _is_size(defaults.get("n_groups")):
@@ -330,7 +330,7 @@ def _relate(defaults: Mapping[str, Any], values: dict[str, Any]) -> None:
 
 
 def _widths(config_class: type[PreTrainedConfig]) -> set[int]:
-    """The widths of a model and its parts, by default."""
+    """Returns the default widths of a model and its parts."""
     defaults = {field.name: _default(field) for field in dataclasses.fields(config_class)}
     found = {defaults.get(config_class.attribute_map.get("hidden_size", "hidden_size"))}
     for name, spec in config_class.sub_configs_defaults.items():
@@ -343,7 +343,7 @@ def _widths(config_class: type[PreTrainedConfig]) -> set[int]:
 def _agree(
     config_class: type[PreTrainedConfig], values: dict[str, Any], widths: set[int], width: int
 ) -> None:
-    """Has the widths of a model's own agree with the small ones."""
+    """Sets other widths of a model to the small width, and missing values to small ones."""
     defaults = {field.name: _default(field) for field in dataclasses.fields(config_class)}
     for name, default in defaults.items():
         wide = name.endswith(_WIDTH_NAMES) and _is_size(default)
@@ -364,13 +364,13 @@ def _agree(
                     values[name][key] = width
             _agree(part[0], values[name], widths, width)
         elif spec.optional and name not in values and (part := _part(spec, None)):
-            # Published models have what is optional.
+            # Published models have the optional parts.
             values[name] = {**part[1], **_overrides(part[0], _TINY, part[1])}
             _agree(part[0], values[name], widths, width)
 
 
 def _part(spec: Any, default: Any) -> tuple[type[PreTrainedConfig], dict[str, Any]] | None:
-    """Class and own values of a part of a composite configuration."""
+    """Returns the class and own values of a part of a composite configuration."""
     own = dict(spec.init_kwargs or {})
     if isinstance(default, Mapping):
         own |= default
@@ -394,7 +394,7 @@ def _is_size(value: Any) -> bool:
 
 
 def _token(name: str, default: int) -> int:
-    """A token id inside the vocabulary, and not one that an example holds."""
+    """Returns a token id inside the vocabulary that examples do not contain."""
     if 0 <= default < VOCABULARY // 8:
         return default
     return _FIRST_SPECIAL + sum(name.encode()) % (VOCABULARY - _FIRST_SPECIAL)

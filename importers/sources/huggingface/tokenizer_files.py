@@ -1,4 +1,4 @@
-"""The files of a model's tokenizer and processor, in its folder or in the hub's cache."""
+"""Finds the files of a model's tokenizer and processor, in its folder or in the hub's cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from huggingface_hub import try_to_load_from_cache
 
-# As save_pretrained writes them.
+# The names that save_pretrained writes.
 _NAMES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -26,7 +26,7 @@ _PREFIX = "hf:"
 
 
 def tokenizer_files(model: str) -> list[Path]:
-    """Those of a model string; none where it has none, or is not of Hugging Face."""
+    """Returns the files of a model string; none if it is not of Hugging Face or has none."""
     if not model.startswith(_PREFIX):
         return []
     name = model.removeprefix(_PREFIX).partition("#")[0]

@@ -1,4 +1,4 @@
-"""Example inputs of models that see: images, clips, and patches with their places."""
+"""Example inputs of vision models: images, clips, and patches with their positions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from importers.sources.huggingface.tiny_config import IMAGE
 
 _CHANNELS = ("num_channels", "in_channels", "in_chans", "input_channels", "num_input_channels")
 _FRAMES = ("num_frames", "frames_per_clip", "tubelet_frames", "num_image_with_embedding")
-# Patches along each side, a multiple of what any model merges.
+# Patches along each side, a multiple of the merge size of every model.
 _GRID = 8
 
 
 def pixels(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
-    """Ways to give a model `batch` images under `pixel_values`, the likely ones first."""
+    """Yields candidate calls with `batch` images as `pixel_values`, the likely ones first."""
     channels = first(config, *_CHANNELS, kind="vision", default=3)
     height, width = _size(config)
     if "grid_thw" in names or "image_grid_thw" in names or "image_grid_hw" in names:
         yield _patches_with_grid(config, names, channels)
-        # The same, each patch as a small image.
+        # The same call, with each patch as a small image.
         call = _patches_with_grid(config, names, channels)
         patches = next(iter(call))
         side = _patch(config)
@@ -70,7 +70,7 @@ def pixels(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
 
 
 def clips(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
-    """Ways to give a model `batch` clips under `pixel_values_videos`."""
+    """Yields a candidate call with `batch` clips as `pixel_values_videos`."""
     channels = first(config, *_CHANNELS, kind="vision", default=3)
     frames = first(config, *_FRAMES, kind="vision", default=4)
     frames = min(frames if isinstance(frames, int) else 4, 16)
@@ -78,7 +78,7 @@ def clips(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
 
 
 def regions(config: Any, batch: int) -> dict[str, Any]:
-    """Features of the regions that a detector found in an image, and their boxes."""
+    """Returns features of regions that a detector found in an image, and their boxes."""
     width, places = config.visual_feat_dim, config.visual_pos_dim
     return {
         "visual_feats": torch.randn(batch, _GRID, width),
@@ -101,7 +101,7 @@ def _patch(config: Any) -> int:
 
 
 def _patches_with_grid(config: Any, names: Any, channels: int) -> dict[str, Any]:
-    """One image as a list of patches, with the shape of the grid they come from."""
+    """Returns an image as a list of patches, with the shape of their grid."""
     names_of_frames = ("temporal_patch_size", "patch_size_t", "patch_temporal")
     frames = first(config, *names_of_frames, kind="vision", default=1)
     patches = torch.randn(_GRID * _GRID, channels * frames * _patch(config) ** 2)
@@ -141,7 +141,7 @@ def _patches_with_positions(config: Any, names: Any, channels: int, batch: int) 
 
 
 def _packed_patches(config: Any, channels: int) -> dict[str, Any]:
-    """One image as a row of patches, with the number of patches on each side."""
+    """Returns an image as a row of patches, with the number of patches on each side."""
     size = _patch(config)
     return {
         "pixel_values": torch.randn(1, channels, size, size * _GRID * _GRID),

@@ -1,4 +1,4 @@
-"""`torchvision:NAME`: every model that torchvision registers, with an example input."""
+"""The source `torchvision:NAME`: every model that torchvision registers, with an example input."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ from unmess.core.error import Error, first_line
 if TYPE_CHECKING:
     from torchvision.models import Weights
 
-# Frames of an example clip: what the published weights of MViT and Swin3D were trained on, and
-# enough for the temporal pooling of the others.
+# Frames of an example clip. The published weights of MViT and Swin3D were trained on 16, and it is
+# enough for the temporal pooling of the other models.
 _FRAMES = 16
-# Segmentation networks take any size; this one keeps an example cheap.
+# Segmentation networks take any size. This one keeps the example cheap.
 _ANY_SIZE = 224
-# The optical flow networks want multiples of 8 of at least 128.
+# The optical flow networks require multiples of 8 of at least 128.
 _FLOW_SIZE = (128, 128)
 
 
 def names() -> list[str]:
-    """Every name that `find` takes."""
+    """Returns the names of all models of torchvision."""
     from torchvision import models
 
     return models.list_models()
 
 
 def task(name: str) -> str:
-    """`classification`, `quantization`, `detection`, `segmentation`, `video` or `optical_flow`.
+    """Returns the task of a model.
 
-    The last part of the package that torchvision keeps the model in; those of `quantization` are
-    classification networks in 8 bits.
+    `classification`, `quantization`, `detection`, `segmentation`, `video` or `optical_flow`: the
+    subpackage of torchvision that contains the model. Those of `quantization` are classification
+    networks in 8 bits.
     """
     from torchvision import models
 
@@ -48,14 +49,14 @@ def task(name: str) -> str:
 
 
 def find(text: str) -> Source:
-    """The model called `NAME`, in evaluation mode, with one example; or `NAME@FILE`.
+    """Returns the model of `NAME` or `NAME@FILE` in evaluation mode, with an example.
 
-    The weights are those of the file (a state dict), else published ones where their file is in
-    torch.hub's cache folder (`TORCH_HOME/hub/checkpoints`), else random ones from a fixed seed; a
-    note says which.
+    The weights come from the file (a state dict), else from published weights in torch.hub's cache
+    folder (`TORCH_HOME/hub/checkpoints`), else they are random with a fixed seed. A note states
+    which.
 
     Raises:
-        Error: stage `source`, for an unknown name, a file that does not fit or a damaged one.
+        Error: stage `source`, for an unknown name, or a file that does not fit or is damaged.
     """
     name, _, path = text.partition("@")
     if name not in names():
@@ -63,7 +64,7 @@ def find(text: str) -> Source:
     weights = None if path else cached(name)
     is_random = weights is None and not path
     with seeded(), warnings.catch_warnings():
-        # GoogLeNet and Inception announce a change of their default initialisation.
+        # GoogLeNet and Inception warn of a change of their default initialization.
         warnings.filterwarnings("ignore", category=FutureWarning, module="torchvision")
         model = _build(name, weights, own=not is_random)
         args = _example(name, weights)
@@ -85,7 +86,7 @@ def find(text: str) -> Source:
 
 
 def _build(name: str, weights: Weights | None, *, own: bool) -> torch.nn.Module:
-    """With `own`, the weights that the model will have are not random ones."""
+    """Builds a model. `own` is True if its final weights are not random."""
     from torchvision import models
 
     options: dict[str, Any] = {"weights": weights}
@@ -94,7 +95,7 @@ def _build(name: str, weights: Weights | None, *, own: bool) -> torch.nn.Module:
         options["weights_backbone"] = None  # the default downloads them
     if task(name) == "detection" and not own:
         options |= detection.options(name)
-    # Published weights are those of the quantised model; others are quantised here.
+    # Published weights are for the quantized model. With other weights, `find` quantizes the model.
     if task(name) == "quantization" and weights is not None:
         options["quantize"] = True
     try:
@@ -119,7 +120,7 @@ def _enliven(name: str, model: torch.nn.Module, args: tuple[Any, ...]) -> str:
 
 
 def _example(name: str, weights: Weights | None) -> tuple[Any, ...]:
-    """Arguments for one example, with the spread of normalised images."""
+    """Returns arguments for one example, with the value range of normalized images."""
     match task(name):
         case "detection":
             return (detection.images(name, 1),)
@@ -135,10 +136,10 @@ def _example(name: str, weights: Weights | None) -> tuple[Any, ...]:
 
 
 def _crop_size(name: str, weights: Weights | None) -> tuple[int, int]:
-    """Height and width of an input: that of the weights, or the model's default.
+    """Returns height and width of an input: those of the weights, or the model's default.
 
-    Some models publish weights for several sizes. The constructor's default size, which is what
-    random weights go with, is always the smallest of them.
+    Some models have published weights for several sizes. The constructor's default size, which
+    random weights use, is always the smallest of them.
     """
     from torchvision import models
 

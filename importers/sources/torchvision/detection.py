@@ -1,4 +1,4 @@
-"""Detection models: constructor options and random weights with which there is something to see."""
+"""Constructor options and random weights with which detection models detect something."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 import torch
 from torch import nn
 
-# Side of the images, and what models that resize them resize them to: torchvision's default of 800
+# Side of the images. Models that resize images use this size too: torchvision's default of 800
 # takes a minute per image on one core. Below 160, the last level of a pyramid has one pixel.
 SIZE = 160
-# What the last norm of a residual branch scales by, where its weights are random. With 1, as it is
-# initialised, a change of the image grows a hundredfold over ResNet-50, and so does rounding: eager
-# without oneDNN then chooses other boxes than eager with it.
+# The scale of the last norm of a residual branch, with random weights. With the initial scale of 1,
+# a change of the image grows a hundredfold over ResNet-50, and so do rounding errors: eager without
+# oneDNN then selects other boxes than eager with it.
 _BRANCH = 0.2
-# With fewer values than these, a channel's deviation says nothing about another image.
+# With fewer values, the deviation of a channel is not representative of another image.
 _FEW = 64
 
 
 @dataclass(frozen=True)
 class _Spread:
-    """What the values of a channel of a layer's result are moved to, over all places."""
+    """The target statistics of the values of a channel over all positions."""
 
     deviation: float
     mean: float = 0.0
 
 
-# By the end of a layer's name. Freshly initialised layers say the same of every place, and no score
-# reaches its threshold.
+# Statistics by the end of a layer's name. Freshly initialized layers return the same for every
+# position, and no score reaches its threshold.
 _SPREADS = {
-    # R-CNN: logits of 91 classes and offsets in tenths of a box; logits and offsets of anchors.
+    # R-CNN: logits of 91 classes and box offsets in tenths of a box; logits and offsets of anchors.
     "box_predictor.cls_score": _Spread(1.5),
     "box_predictor.bbox_pred": _Spread(1.0),
     "rpn.head.cls_logits": _Spread(2.0),
@@ -44,7 +44,7 @@ _SPREADS = {
     "regression_head.bbox_reg": _Spread(0.3, 0.5),
     "regression_head.bbox_ctrness": _Spread(1.0),
 }
-# SSD: one layer for each level, of 91 logits per anchor.
+# SSD: one layer for each level, with 91 logits per anchor.
 _OF_LEVELS = {
     "classification_head.module_list": _Spread(1.5),
     "regression_head.module_list": _Spread(0.5),
@@ -52,12 +52,12 @@ _OF_LEVELS = {
 
 
 def options(name: str) -> dict[str, Any]:
-    """What the builder of `name` is called with where weights are random.
+    """Returns the builder's options for a model with random weights.
 
-    Fewer candidates and results than torchvision's defaults: each suppression is a step of its own,
-    and of several hundred random scores, two are equal to the last digit.
+    They set fewer candidates and results than torchvision's defaults: each suppression is a
+    separate step, and among several hundred random scores, two may be equal to the last digit.
     """
-    # SSD and the `320` model have a size of their own.
+    # SSD and the `320` model have a fixed size.
     size = {} if name.startswith("ssd") or "_320_" in name else {"min_size": SIZE, "max_size": SIZE}
     if "rcnn" in name:
         return size | {
@@ -69,13 +69,13 @@ def options(name: str) -> dict[str, Any]:
 
 
 def images(name: str, count: int) -> list[torch.Tensor]:
-    """Images f32 `[3, side, side]` with values from 0 to 1."""
+    """Returns random images f32 `[3, side, side]` with values from 0 to 1."""
     side = 300 if name.startswith("ssd300") else 320 if "320" in name else SIZE
     return [torch.rand(3, side, side) for _ in range(count)]
 
 
 def damp_branches(model: nn.Module) -> None:
-    """Makes the residual branches of a fresh ResNet small, as they are in a trained one."""
+    """Scales down the residual branches of a new ResNet, as in a trained one."""
     from torchvision.models import resnet
 
     with torch.no_grad():
@@ -86,16 +86,16 @@ def damp_branches(model: nn.Module) -> None:
 
 @contextlib.contextmanager
 def spreading(model: nn.Module) -> Iterator[None]:
-    """While it lasts, the first call of each deciding layer changes its weights.
+    """Makes the first call of each output layer rescale its weights, inside the `with` block.
 
-    Each channel of the layer's result then has the mean and the deviation that the layer's name
-    stands for, over all places, so that scores differ from place to place and some are high.
+    Each channel of the layer's result then has the mean and deviation for the layer's name, over
+    all positions. So scores differ between positions and some are high.
     """
     hooks = []
     for name, layer in model.named_modules():
         spread = _spread(name)
         kinds = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
-        # Within a head, only the last layer, after which there is no norm, has a bias.
+        # In a head, only the last layer has a bias, because no norm follows it.
         if spread is not None and isinstance(layer, kinds) and layer.bias is not None:
             hooks.append(layer.register_forward_hook(_Once(spread)))
     try:
@@ -128,10 +128,10 @@ class _Once:
         self._done = True
         values = result.transpose(0, 1).flatten(1) if result.dim() > 2 else result.t()
         if values.shape[1] < _FEW:
-            # The last levels of a pyramid: channels differ there, places hardly do.
+            # In the last levels of a pyramid, channels differ but positions hardly do.
             values = values.reshape(1, -1).expand(len(values), -1)
         mean = values.mean(1)
-        # The corners of an image, beside two padded edges, can be far from all other places.
+        # Values in the corners of an image, next to two padded edges, can be outliers.
         farthest = (values - mean[:, None]).abs().amax(1)
         scale = self._spread.deviation / torch.maximum(values.std(1), farthest / 4)
         axis = 1 if isinstance(layer, nn.ConvTranspose2d) else 0

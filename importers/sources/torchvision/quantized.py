@@ -1,4 +1,4 @@
-"""Quantised models: calibrated on random images, in the arithmetic of the engine they are for."""
+"""Quantizes models, calibrated on random images, for the engine that torchvision uses for them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-# torchvision quantises its mobile networks for QNNPACK, the others for FBGEMM.
+# torchvision quantizes its mobile networks for QNNPACK, the others for FBGEMM.
 _FOR_QNNPACK = ("quantized_mobilenet_v2", "quantized_mobilenet_v3_large")
-# Random images that the ranges of activations are taken from.
+# The number of random images for the ranges of activations.
 _CALIBRATION = 4
 
 
 def quantize(name: str, model: Any, size: tuple[int, int]) -> torch.nn.Module:
-    """`model`, which must be one that can be quantised and in evaluation mode, as eager's int8 one.
+    """Converts a quantizable model in evaluation mode to an int8 model of eager PyTorch.
 
     Args:
         size: height and width of an image.
@@ -25,7 +25,7 @@ def quantize(name: str, model: Any, size: tuple[int, int]) -> torch.nn.Module:
 
     engine = "qnnpack" if name in _FOR_QNNPACK else "fbgemm"
     with _engine(engine), warnings.catch_warnings():
-        # torch.ao's announcement that it moves to a package of its own, and its observers' advice.
+        # torch.ao warns that it moves to another package, and its observers give advice.
         warnings.simplefilter("ignore")
         model.fuse_model()
         model.qconfig = quantization.get_default_qconfig(engine)

@@ -1,4 +1,4 @@
-"""Weights of torchvision models from files: published ones in the cache, or the user's own."""
+"""Loads weights of torchvision models from files: published ones in the cache, or the user's."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from unmess.core.error import Error, first_line
 if TYPE_CHECKING:
     from torchvision.models import Weights
 
-# Under these names, training scripts keep the state dict beside others.
+# Training scripts save the state dict under one of these keys in a checkpoint.
 _NESTED = ("model", "state_dict")
 
 
 def folder() -> Path:
-    """Where torchvision keeps what it downloads."""
+    """Returns the folder of torchvision's downloads."""
     return Path(torch.hub.get_dir()) / "checkpoints"
 
 
 def file_of(weights: Weights) -> Path:
-    """Where published weights are, or would be."""
+    """Returns the path of the file of published weights, which may not exist."""
     return folder() / Path(weights.url).name
 
 
 def cached(name: str) -> Weights | None:
-    """The default weights of a model if they are in the cache, else the first others that are.
+    """Returns the default weights of a model if they are in the cache, else the first others there.
+
+    None if none are in the cache.
 
     Raises:
-        Error: stage `source`, where the file is not the one that torchvision published. (When it
-            loads a file from the cache, torchvision does not look.)
+        Error: stage `source`, if the file is not the one that torchvision published. (Torchvision
+            does not check files that it loads from the cache.)
     """
     from torchvision import models
 
@@ -58,11 +60,11 @@ def cached(name: str) -> Weights | None:
 
 
 def load_file(model: torch.nn.Module, name: str, path: Path) -> None:
-    """Loads a state dict, or a training script's checkpoint with one in it, into `model`.
+    """Loads a state dict, or a training script's checkpoint that contains one, into `model`.
 
     Raises:
-        Error: stage `source`, where there is no such file, it is something else, or its weights
-            are not those of the model.
+        Error: stage `source`, if there is no such file, it contains something else, or its weights
+            do not fit the model.
     """
     state = _read(path)
     expected = model.state_dict()
