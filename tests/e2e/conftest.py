@@ -1,11 +1,12 @@
-"""What end-to-end tests of schedules share."""
+"""Fixtures for the end-to-end tests of schedules."""
 
 import pytest
 
 from pipelines.reference import order
 from pipelines.reference.schedules.machine import MACHINES, host_machine
 
-# A machine runs the code of those with shorter vectors: also NEON's, if not NEON's instructions.
+# The host also runs schedules for shorter vectors. This includes NEON's schedule, in the host's own
+# instructions.
 HERE = [
     name
     for name, machine in MACHINES.items()
@@ -16,8 +17,8 @@ HERE = [
 
 @pytest.fixture(params=HERE)
 def always_vectors(request, monkeypatch):
-    """Small programs, and small operations, are otherwise compiled without schedules."""
-    # What is patched here is not part of a compiled program's key.
+    """Compiles all programs with schedules; otherwise small programs and operations have none."""
+    # Disable the cache: its key does not cover these patches.
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
     monkeypatch.setattr(order, "deserves_schedule", lambda operation: True)
     monkeypatch.setattr(order, "optimization_level", lambda module: 3)

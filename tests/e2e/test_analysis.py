@@ -1,4 +1,4 @@
-"""Counts of whole models, beside what PyTorch counts while it runs them."""
+"""Operation counts of whole models match those that PyTorch counts while it runs them."""
 
 import pytest
 import torch
@@ -10,9 +10,9 @@ from importers.sources import find_source
 
 
 def eager_flops(model):
-    """Of convolutions and matrix products, which are all that PyTorch counts."""
+    """Returns the FLOPs of convolutions and matrix products, which are all that PyTorch counts."""
     source = find_source(model)
-    # It does not count fused attention on the CPU.
+    # PyTorch does not count fused attention on the CPU.
     apart = sdpa_kernel(SDPBackend.MATH)
     with FlopCounterMode(display=False) as counter, torch.no_grad(), apart:
         source.model(*source.args, **source.kwargs)
@@ -34,15 +34,15 @@ def contraction_flops(analysis):
     return next(share.cost.flops for share in entry.kinds if share.name == "contraction")
 
 
-def test_convolutions_are_those_that_pytorch_counts(resnet_analysis):
+def test_convolution_flops_match_pytorch(resnet_analysis):
     assert contraction_flops(resnet_analysis) == eager_flops("torchvision:resnet18")
 
 
-def test_matrix_products_are_those_that_pytorch_counts():
+def test_matrix_product_flops_match_pytorch():
     assert contraction_flops(unmess.analyze(unmess.capture("hf:bert"))) == eager_flops("hf:bert")
 
 
-def test_layers_are_those_of_the_model(resnet, resnet_analysis):
+def test_layers_and_weights_match_the_model(resnet, resnet_analysis):
     (entry,) = resnet_analysis.entries
     model = resnet.eager
     modules = dict(model.named_modules())
@@ -53,7 +53,7 @@ def test_layers_are_those_of_the_model(resnet, resnet_analysis):
     assert convolution.parameters == modules["layer2.0.conv1"].weight.numel()
     assert convolution.cost.flops == 2 * (128 * 28 * 28) * (64 * 3 * 3)
     total = sum(weight.elements for weight in entry.weights)
-    # Neither training statistics' counters nor anything twice.
+    # Excludes the batch counters of batch norms, and counts each tensor once.
     counters = sum(1 for name in resnet.weights if name.endswith("num_batches_tracked"))
     assert total == sum(tensor.numel() for tensor in resnet.weights.values()) - counters
 
@@ -76,7 +76,7 @@ def product(x, y):
     return torch.relu(x @ y)
 
 
-def test_dynamic_sizes_are_those_of_the_example_unless_given():
+def test_dynamic_sizes_default_to_the_example():
     arguments = (torch.ones(6, 4), torch.ones(4, 5))
     program = unmess.capture(product, arguments, dynamic_shapes=["x.0=rows:2..64"])
     (entry,) = unmess.analyze(program).entries
@@ -84,7 +84,7 @@ def test_dynamic_sizes_are_those_of_the_example_unless_given():
     assert contraction_flops(unmess.analyze(program)) == 2 * 6 * 4 * 5
     larger = unmess.analyze(program, sizes={"rows": 10})
     assert contraction_flops(larger) == 2 * 10 * 4 * 5
-    # A product, and the comparison of relu.
+    # 40 for the product and 5 for the comparison in relu.
     assert str(entry.formula.flops) == "45*rows"
     with pytest.raises(unmess.Error, match="no dynamic size is called columns"):
         unmess.analyze(program, sizes={"columns": 1})

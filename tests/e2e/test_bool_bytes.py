@@ -1,4 +1,4 @@
-"""Bytes of bool tensors that are neither 0 nor 1 count as true: inputs, weights, state, bundles."""
+"""Bools stored as other bytes than 0 and 1 are true: in inputs, weights, state and bundles."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def raw():
 
 
 class Flags(nn.Module):
-    """Reads flags in every way that depends on their bits."""
+    """Applies operators whose results could depend on the bytes of the flags."""
 
     def __init__(self, flags):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Bundles give what eager gives, in an environment without PyTorch, and are refused where wrong."""
+"""Bundles match eager in an environment without PyTorch; invalid bundles and calls are refused."""
 
 import json
 import pickle
@@ -27,7 +27,7 @@ from unmess.core import files, processor
 from unmess.core.signature import Constant
 from unmess.packaging import package
 
-# Loads a bundle and makes calls: (entry or None, args, kwargs) each.
+# Loads a bundle and makes calls. Each call is (entry or None, args, kwargs).
 _SCRIPT = """
 import pickle, sys
 import unmess.bundle
@@ -72,7 +72,7 @@ def bare(tmp_path_factory):
 
 
 class Scaled(torch.nn.Module):
-    """Containers of all kinds, numbers, a constant, dynamic sizes, bf16, and state."""
+    """A model with containers of all kinds, numbers, a constant, dynamic sizes, bf16 and state."""
 
     def __init__(self):
         super().__init__()
@@ -129,7 +129,7 @@ def as_numpy(value):
 
 
 def compare(found, expected):
-    """Containers, dtypes, shapes and values; a namedtuple is a tuple here."""
+    """Compares containers, dtypes, shapes and values. Namedtuples compare as tuples."""
     if isinstance(expected, torch.Tensor):
         expected = as_numpy(expected.detach())
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
@@ -233,7 +233,7 @@ def test_state_stays_on_a_device_with_memory_of_its_own(tmp_path, skip_without):
 
 
 def anonymous() -> int:
-    """Bytes of this process that are no file's."""
+    """Returns the bytes of anonymous memory of this process, which no file backs."""
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith("Anonymous:"))) << 10
 
@@ -251,7 +251,7 @@ def test_weights_are_mapped_and_not_copied(tmp_path):
     assert anonymous() - before < size / 4
 
 
-def test_nothing_but_zeros_of_elements(tmp_path):
+def test_tensors_without_elements(tmp_path):
     model = torch.nn.Module()
     model.register_buffer("none", torch.zeros(0, 3))
     model.forward = lambda x: (x * 2, model.none.add_(1).clone(), model.none.shape[0])
@@ -319,18 +319,18 @@ def copied(scaled, tmp_path):
 
 
 def edit(folder, **changes):
-    """Another manifest, as if it had been written so."""
+    """Changes fields of the manifest and updates its checksum."""
     replace(read_manifest(folder), **changes).write(folder)
 
 
 def alter(folder, **changes):
-    """The manifest is not what was written."""
+    """Changes fields of the manifest without updating its checksum."""
     path = folder / NAME
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 def rewrite(folder, name, **tensors):
-    """A file of other tensors, as if it had been written so."""
+    """Replaces a file by one with other tensors and updates its checksum in the manifest."""
     index = rt.ParameterIndex()
     for each, tensor in tensors.items():
         index.add_buffer(each.replace("_", "."), tensor.numpy())
@@ -399,7 +399,7 @@ def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
 
 
 @pytest.mark.parametrize("runner", ["iree-vulkan", "iree-cuda", "iree-hip", "metal"])
-def test_a_bundle_for_a_gpu_that_is_not_there(copied, runner):
+def test_a_bundle_for_a_missing_gpu_is_refused(copied, runner):
     device = driver(runner)
     found = devices(device)
     if found.default is not None:
@@ -411,7 +411,7 @@ def test_a_bundle_for_a_gpu_that_is_not_there(copied, runner):
     assert (caught.value.cause, caught.value.hint) == (here, remedy(runner))
 
 
-def test_large_files_need_not_be_read(copied, monkeypatch):
+def test_whole_false_checks_only_the_size_of_large_files(copied, monkeypatch):
     monkeypatch.setattr(files, "_SMALL", 64)
     flip(copied / "weights.irpa")
     unmess.bundle.load(copied, whole=False)
@@ -421,7 +421,7 @@ def test_large_files_need_not_be_read(copied, monkeypatch):
         unmess.bundle.load(copied, whole=False)
 
 
-def test_what_a_cpu_must_have():
+def test_required_cpu_features():
     machine, features = required_cpu(target("iree-cpu").options)
     assert machine == processor.machine()
     assert features and features <= processor.processor_features()
@@ -432,7 +432,7 @@ def test_what_a_cpu_must_have():
     assert parse_target(text) == ("x86_64", {"avx"})
 
 
-def test_what_cannot_be_packaged_is_refused_before_it_is_compiled(tmp_path, monkeypatch):
+def test_invalid_package_requests_are_usage_errors(tmp_path, monkeypatch):
     program = unmess.capture(lambda x: x + 1, (torch.ones(2),))
     (tmp_path / "file").touch()
     restored = replace(program.signature, restore=lambda result: result)
@@ -482,7 +482,7 @@ def test_the_command(tmp_path):
 
 
 def packaged(tmp_path, *options):
-    """The notes of `unmess package`, the same ones with and without `--json`."""
+    """Returns the notes of `unmess package`, which are the same with and without `--json`."""
     (tmp_path / "model.py").write_text(_MODEL)
     done = {}
     for form in ("-v", "--json"):
@@ -492,20 +492,20 @@ def packaged(tmp_path, *options):
         assert done[form].return_value == 0, done[form].stderr
     lines = done["-v"].stderr.splitlines()
     notes = [line.removeprefix("note: ") for line in lines if line.startswith("note:")]
-    # Whether the program came from the cache is no fact about the bundle.
+    # Ignore notes about the cache: they do not describe the bundle.
     notes = [note for note in notes if not note.startswith("cache: ")]
     assert notes == json.loads(done["--json"].stdout)["notes"]
     assert notes == list(read_manifest(tmp_path / "out-v").notes)
     return notes
 
 
-def test_notes_say_what_was_chosen(tmp_path, monkeypatch):
+def test_the_default_target_is_noted(tmp_path, monkeypatch):
     monkeypatch.setattr("pipelines.iree.targets.devices", lambda driver: Devices(problem="none"))
     expected = "target: compiled for sm_89, since no CUDA device is here to compile for"
     assert packaged(tmp_path, "--on", "iree-cuda") == [expected]
 
 
-def test_the_preset_is_noted_unless_it_was_asked_for(tmp_path):
+def test_the_default_preset_is_noted(tmp_path):
     (note,) = packaged(tmp_path)
     assert note.startswith("preset: data-tiling: matrices packed into tiles; taken where")
     (tmp_path / "asked").mkdir()
@@ -519,7 +519,7 @@ def test_the_preset_is_noted_unless_it_was_asked_for(tmp_path):
     ("runner", "architecture"),
     [("iree-cuda", "sm_80"), ("iree-hip", "gfx1100"), ("iree-vulkan", "rdna3"), ("metal", None)],
 )
-def test_bundles_for_gpus_that_are_not_here(tmp_path, runner, architecture):
+def test_bundles_for_missing_gpus_are_compiled(tmp_path, runner, architecture):
     chosen = () if architecture is None else ("--target", architecture)
     assert packaged(tmp_path, "--on", runner, *chosen) == []
     made = read_manifest(tmp_path / "out-v")
@@ -551,7 +551,7 @@ def test_a_decoder_keeps_its_cache(tmp_path):
         "prefill": 1,
         "decode": 1,
     }
-    # A new text each, of one token to a full cache.
+    # Each prompt starts a new text. The lengths go from one token up to a full cache.
     for length in (1, 2, 11, 50):
         prompt = torch.randint(10, 250, (1, length))
         expected = model.generate(prompt, do_sample=False, max_new_tokens=14)[0, length:]
@@ -577,7 +577,7 @@ def test_a_decoder_keeps_its_cache(tmp_path):
     assert run.state["cache_keys_0"].shape == (1, 2, 20, 8)
 
 
-def test_only_decoders_have_a_length(tmp_path):
+def test_max_length_requires_a_decoder(tmp_path):
     arguments = ["package", "torchvision:resnet18", "-o", str(tmp_path), "--max-length", "20"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert done.return_value == 2

@@ -1,4 +1,4 @@
-"""Weights that changed after the capture, or after the load, are refused or used as they are."""
+"""Weights that change after the capture or after the load: some are refused, others are used."""
 
 import json
 from functools import partial
@@ -18,7 +18,7 @@ X = torch.linspace(-1, 1, 12).reshape(3, 4)
 
 
 class Masked(nn.Module):
-    """A weight, a buffer, and state."""
+    """A model with a weight, a buffer and state."""
 
     def __init__(self):
         super().__init__()
@@ -44,7 +44,7 @@ def with_weight(change):
     return apply
 
 
-# By what the error says.
+# Refused changes, by error message.
 REFUSED = {
     "linear.weight is 8x4xfloat16, but was captured as 8x4xfloat32": lambda m: m.half(),
     "linear.weight is 8x4xbfloat16": lambda m: m.to(torch.bfloat16),
@@ -69,7 +69,7 @@ def test_refused_at_load(message, tmp_path):
     lowered = unmess.lower(program, "raw")
     REFUSED[message](model)
     attempts = [
-        # A program, and IR that was made of it before.
+        # The program, and IR that was lowered before the change.
         *(partial(unmess.load, what, on=on) for on in RUNNERS for what in (program, lowered)),
         partial(package, program, tmp_path / "bundle"),
         partial(lowered.save, tmp_path / "masked.mlir"),
@@ -83,7 +83,7 @@ def test_refused_at_load(message, tmp_path):
     assert not list(tmp_path.glob("masked.mlir.*"))
 
 
-# Other elements, or the same in another place or order.
+# Accepted changes: other elements, or the same elements in another place or order.
 USED = {
     "transposed": with_weight(lambda weight: torch.randn(4, 8).t()),
     "broadcast": with_weight(lambda weight: torch.randn(1, 4).expand(8, 4)),
@@ -129,7 +129,7 @@ MOVED = {
 
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("name", MOVED)
-def test_memory_that_moves_after_the_load(name, runner):
+def test_memory_moved_after_the_load_is_refused(name, runner):
     model, program = captured()
     run = unmess.load(program, on=runner)
     run(X)
@@ -141,8 +141,8 @@ def test_memory_that_moves_after_the_load(name, runner):
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_other_tensors_after_the_load(runner):
-    """The program keeps those that it was loaded with."""
+def test_tensors_replaced_after_the_load_are_not_used(runner):
+    """The program keeps the tensors that it was loaded with."""
     model, program = captured()
     run = unmess.load(program, on=runner)
     before = run(X)
@@ -153,7 +153,7 @@ def test_other_tensors_after_the_load(runner):
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_state_that_is_deleted_or_changed(runner):
+def test_deleted_or_invalid_state_is_refused(runner):
     _, program = captured()
     run = unmess.load(program, on=runner)
     for value in (torch.zeros(4), torch.zeros(8).half(), torch.zeros(8, device="meta"), None):
@@ -168,7 +168,7 @@ def test_state_that_is_deleted_or_changed(runner):
 def test_captured_without_elements():
     model, x = nn.Linear(4, 8, device="meta"), X.to("meta")
     program = unmess.capture(model, (x,))
-    # The IR of such a model is wanted, too.
+    # Lowering needs no elements.
     assert "!torch.vtensor<[8,4],f32>" in str(unmess.lower(program, "raw"))
     with pytest.raises(unmess.Error, match="weight weight is on meta, expected cpu"):
         unmess.load(program)
@@ -189,8 +189,8 @@ FILES = {
 
 
 @pytest.mark.parametrize("message", FILES)
-def test_files_beside_ir(message, tmp_path):
-    """Weights that another program has put there, with the right checksum."""
+def test_invalid_weights_files_are_refused(message, tmp_path):
+    """Another program replaced the weights and updated the checksum."""
     file = tmp_path / "linear.mlir"
     unmess.lower(unmess.capture(nn.Linear(4, 8), (X,))).save(file)
     weights = tmp_path / "linear.mlir.safetensors"

@@ -1,4 +1,4 @@
-"""Networks of images on iree-cpu, whose convolutions it gets in NHWC, give what eager gives."""
+"""Image networks on iree-cpu, with convolutions in NHWC, match eager."""
 
 import itertools
 
@@ -11,7 +11,7 @@ import unmess
 
 
 class InvertedResidual(nn.Module):
-    """Depthwise convolutions, batch norms, and gates by channel."""
+    """A depthwise convolution, a batch norm, and a gate for each channel."""
 
     def __init__(self):
         super().__init__()
@@ -28,7 +28,7 @@ class InvertedResidual(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """A shortcut with strides, beside poolings of several kinds."""
+    """A strided shortcut, and max and average pooling."""
 
     def __init__(self):
         super().__init__()
@@ -43,7 +43,7 @@ class Bottleneck(nn.Module):
 
 
 class Branches(nn.Module):
-    """Parts of an image apart and together again, and channels in another order."""
+    """Splits and concatenates an image, and shuffles its channels."""
 
     def __init__(self):
         super().__init__()
@@ -64,7 +64,7 @@ class Branches(nn.Module):
 
 
 class Windows(nn.Module):
-    """Windows in one direction, widths that are prime, and a result of one place."""
+    """One-dimensional windows, prime widths, and results of a single pixel."""
 
     def __init__(self):
         super().__init__()
@@ -79,7 +79,7 @@ class Windows(nn.Module):
 
 
 class Large(nn.Module):
-    """Weights that a core's cache does not hold."""
+    """Weights that are larger than the cache of a core."""
 
     def __init__(self):
         super().__init__()
@@ -91,7 +91,7 @@ class Large(nn.Module):
 
 
 class Permuted(nn.Module):
-    """A model that is channels-last between its convolutions, by itself."""
+    """A model that itself permutes to channels-last between its convolutions."""
 
     def __init__(self):
         super().__init__()
@@ -105,7 +105,7 @@ class Permuted(nn.Module):
 
 
 class Orders(nn.Module):
-    """A result of a convolution with its axes in every order."""
+    """The result of a convolution, with the axes after the batch in every order."""
 
     def __init__(self):
         super().__init__()
@@ -148,7 +148,7 @@ def test_a_dynamic_number_of_images(model):
 
 
 def test_batch_statistics():
-    """In training mode they are sums over the image, and the running ones are written."""
+    """In training mode, batch norms reduce over the images and update their running statistics."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Conv2d(4, 2, 1, 2)).train()
     x = torch.randn(2, 3, 6, 6)

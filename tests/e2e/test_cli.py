@@ -1,4 +1,4 @@
-"""The command as users start it: streams, exit statuses, crashes and interruptions."""
+"""The command line in its own process: streams, exit statuses, crashes and interruptions."""
 
 import json
 import os
@@ -91,7 +91,7 @@ def sleeps():
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """The path of a Python file with models that go well and wrong."""
+    """Returns the path of a Python file with models that work and models that fail."""
     path = tmp_path_factory.mktemp("cli") / "models.py"
     path.write_text(MODELS)
     return path
@@ -108,15 +108,15 @@ def unmess(unmess_command):
 
 
 def line_of(text):
-    """Number of the line of MODELS that is `text`."""
+    """Returns the number of the line of MODELS that is `text`."""
     return next(n for n, line in enumerate(MODELS.splitlines(), 1) if line.strip() == text)
 
 
 @pytest.fixture(scope="module")
 def checked(unmess, models, tmp_path_factory):
-    """One `check` over models of every kind: the process, and its rows by model and runner."""
+    """Checks models of every kind; returns the process, and its rows by model and runner."""
     names = ("good", "random", "raises", "crashes", "killed", "branches", "exits")
-    # What the cache has is not lowered, in 0 seconds.
+    # Use an empty cache: a cached program takes 0 seconds to lower.
     environment = os.environ | {"UNMESS_CACHE": str(tmp_path_factory.mktemp("cache"))}
     process = unmess("check", "--json", *(f"{models}:{name}" for name in names), env=environment)
     rows = json.loads(process.stdout)
@@ -144,7 +144,7 @@ def test_check_gives_each_model_and_runner_one_row(checked):
     )
     steps = {"capture", "import", "lower", "compile", "load", "run", "eager"}
     assert all(row["seconds"].keys() == steps for row in rows.values())
-    assert process.returncode == 3  # the worst of them
+    assert process.returncode == 3  # the status of the worst row
     assert "Traceback" not in process.stderr
 
 
@@ -175,7 +175,7 @@ def test_a_factory_that_raises(checked, models, runner):
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_a_crash_costs_its_row_and_leaves_a_reproducer(checked, runner):
+def test_a_crash_fails_its_row_and_leaves_a_reproducer(checked, runner):
     row = checked[1]["crashes", runner]
     assert (row["ok"], row["stage"]) == (False, "run")
     assert row["error"] == "crashed with SIGSEGV in stage run"
@@ -225,15 +225,15 @@ def test_a_model_that_ends_the_process(checked, models, runner):
     assert row["where"] == f"{models}:{line_of('raise SystemExit(0)')}"
 
 
-def test_check_passes_prints_on_to_stderr_and_silences_libraries(checked):
+def test_check_sends_prints_to_stderr_and_silences_libraries(checked):
     process, _ = checked
     assert "printed while the file is imported\n" in process.stderr
     assert "printed by another program\n" in process.stderr
-    assert "symbolic_shapes" not in process.stderr  # PyTorch's log of what it cannot export
+    assert "symbolic_shapes" not in process.stderr  # PyTorch's log of export failures
     assert "def forward" not in process.stderr
 
 
-def test_check_prints_a_table_and_errors_in_their_own_form(unmess, models):
+def test_check_prints_a_table_and_then_errors(unmess, models):
     process = unmess("check", f"{models}:random", "--on", "reference", "--on", "reference", "-q")
     assert process.returncode == 1
     table, _, errors = process.stdout.partition("compare: ")
@@ -243,7 +243,7 @@ def test_check_prints_a_table_and_errors_in_their_own_form(unmess, models):
     assert not progress
 
 
-def test_models_at_the_same_time_are_reported_in_their_order(unmess, models):
+def test_parallel_checks_are_reported_in_argument_order(unmess, models):
     names = [f"{models}:{name}" for name in ("good", "raises", "random")]
     process = unmess("check", "--json", "--jobs", "3", *names, "--on", "reference")
     rows = json.loads(process.stdout)
@@ -268,7 +268,7 @@ def test_interrupt_keeps_the_rows_that_are_finished(models, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PID_FILE": str(pid_file)},
-        # A shell has its background jobs ignore Ctrl-C, and what they start inherits that.
+        # Shells make background jobs ignore Ctrl-C, and child processes inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_until(lambda: pid_file.is_file() and pid_file.read_text().endswith("\n"))
@@ -304,7 +304,7 @@ def wait_until(condition, seconds=120):
 
 
 def is_gone(pid):
-    """Whether a process has ended; one that nobody has waited for is a zombie."""
+    """Returns whether a process has ended. A process that nobody has waited for is a zombie."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] == "Z"
@@ -351,7 +351,7 @@ def test_import_as_bytecode(unmess, models, tmp_path):
     assert file.read_bytes().startswith(b"ML\xefR")
 
 
-def test_a_reader_that_goes_away(models):
+def test_a_closed_pipe_ends_the_command_quietly(models):
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
@@ -383,7 +383,7 @@ def test_run_shows_and_saves_the_result(unmess, models, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["import", "run", "package"])
-def test_notes_are_messages(unmess, models, tmp_path, verb):
+def test_notes_are_printed_to_stderr(unmess, models, tmp_path, verb):
     output = ["-o", tmp_path / "repaired"] if verb == "package" else []
     process = unmess(verb, f"{models}:repaired", "-v", *output)
     assert process.returncode == 0
@@ -391,7 +391,7 @@ def test_notes_are_messages(unmess, models, tmp_path, verb):
     assert "note:" not in process.stdout
 
 
-def test_what_json_has_no_number_for_is_null(unmess, models):
+def test_nan_and_infinity_are_null_in_json(unmess, models):
     process = unmess("run", f"{models}:not_a_number", "--json", "--repeat", "0")
     document = json.loads(process.stdout, parse_constant=pytest.fail)
     values, total = document["results"]
@@ -404,7 +404,7 @@ def test_what_json_has_no_number_for_is_null(unmess, models):
 @pytest.mark.parametrize(
     ("name", "status", "stage"), [("raises", 2, "source"), ("branches", 3, "capture")]
 )
-def test_run_fails_in_one_form(unmess, models, name, status, stage):
+def test_run_reports_an_error_as_json_and_on_stderr(unmess, models, name, status, stage):
     process = unmess("run", f"{models}:{name}", "--json", "-q")
     assert process.returncode == status
     document = json.loads(process.stdout)
@@ -432,7 +432,7 @@ def test_check_debug_shows_tracebacks_and_the_stack_of_a_crash(unmess, models):
     assert "in forward" in process.stderr
 
 
-def test_unknown_models_suggest_what_was_meant(unmess, models):
+def test_errors_for_unknown_models_suggest_similar_names(unmess, models):
     process = unmess("check", "torchvision:resnet81", f"{models}:god", "--json")
     assert process.returncode == 2
     rows = json.loads(process.stdout)

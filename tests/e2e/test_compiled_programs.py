@@ -1,4 +1,4 @@
-"""Compiled programs are kept between processes, and never taken for one another."""
+"""The cache of compiled programs works across processes and never returns a wrong program."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def looked_up(index, table):
 def model():
     return looked_up, (torch.tensor([1, 2]), torch.arange(12.0).reshape(3, 4))
 """
-# Prints how often a program was lowered, what it computed, and what a failing check says.
+# Prints the number of lowerings, the results, and the error of a failing check.
 _SCRIPT = """
 import sys
 import torch
@@ -49,7 +49,7 @@ if sys.argv[2] == "reference":
         print(error.where, error.cause)
 print(run(torch.tensor([1, 1]), table).tolist())
 """
-# Eight forks of a process that has imported everything, and one when they are done.
+# Forks eight processes after the imports, and one more when they are done.
 _EIGHT = """
 import os
 import torch
@@ -92,7 +92,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def lowerings(monkeypatch):
-    """The names of the programs that were lowered, to be compiled."""
+    """Returns a list that collects the names of the programs lowered for compilation."""
     names = []
     lower = compiled.lower
 
@@ -133,14 +133,14 @@ def test_a_second_process_neither_lowers_nor_compiles(tmp_path, runner):
         assert first[1].startswith(f"{model}:{line} a check in the program failed")
 
 
-def test_eight_processes_at_once_are_right(folder):
+def test_eight_concurrent_processes_share_one_file(folder):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(
         [sys.executable, "-c", _EIGHT], env=environment, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
     counts = done.stdout.split()
-    # Those that began before the first one was done have compiled, too.
+    # Processes that start before the first one is done compile as well.
     assert len(counts) == 9 and "1" in counts[:8] and counts[8] == "0"
     assert len(list(folder.iterdir())) == 1
 
@@ -159,7 +159,7 @@ def test_a_changed_program_is_compiled(lowerings, runner):
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_literals_count_and_weights_do_not(lowerings, runner):
+def test_the_key_covers_literals_but_not_weights(lowerings, runner):
     x = torch.ones(200)
     for weights, counts in (("external", (1, 1)), ("inline", (2, 3))):
         for factor, count in zip((2.0, 3.0), counts, strict=True):
@@ -173,7 +173,7 @@ def test_literals_count_and_weights_do_not(lowerings, runner):
 
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("stage", ["raw", "torch", "linalg"])
-def test_a_module_of_any_stage_is_found(lowerings, runner, stage):
+def test_modules_of_all_stages_are_cached(lowerings, runner, stage):
     program, x = captured(2)
     for _ in range(2):
         module = unmess.lower(program, to=stage)
@@ -192,7 +192,7 @@ def test_a_module_of_any_stage_is_found(lowerings, runner, stage):
     ],
     ids=["processor", "sources", "version"],
 )
-def test_what_was_made_for_or_by_another_is_not_taken(lowerings, monkeypatch, change):
+def test_the_key_covers_processor_sources_and_versions(lowerings, monkeypatch, change):
     program, _ = captured(2)
     unmess.load(program)
     change(monkeypatch)
@@ -201,7 +201,7 @@ def test_what_was_made_for_or_by_another_is_not_taken(lowerings, monkeypatch, ch
     assert len(lowerings) == 2
 
 
-def test_what_was_made_with_other_options_is_not_taken(lowerings):
+def test_the_key_covers_target_options(lowerings):
     program, x = captured(2)
     unmess.load(program, on="iree-cpu")
     generic = unmess.TargetOptions(cpu="generic")
@@ -222,7 +222,7 @@ def test_a_damaged_file_is_compiled_again(lowerings, folder, capfd, runner):
     assert capfd.readouterr().err == ""
 
 
-def test_a_size_of_zero_turns_it_off(lowerings, folder, monkeypatch):
+def test_a_size_of_zero_disables_the_cache(lowerings, folder, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
     program, x = captured(2)
     for _ in range(2):
@@ -231,7 +231,7 @@ def test_a_size_of_zero_turns_it_off(lowerings, folder, monkeypatch):
     assert not folder.exists()
 
 
-def test_a_folder_that_cannot_be_written_costs_a_line(tmp_path, monkeypatch, capfd):
+def test_an_unwritable_folder_is_reported(tmp_path, monkeypatch, capfd):
     (tmp_path / "file").touch()
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file"))
     program, x = captured(2)
@@ -239,7 +239,7 @@ def test_a_folder_that_cannot_be_written_costs_a_line(tmp_path, monkeypatch, cap
     assert capfd.readouterr().err.startswith("unmess: a compiled program is not kept in ")
 
 
-def test_a_name_that_this_process_lacks_is_compiled_again(lowerings, monkeypatch):
+def test_code_with_an_unknown_symbol_is_compiled_again(lowerings, monkeypatch):
     program, x = captured(2)
     monkeypatch.setattr(compilation, "find", lambda key: None)
     keys = []
@@ -258,7 +258,7 @@ def test_a_name_that_this_process_lacks_is_compiled_again(lowerings, monkeypatch
     assert len(again) == 1
 
 
-def test_object_files_of_other_machines_run_from_the_jit(lowerings, folder, monkeypatch):
+def test_unusable_object_files_fall_back_to_the_jit(lowerings, folder, monkeypatch):
     def foreign(_engine):
         return b"\x7fELF of another machine" + bytes(100)
 
@@ -270,7 +270,7 @@ def test_object_files_of_other_machines_run_from_the_jit(lowerings, folder, monk
     assert not folder.exists()
 
 
-def test_executables_of_one_program_have_seeds_of_their_own(lowerings):
+def test_executables_of_one_program_have_separate_generators(lowerings):
     program = unmess.capture(torch.rand_like, (torch.zeros(8),))
     x = torch.zeros(8)
     first, second = unmess.load(program), unmess.load(program)
@@ -278,13 +278,13 @@ def test_executables_of_one_program_have_seeds_of_their_own(lowerings):
     samples = [first(x), first(x)]
     assert not torch.equal(*samples)
     assert torch.equal(second(x), samples[0])
-    # The one from the cache knows too that calls draw from one generator.
+    # An executable from the cache also uses a lock, because its calls share one generator.
     assert type(first._one_by_one) is type(second._one_by_one)
     plain = unmess.load(captured(2)[0])
     assert type(plain._one_by_one) is not type(first._one_by_one)
 
 
-def test_the_commands_show_and_remove(folder):
+def test_cache_commands_list_and_remove(folder):
     def invoke(*arguments):
         done = CliRunner().invoke(cli, ["cache", *arguments, "--json"], standalone_mode=False)
         return json.loads(done.stdout)
@@ -307,7 +307,7 @@ def test_the_commands_show_and_remove(folder):
     os.utime(weights / "packed.irpa", (0, 0))
     shown = invoke("ls")["held"][1]
     assert (shown["kind"], shown["files"], shown["bytes"]) == ("weights", 1, 1000)
-    # Both kinds count, and the file was not used for longest.
+    # The limit covers both kinds. The file of weights is the least recently used one.
     assert invoke("prune", "--max-size", size)["freed"] == 1000
     assert invoke("prune", "--max-size", "5TB")["freed"] == 0
     assert "no size" in invoke("prune", "--max-size", "much")["error"]
@@ -316,7 +316,7 @@ def test_the_commands_show_and_remove(folder):
     assert invoke("ls")["programs"] == []
 
 
-def test_a_limit_that_is_no_number_is_all_that_ls_says(folder, monkeypatch):
+def test_cache_ls_refuses_a_limit_that_is_not_a_number(folder, monkeypatch):
     unmess.load(captured(2)[0])
     monkeypatch.setenv("UNMESS_CACHE_MB", "abc")
     done = CliRunner().invoke(cli, ["cache", "ls"], standalone_mode=False)

@@ -1,4 +1,4 @@
-"""Constructs that need no repair, or that the importer has a form for: each beside eager."""
+"""Constructs that need no repair, or that the importer handles, match eager."""
 
 import pytest
 import torch
@@ -102,7 +102,7 @@ def test_like_eager(model, args):
     assert report.ok, report.error
 
 
-def test_new_values_of_what_is_written_are_results_named_as_state():
+def test_written_buffers_and_inputs_are_state_results():
     cache = unmess.capture(Cache(), (random(1, 3), torch.tensor([1])))
     assert [(r.kind, r.name) for r in cache.signature.results if r.kind == "state"] == [
         ("state", "keys")
@@ -123,7 +123,7 @@ def test_python_arguments_are_no_arguments_of_the_entry_function():
 
 
 @pytest.mark.parametrize("dtype", [torch.uint16, torch.uint64])
-def test_types_that_the_torch_dialect_lacks(dtype):
+def test_dtypes_missing_in_the_torch_dialect_are_errors(dtype):
     def function(x):
         return x.to(torch.int64) + 1
 

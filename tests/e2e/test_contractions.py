@@ -1,4 +1,4 @@
-"""Products and convolutions as vector code, on each kind of processor, against eager PyTorch."""
+"""Vectorized products and convolutions match eager PyTorch on each kind of processor."""
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ def assert_like_eager(module: nn.Module, *args, **capture):
 
 
 class Products(nn.Module):
-    """All products of pairs, natural and transposed, so that one compilation serves many shapes."""
+    """Plain and transposed products of all pairs. One compilation covers many shapes."""
 
     def forward(self, pairs):
         return [(a @ b, a @ b.mT.contiguous().mT, a.mT.contiguous().mT @ b) for a, b in pairs]
@@ -35,7 +35,7 @@ def test_sizes_around_tile_boundaries(always_vectors):
 
 def test_depth_in_several_panels(always_vectors):
     torch.manual_seed(0)
-    # Of a size at which the differences that the order of additions makes stay small.
+    # Scaled so that differences due to the order of additions stay small.
     a, b = torch.randn(40, 5000) / 70, torch.randn(5000, 40)
     assert_like_eager(Products(), [(a, b)])
 
@@ -60,7 +60,7 @@ def test_narrow_types_are_summed_in_single_precision(dtype, always_vectors):
         with torch.no_grad():
             exact = module.double()(*pytree.tree_map(torch.Tensor.double, args))
         rounded = pytree.tree_map(lambda each: each.to(dtype), exact)
-        # Half a unit in the last place, and what single precision adds.
+        # Half a unit in the last place, plus the error of single precision.
         unit = torch.finfo(dtype).eps
         torch.testing.assert_close(run(*args), rounded, rtol=unit, atol=unit / 100)
 
@@ -136,8 +136,8 @@ def test_every_size_dynamic(always_vectors):
             torch.testing.assert_close(result, a @ b, rtol=1e-5, atol=1e-5)
 
 
-def test_errors_stay_within_twice_eager_s_own():
-    """Against float64, on sums that are long enough for the order to matter."""
+def test_errors_are_at_most_twice_those_of_eager():
+    """Both errors are relative to float64. The sums are long enough for their order to matter."""
     torch.manual_seed(0)
     linear = nn.Linear(4096, 256).eval()
     x = torch.randn(64, 4096)

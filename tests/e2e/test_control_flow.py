@@ -1,4 +1,4 @@
-"""`torch.cond` and `while_loop`: both ways, nested, with weights, with an operator that fails."""
+"""`torch.cond` and `while_loop`: all branches, nesting, weights, and an unsupported operator."""
 
 import pytest
 import torch
@@ -47,7 +47,7 @@ def test_condition_in_a_loop():
 
 
 def test_a_loop_whose_first_condition_is_known():
-    """torch-mlir takes it for one that never ends."""
+    """torch-mlir treats such a loop as infinite."""
 
     def doubled(x):
         def step(count, x):
@@ -61,7 +61,7 @@ def test_a_loop_whose_first_condition_is_known():
     assert torch.equal(result, x * 8)
 
 
-def test_an_operator_that_fails_inside_a_branch_is_named_with_its_line():
+def test_an_unsupported_operator_in_a_branch_has_its_line():
     def rows(x):
         return map_rows(lambda row: row.sin() + 1, x)
 
@@ -79,7 +79,7 @@ def branch(x):
     return x * 3
 
 
-def test_a_branch_that_the_example_decided_is_checked_at_run():
+def test_a_branch_fixed_by_the_example_is_checked_at_run():
     program = unmess.capture(branch, (torch.ones(3),))
     assert any("guards that hold on the example only" in note.text for note in program.notes)
     run = unmess.load(program, on="reference")

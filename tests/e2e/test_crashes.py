@@ -1,4 +1,4 @@
-"""A model that crashes natively costs one command, or one row, with one line."""
+"""A native crash of a model is a one-line error of the command, or of one row of `check`."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ class Model(torch.nn.Module):
 def model():
     return Model(), (torch.ones(2),)
 """
-# Reads address 0 in the middle of the import.
+# Reads address 0 during the import.
 IMPORT = """
 import ctypes, torch
 from torch_mlir.extras.fx_importer import GraphNodeImporter
@@ -44,7 +44,7 @@ def unmess(arguments, folder):
 @pytest.mark.parametrize(
     ("command", "text", "stage"), COMMANDS, ids=[f"{c.split()[0]}-{s}" for c, _, s in COMMANDS]
 )
-def test_a_command_that_takes_a_model(command, text, stage, tmp_path):
+def test_commands_report_a_crash_of_the_model(command, text, stage, tmp_path):
     (tmp_path / "crashes.py").write_text(text)
     verb, *rest = command.split()
     done = unmess(" ".join([verb, "crashes.py", *rest]), tmp_path)

@@ -1,4 +1,4 @@
-"""Products under IREE's data tiling, and how `check` finds a preset that is at fault."""
+"""Products with IREE's data tiling, and how `check` finds a faulty preset."""
 
 import json
 from dataclasses import replace
@@ -10,8 +10,8 @@ import unmess
 from pipelines.iree import presets, vm_module
 from unmess.__main__ import main
 
-# Matrices, rows, columns and reduced elements. The padding of all matrices' last tiles fits into
-# one tile of 8 or 16 rows or columns in each of them, which tile it is depends on the CPU.
+# Matrices, rows, columns and reduced elements. In each entry, the padding of all matrices together
+# is less than one tile of 8 or 16 rows or columns. The size of the tile depends on the CPU.
 SIZES = [(2, 13, 7, 5), (3, 15, 31, 4), (4, 7, 47, 6), (2, 393, 24, 8), (6, 31, 15, 3)]
 
 
@@ -44,7 +44,7 @@ def own_cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def unguarded(monkeypatch, own_cache):
-    """The preset as IREE has it."""
+    """Removes the rewrites from the preset data-tiling, which leaves IREE's own data tiling."""
     preset = replace(presets.PRESETS["data-tiling"], rewrites=())
     monkeypatch.setitem(presets.PRESETS, "data-tiling", preset)
 
@@ -58,7 +58,7 @@ def test_padded_products(dtype):
         assert torch.equal(actual, expected)
 
 
-def test_the_limit_of_iree_holds(unguarded):
+def test_iree_still_computes_padded_products_wrongly(unguarded):
     """If this fails, IREE is fixed: remove `separate_packing`, and the limit from docs/iree.md."""
     report = unmess.check(unmess.capture(Products(), arguments(torch.float32)), calls=0)
     assert not report.ok
@@ -81,7 +81,7 @@ def test_a_result_that_is_wrong_with_plain_too():
     )
 
 
-def test_without_a_result_with_plain(unguarded, monkeypatch):
+def test_an_error_with_plain_is_reported(unguarded, monkeypatch):
     compile_for = vm_module.compile_for
 
     def failing(module, target, preset):
@@ -95,7 +95,7 @@ def test_without_a_result_with_plain(unguarded, monkeypatch):
     assert str(report.with_plain).endswith("compile: no vectors today")
 
 
-def test_right_results_and_other_runners_are_not_repeated():
+def test_plain_is_tried_only_for_wrong_results_of_presets():
     program = unmess.capture(torch.nn.Linear(4, 2), (torch.ones(3, 4),))
     assert unmess.check(program, calls=0).with_plain is None
     program = unmess.capture(lambda x: x @ x + torch.rand(4, 4), (torch.ones(4, 4),))
@@ -104,7 +104,7 @@ def test_right_results_and_other_runners_are_not_repeated():
     assert unmess.check(program, target=plain, calls=0).with_plain is None
 
 
-def test_the_command_prints_it(tmp_path, capsys):
+def test_the_command_prints_the_result_with_plain(tmp_path, capsys):
     file = tmp_path / "noisy.py"
     file.write_text(
         "import torch\n"

@@ -1,4 +1,4 @@
-"""Debug mode computes what release mode does, and shows every step."""
+"""Debug mode gives the results of release mode, and shows every step."""
 
 import pytest
 import torch
@@ -40,8 +40,8 @@ def test_floats_are_the_same():
         torch.testing.assert_close(a, truth)
 
 
-def test_every_step_of_the_way_is_shown(tmp_path, monkeypatch):
-    """Also where the program is in the cache."""
+def test_every_lowering_step_is_shown(tmp_path, monkeypatch):
+    """The steps are also shown for a program in the cache."""
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     x = torch.randn(256, 128)
     unmess.load(unmess.capture(torch.nn.Linear(128, 128), (x,)))

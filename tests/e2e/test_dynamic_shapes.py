@@ -1,4 +1,4 @@
-"""One import, many sizes: dynamic programs on both runners beside eager PyTorch."""
+"""Programs with dynamic sizes match eager PyTorch on both runners, at many sizes."""
 
 import json
 
@@ -14,7 +14,7 @@ RUNNERS = ("reference", "iree-cpu")
 
 @pytest.fixture(scope="module")
 def program():
-    """A program by the arguments of `unmess.capture`, captured once for all runners."""
+    """Returns a function that gets a program by name and captures it once for all runners."""
     programs = {}
 
     def get(name, make):
@@ -101,7 +101,7 @@ def test_attention_with_two_dynamic_dimensions(program, runner):
 
 
 def patches(image):
-    """Pixels of 4x4 patches side by side, as vision transformers take them."""
+    """Flattens the pixels of 4x4 patches, as vision transformers do."""
     batch, channels, height, width = image.shape
     rows, columns = height // 4, width // 4
     tiles = image.reshape(batch, channels, rows, 4, columns, 4).permute(0, 2, 4, 1, 3, 5)
@@ -155,7 +155,7 @@ def test_results_whose_size_depends_on_data(program, name, runner):
         assert_matches(function, run, *call)
 
 
-def test_an_operator_without_a_form_for_such_sizes_is_an_error():
+def test_data_dependent_sizes_without_lowering_are_errors():
     def eigenvalues(x):
         rows = x[x[:, 0] > 0]
         return torch.linalg.eigvals(rows.mT @ rows), rows

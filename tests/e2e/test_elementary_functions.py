@@ -1,4 +1,4 @@
-"""exp, erf, tanh, expm1, log1p and powers on the reference runner, in units in the last place."""
+"""Accuracy in ULPs of exp, erf, tanh, expm1, log1p and powers on the reference runner."""
 
 import math
 
@@ -9,7 +9,7 @@ from torch import nn
 import unmess
 
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-40, 3.4e38, -3.4e38]
-# The ends of what exp takes: the largest finite result, the smallest normal one, the smallest one.
+# Around the arguments where exp has its largest finite, smallest normal and smallest result.
 BOUNDS = [88.72, 88.73, -87.3, -87.4, -103.9, -104.1]
 
 
@@ -31,7 +31,7 @@ class Powers(nn.Module):
 
 
 def ulps(result: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
-    """Distances from float64 values in units in the last place of the nearest float32."""
+    """Returns distances from float64 values in units in the last place of the nearest float32."""
     nearest = exact.float().abs()
     unit = torch.nextafter(nearest, torch.tensor(math.inf)).double() - nearest.double()
     return (result.double() - exact).abs() / unit
@@ -61,7 +61,7 @@ def test_errors_are_below_a_unit_and_a_half(numbers):
 
 
 def test_next_to_zero(numbers):
-    """e^x - 1 and log(1 + x) would have no digit right there."""
+    """Computed directly, e^x - 1 and log(1 + x) would have no correct digit near zero."""
     x = torch.cat([numbers, torch.logspace(-20, -1, 2000), -torch.logspace(-20, -1, 2000)])
     exact = NextToZero()(x.double())
     run = unmess.load(unmess.capture(NextToZero(), (x,)), on="reference")
@@ -81,12 +81,12 @@ def test_narrow_types_are_rounded_once(dtype):
     run = unmess.load(unmess.capture(Functions(), (x,)), on="reference")
     exact = [result.to(dtype) for result in Functions()(x.double())]
     for result, reference in zip(run(x), exact, strict=True):
-        # One float32 result in some thousands lies on the other side of where two neighbours part.
+        # One float32 result in some thousands lies on the other side of a rounding boundary.
         assert (result != reference).double().mean() < 0.01
         torch.testing.assert_close(result, reference)
 
 
-def test_powers_are_those_of_eager():
+def test_powers_match_eager():
     x = torch.cat([torch.linspace(-3, 3, 1001), torch.tensor(SPECIAL)])
     run = unmess.load(unmess.capture(Powers(), (x,)), on="reference")
     for result, eager in zip(run(x), Powers()(x), strict=True):

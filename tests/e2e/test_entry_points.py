@@ -1,4 +1,4 @@
-"""Several entry points in one module, which share weights and state, beside eager PyTorch."""
+"""Modules whose entry points share weights and state match eager PyTorch."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ def runner(request):
 
 
 class Memory(torch.nn.Module):
-    """Rows written one after the other into a buffer of fixed size, as a static cache is."""
+    """Writes rows one after the other into a buffer of fixed size, like a static cache."""
 
     def __init__(self):
         super().__init__()
@@ -69,9 +69,9 @@ def test_entry_points_share_state(runner):
     torch.testing.assert_close(run.state["rows"], model.rows)
 
 
-def test_weights_are_there_once_and_borrowed(runner):
+def test_weights_are_shared_with_the_model(runner):
     model = memory()
-    # The other presets of IREE rearrange weights when they are loaded.
+    # The other presets of IREE rearrange weights at load.
     target = unmess.TargetOptions(preset="plain") if runner == "iree-cpu" else None
     run = unmess.load(captured(model), on=runner, target=target)
     assert {name: weight.data_ptr() for name, weight in run._weights.items()} == {
@@ -104,7 +104,7 @@ def test_check_finds_the_entry_point_that_differs():
     programs = captured(model)
     with torch.no_grad():
         other.project.weight.add_(1)
-    # Right on a fresh buffer, wrong on one that has been filled.
+    # Correct on a fresh buffer, wrong on a filled one.
     programs["read"].eager.forward = lambda: other.project.weight.new_zeros(6, 4)
     report = unmess.check(programs, on="reference", calls=1)
     assert not report.ok
@@ -113,7 +113,7 @@ def test_check_finds_the_entry_point_that_differs():
 
 
 def test_modules_that_wrap_one_model_share_it(runner):
-    """The names differ, and one of them sees the tied weight under its other name only."""
+    """Their weight names differ, and one sees the tied weight only under its other name."""
 
     class Head(torch.nn.Module):
         def __init__(self, model):

@@ -1,4 +1,4 @@
-"""What a newcomer runs first."""
+"""The scripts in `examples` run, and their results match eager."""
 
 import os
 import re
@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture
 def run(python_command):
-    """Returns an example's output. It runs elsewhere, so that nothing depends on this folder."""
+    """Runs an example in `/`, so that it cannot depend on this folder. Returns its output."""
 
     def run(name, *arguments):
         environment = os.environ | {"COLUMNS": "100"}

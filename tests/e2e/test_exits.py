@@ -1,4 +1,4 @@
-"""What leaves at TOSA and StableHLO, run on both runners and compared with eager PyTorch."""
+"""TOSA and StableHLO modules match eager PyTorch on both runners."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ def exit_(request):
 
 
 class Network(torch.nn.Module):
-    """Layers of a small network, with a buffer that counts its calls."""
+    """A small convolutional network with a buffer that counts calls."""
 
     def __init__(self):
         super().__init__()
@@ -37,7 +37,7 @@ class Network(torch.nn.Module):
 
 
 class Text(torch.nn.Module):
-    """A layer of a transformer over embedded tokens, with a mask."""
+    """A transformer layer over embedded tokens, with a mask."""
 
     def __init__(self):
         super().__init__()
@@ -60,7 +60,7 @@ def test_network_with_dynamic_batch_and_state(exit_, runner):
     report = unmess.check(program, on=runner, via=exit_, calls=1)
     assert report.ok, report.error
     assert report.via == exit_
-    # The result, the buffer, and both at two further sizes of the batch.
+    # Compares the result and the buffer, then both at two other batch sizes.
     assert {d.name for d in report.differences} >= {"result['logits']", "state['calls']"}
     assert [check.ok for check in report.sizes] == [True, True]
 
@@ -76,7 +76,7 @@ def test_grouped_convolutions_and_pooling(exit_, runner):
 
 
 class Arithmetic(torch.nn.Module):
-    """What torch-mlir's lowerings to the exits make something else of."""
+    """Operators that torch-mlir lowers wrongly to TOSA or StableHLO."""
 
     def forward(self, x, y, i, j, a, b):
         pool = torch.nn.functional.max_pool2d
@@ -88,7 +88,7 @@ class Arithmetic(torch.nn.Module):
         )
 
 
-def test_operators_that_torch_mlir_makes_something_else_of(exit_, runner):
+def test_operators_that_torch_mlir_lowers_wrongly(exit_, runner):
     torch.manual_seed(0)
     x, y = torch.randn(1, 2, 8, 9), torch.randn(2, 1, 9)
     i, j = torch.randint(-9, 9, (1, 2, 7, 7)), torch.tensor([3, -4, 5, -6, 7, -8, 2])
@@ -99,7 +99,7 @@ def test_operators_that_torch_mlir_makes_something_else_of(exit_, runner):
 
 
 def test_bytes_keep_their_values(exit_, runner):
-    """As of an image, which is cropped and becomes numbers."""
+    """The bytes are those of an image that is cropped and converted."""
     image = torch.tensor([[0, 7, 127], [128, 200, 255]], dtype=torch.uint8)
 
     def function(image):
@@ -110,7 +110,7 @@ def test_bytes_keep_their_values(exit_, runner):
 
 
 def test_conversions_of_dynamic_sizes(exit_, runner):
-    """torch-mlir has them for TOSA where sizes are static."""
+    """torch-mlir lowers conversions to TOSA only if the sizes are static."""
     x = torch.tensor([[-2.5, -0.7, 0.0], [0.5, 1.5, 299.9]])
     kinds = (torch.int32, torch.bool, torch.float16)
 
@@ -128,11 +128,11 @@ def test_conversions_of_dynamic_sizes(exit_, runner):
 
 @pytest.mark.parametrize(
     ("exit_", "runner"),
-    # IREE stops at TOSA's attention with a batch other than 1: its buffers are not there yet.
+    # IREE fails on TOSA's attention with a batch other than 1: its buffers do not exist yet.
     [("tosa", "reference"), ("stablehlo", "reference"), ("stablehlo", "iree-cpu")],
 )
 def test_attention_and_groups_with_dynamic_batch(exit_, runner):
-    """What joins, splits and broadcasts dimensions, one of them dynamic."""
+    """Operators that join, split and broadcast dimensions, one of them dynamic."""
 
     class Block(torch.nn.Module):
         def __init__(self):
@@ -151,8 +151,8 @@ def test_attention_and_groups_with_dynamic_batch(exit_, runner):
     assert report.ok, report.error
 
 
-def test_inputs_are_kept_by_iree(exit_):
-    """It could write what the program makes of them over them."""
+def test_iree_does_not_overwrite_inputs(exit_):
+    """IREE could write results into the memory of the inputs."""
     x, places, rows = torch.randn(4, 3), torch.tensor([2, 0]), torch.randn(2, 3)
 
     def function(x, places, rows):
@@ -172,7 +172,7 @@ def test_transformer_layer(exit_, runner):
     assert report.ok, report.error
 
 
-def test_module_at_an_exit_is_loaded_and_left_as_it_is(exit_, runner):
+def test_load_does_not_change_a_module_at_an_exit(exit_, runner):
     layer = torch.nn.Linear(4, 3)
     x = torch.randn(2, 4)
     module = unmess.lower(unmess.capture(layer, (x,)), to=exit_)
@@ -189,8 +189,8 @@ def test_float64_of_the_program_is_not_narrowed():
     assert torch.equal(result, x + 1.0) and float(result[1]) != 1.0
 
 
-def test_wrong_ir_is_a_wrong_result(exit_):
-    """`check` runs the exit's IR, not the program by another way."""
+def test_wrong_ir_gives_a_wrong_result(exit_):
+    """A run uses the IR of the exit, not the captured program."""
     x = torch.randn(3)
     program = unmess.capture(lambda x: x - 0.5, (x,))
     module = unmess.lower(program, to=exit_)

@@ -1,4 +1,4 @@
-"""IR in files: written with what it needs, read again, run, and compared with eager's result."""
+"""IR files are saved with weights and a table, read again, run, and compared with eager."""
 
 import json
 import os
@@ -17,7 +17,7 @@ STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
 
 
 class Counting(torch.nn.Module):
-    """Tied weights, state, a number among the inputs, and results in a dict."""
+    """A model with tied weights, state, a number among the inputs, and results in a dict."""
 
     def __init__(self):
         super().__init__()
@@ -56,7 +56,7 @@ def test_file_of_each_stage_runs_again_and_matches_eager(program, stage, tmp_pat
     report = unmess.check(again, on="reference", calls=1)
     assert report.ok, report.error
     assert {d.name for d in report.differences} >= {"result['logits']", "state['calls']"}
-    # At another size than the example's, and with state of its own.
+    # Run at another size than the example's, with separate state.
     run = unmess.load(str(file))
     tokens = torch.tensor([5, 4, 3, 2, 1])
     with torch.no_grad():
@@ -80,7 +80,7 @@ def test_every_form_is_read_again(program, options, tmp_path):
     assert unmess.check(str(file), on="reference", calls=1).ok
 
 
-def test_source_locations_and_layers_are_kept_unless_they_are_stripped(program, tmp_path):
+def test_source_locations_are_kept_unless_stripped(program, tmp_path):
     module = unmess.lower(program)
     module.save(tmp_path / "whole.mlir")
     module.save(tmp_path / "stripped.mlir", locations=False)
@@ -91,7 +91,7 @@ def test_source_locations_and_layers_are_kept_unless_they_are_stripped(program, 
     assert f'"{__file__}":' in read.text(locations=True)
 
 
-def test_weights_are_in_one_file_under_their_names_and_the_table_says_where(program, tmp_path):
+def test_weights_file_and_table_have_names_and_metadata(program, tmp_path):
     file = tmp_path / "model.mlir"
     written = unmess.lower(program).save(file)
     assert sorted(path.name for path in written) == sorted(p.name for p in tmp_path.iterdir())
@@ -115,7 +115,7 @@ def test_weights_are_mapped_and_not_written_over(program, tmp_path):
     again = unmess.capture(str(file))
     weight = again.weights["head.weight"]
     before = weight.clone()
-    # Onto the file that the weights are mapped from.
+    # Save over the file that the weights are mapped from.
     unmess.lower(again).save(file)
     assert torch.equal(weight, before)
     assert unmess.check(str(file), on="reference", calls=1).ok
@@ -150,7 +150,7 @@ def test_splat_runs_without_the_data(program, runner, tmp_path):
     expected = torch.full((2, 4), first) * float(program.weights["scale"][0])
     torch.testing.assert_close(result["hidden"][0], expected)
     module.save(tmp_path / "splat.mlir")
-    # Only what the model writes is left beside it.
+    # Only the state is saved as tensors.
     assert list(load_file(tmp_path / "splat.mlir.safetensors")) == ["calls"]
     with pytest.raises(unmess.Error, match="no model to compare with"):
         unmess.check(str(tmp_path / "splat.mlir"), on="reference")
@@ -186,7 +186,7 @@ def test_entry_points_and_what_they_share(tmp_path):
     assert torch.equal(run.get(), torch.tensor([6.0, 8.0]))
 
 
-def test_ir_from_elsewhere_is_called_by_its_types(tmp_path):
+def test_foreign_ir_is_called_by_its_types(tmp_path):
     file = tmp_path / "other.mlir"
     file.write_text(
         "func.func @f(%a: tensor<?xf32>, %b: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {\n"
@@ -209,7 +209,7 @@ def flip(path):
 
 
 def edit(file, **changes):
-    """Changes the table, with the right checksum."""
+    """Changes fields of the table and updates its checksum."""
     path = tables.table_file(file)
     path.write_text(json.dumps(sealed(unsealed(json.loads(path.read_text())) | changes)))
 
@@ -225,7 +225,7 @@ def replace_by_device(path):
 
 
 def flip_text(path):
-    """Another letter in a note, which nothing else checks."""
+    """Changes text of the table without updating its checksum."""
     path.write_text(path.read_text().replace('"made_by"', '"made_by" ', 1).replace("head", "heap"))
 
 
@@ -239,7 +239,7 @@ def describe_again(file):
 
 
 def nest_metadata(file):
-    """The safetensors file's own metadata, which says which tensors are complex."""
+    """Replaces the list of complex tensors in the safetensors metadata by deeply nested JSON."""
     path = tables.weights_file(file)
     save_file(load_file(path), path, metadata={"unmess.complex": DEEP})
     describe_again(file)

@@ -1,4 +1,4 @@
-"""A full disk ends every command that writes with one line and status 2, and destroys nothing."""
+"""Writing to a full disk fails with one line and status 2, and keeps existing files."""
 
 import json
 
@@ -9,7 +9,7 @@ import unmess
 from pipelines.iree.weight_files import write_archive
 from unmess.__main__ import main
 
-# Bytes that files may have: less than the weights and texts below, and more than the small model.
+# The limit of file sizes in bytes: below the weights and texts, above the small model.
 ROOM = 1 << 14
 
 
@@ -29,7 +29,7 @@ def no_cache(monkeypatch):
 
 @pytest.mark.parametrize("weights", ["external", "inline"])
 @pytest.mark.parametrize("suffix", ["mlir", "mlirbc"])
-def test_an_export_keeps_the_earlier_one(tmp_path, small_files, weights, suffix):
+def test_a_failed_export_keeps_the_earlier_files(tmp_path, small_files, weights, suffix):
     file = tmp_path / f"model.{suffix}"
     small = network(4)
     unmess.lower(small, weights=weights).save(file)
@@ -70,7 +70,7 @@ def test_an_archive_of_weights_that_does_not_fit(tmp_path, small_files):
     [("run", "--repeat", "0", "-o"), ("analyze", "--html"), ("import", "-o")],
     ids=lambda options: options[0],
 )
-def test_a_command_keeps_the_earlier_file(tmp_path, small_files, capsys, options):
+def test_a_failed_command_keeps_the_earlier_file(tmp_path, small_files, capsys, options):
     source, file = tmp_path / "net.py", tmp_path / "out"
     source.write_text(
         "import torch\ndef model():\n    return torch.nn.Linear(256, 256), (torch.ones(64, 256),)\n"

@@ -1,4 +1,4 @@
-"""`unmess generate`, on a tiny model with a tokenizer."""
+"""`unmess generate` on a tiny model with a tokenizer."""
 
 import json
 
@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 import unmess
 from unmess.__main__ import main
 
-# Random weights write random bytes, whole characters of several bytes among them.
+# Random weights generate random bytes, some of which form characters of several bytes.
 PROMPT = "A man on a street corner: ä€"
 
 
@@ -68,7 +68,7 @@ def run(capfd, *arguments):
 
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
-def test_text_is_that_of_transformers(capfd, folder, theirs, runner):
+def test_text_matches_transformers(capfd, folder, theirs, runner):
     status, out, err = run(
         capfd, f"hf:{folder}", "--prompt", PROMPT, "--max-new-tokens", 24, "--on", runner
     )
@@ -113,7 +113,7 @@ def test_each_text_begins_with_an_empty_cache(generator, theirs):
     ]
 
 
-def test_a_text_ends_with_the_models_own_end(generator):
+def test_a_text_ends_with_the_end_token(generator):
     ids = torch.tensor([[7, 8, 9]])
     tokens = list(generator.tokens(ids, 20))
     generator.end = frozenset([tokens[5]])
@@ -146,14 +146,14 @@ def test_chat_template(generator):
     ],
 )
 def test_usage(capfd, monkeypatch, folder, arguments, cause):
-    # Before anything that takes long.
+    # Usage errors come before the capture, which takes long.
     monkeypatch.setattr("unmess.generation.capture_generation", None)
     status, out, err = run(capfd, f"hf:{folder}", "--prompt", "A", *arguments)
     assert (status, out) == (2, "")
     assert f"usage: {cause}" in err or cause in err
 
 
-def test_a_model_that_writes_nothing(capfd):
+def test_a_model_without_a_tokenizer_is_refused(capfd):
     status, _, err = run(capfd, "hf:bert", "--prompt", "A")
     assert status == 2
     assert "the model has no tokenizer" in err

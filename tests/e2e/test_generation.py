@@ -1,4 +1,4 @@
-"""Prefill and decode beside transformers' own `generate`, token for token."""
+"""Prefill and decode choose the same tokens as transformers' own `generate`."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def llama():
 
 @pytest.fixture(scope="module")
 def programs(llama):
-    """Two texts at once."""
+    """Returns the programs for a batch of two texts."""
     return unmess.capture_generation(llama, batch=2, max_length=LENGTH)
 
 
@@ -73,19 +73,19 @@ def test_texts_of_several_lengths(run, programs, llama):
     cache = programs["prefill"].args[1] | {"padding": padding}
     ours, _ = greedy(run, ids, cache, 6)
     assert torch.equal(ours, generated(llama, ids, 6, attention_mask=mask))
-    # The padding has a say where it is taken for text.
+    # The result would change if the padding were treated as text.
     ids[1, :4] = 7
     assert torch.equal(greedy(run, ids, cache, 6)[0], ours)
 
 
-def test_a_second_turn_goes_on_after_what_is_in_the_cache(run, programs, llama):
+def test_a_second_turn_continues_from_the_cache(run, programs, llama):
     first, second = torch.randint(10, 250, (2, 5)), torch.randint(10, 250, (2, 4))
     _, cache = run.prefill(first, programs["prefill"].args[1])
     ours, _ = greedy(run, second, cache, 5)
     assert torch.equal(ours, generated(llama, torch.cat([first, second], 1), 5))
 
 
-def test_a_full_cache_is_an_error_and_no_write(run, programs):
+def test_a_full_cache_is_an_error_and_stays_unchanged(run, programs):
     ids = torch.randint(10, 250, (2, LENGTH))
     _, cache = run.prefill(ids, programs["prefill"].args[1])
     before = [tensor.clone() for tensor in cache["keys"]]
@@ -104,7 +104,7 @@ def test_logits_and_cache_match_eager(run, programs):
     assert {"prefill: result[0]", "decode: result[1]['values'][1]"} <= names
 
 
-def test_one_module_with_the_models_own_names_and_each_weight_once(programs, llama):
+def test_entry_points_share_weights_under_the_models_names(programs, llama):
     module = unmess.lower(programs, to="torch")
     assert list(module.entries) == ["prefill", "decode"]
     own = dict(llama.named_parameters())

@@ -1,4 +1,4 @@
-"""FlexAttention, scans, and transformations of torch.func in a module, beside eager."""
+"""Modules with FlexAttention, scans and torch.func transformations match eager."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ import unmess
 
 
 class Flex(torch.nn.Module):
-    """A bias that is read, a number for each head, and a mask with an empty row."""
+    """FlexAttention with a bias table, a factor for each head, and a mask with an empty row."""
 
     def __init__(self):
         super().__init__()

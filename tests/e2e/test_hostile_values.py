@@ -1,6 +1,6 @@
-"""Values that eager refuses are refused; for all others the values are eager's.
+"""Runners raise for values that eager refuses, and match eager for all others.
 
-Eager itself reads or writes foreign memory for some values (`UNCHECKED`): there a runner must
+For some values, eager itself reads or writes out of bounds (`UNCHECKED`). For these, runners must
 raise.
 """
 
@@ -18,13 +18,13 @@ import unmess
 
 RUNNERS = ("reference", "iree-cpu")
 NAN, INF = torch.nan, torch.inf
-# In place of eager's result.
+# The error that stands for eager's result.
 UNCHECKED = "eager reads or writes foreign memory"
 
 
 @dataclass(frozen=True)
 class Case:
-    """An operator, arguments to capture it with, and those that it is called with."""
+    """An operator, the arguments of its capture, and those of its calls."""
 
     function: Callable[..., Any]
     example: tuple
@@ -36,7 +36,7 @@ CASES: dict[str, Case] = {}
 
 
 def case(name, function, example, *calls, unchecked=False):
-    """Each call is a tuple of arguments; `unchecked` ones eager should refuse and does not."""
+    """Adds a case. Each call is a tuple of arguments. Eager wrongly accepts `unchecked` ones."""
     CASES[name] = Case(function, example, calls, unchecked)
 
 
@@ -151,7 +151,7 @@ case(
 
 
 def indexed(name, function, *rest, good, bad):
-    """An operator whose first operand is X, and whose second are indices."""
+    """Adds a case of an operator whose first operand is X and whose second one has indices."""
     case(name, function, (X, ints(*good[0]), *rest), *((X, ints(*i), *rest) for i in good + bad))
 
 
@@ -243,7 +243,7 @@ class _Call(torch.nn.Module):
 
 @functools.cache
 def loaded(runner):
-    """All cases, each an entry point: they are compiled together."""
+    """Returns all cases, compiled together, with an entry point for each one."""
     programs = {
         _entry(name): unmess.capture(_Call(case.function), case.example)
         for name, case in CASES.items()
@@ -305,13 +305,13 @@ case(
     ),
 )
 
-# Eager takes every value.
+# Eager accepts every value of these cases.
 _NEVER_REFUSED = {"power", "histc", "bucketize", "booleans and integers", "repeat_interleave"} | {
     name for name in CASES if name.startswith("grid_sample")
 }
 
 
-# What no runner takes: by the operator that stops the program.
+# Programs that do not lower, by the unsupported operator.
 STOPPED = {
     "repeat_interleave": (
         lambda x, counts: torch.repeat_interleave(x, counts).sum(),
@@ -321,7 +321,7 @@ STOPPED = {
 
 
 @pytest.mark.parametrize("operator", STOPPED)
-def test_stopped(operator):
+def test_unsupported_operators_do_not_lower(operator):
     function, example = STOPPED[operator]
     with pytest.raises(unmess.Error, match=operator):
         unmess.lower(unmess.capture(_Call(function), example))

@@ -1,4 +1,4 @@
-"""A model type of each modality, by the source's own example, compared with eager PyTorch."""
+"""A model type of each modality matches eager PyTorch on the source's own example."""
 
 import pytest
 import torch
@@ -28,8 +28,8 @@ def test_type_matches_eager(model_type, inputs):
 @pytest.mark.parametrize(
     "model_type",
     [
-        "glm_ocr_vision",  # transformers.exporters forgets the norms of its queries and keys
-        "aimv2",  # its text is causal only where the mask has padding
+        "glm_ocr_vision",  # transformers.exporters omits the norms of its queries and keys
+        "aimv2",  # its text attention is causal only if the mask has padding
     ],
 )
 def test_captured_program_matches_eager(model_type):
@@ -39,7 +39,7 @@ def test_captured_program_matches_eager(model_type):
 
 
 def test_layout_of_an_image_is_part_of_the_program():
-    """The grid of patches decides loops and shapes; it is a constant, and said to be one."""
+    """The grid of patches determines loops and shapes. It becomes a constant, with a note."""
     program = unmess.capture("hf:siglip2_vision_model")
     assert list(program.kwargs) == ["pixel_values"]
     fixed = "fixed to the example's values: pixel_attention_mask, spatial_shapes"

@@ -1,4 +1,4 @@
-"""Indices that are data: every runner and a bundle raise where eager does, with the user's line."""
+"""Indices from data: runners and bundles raise where eager does, and report the user's line."""
 
 import pytest
 import torch
@@ -128,7 +128,7 @@ HOSTILE += (-(2**63),)
 
 
 class Each(torch.nn.Module):
-    """Functions on indices of their own, since one compilation is faster than many."""
+    """Calls each function with its own indices. One compilation is faster than many."""
 
     def __init__(self, functions):
         super().__init__()
@@ -142,7 +142,7 @@ X = torch.arange(ROWS * COLUMNS, dtype=torch.float32).reshape(ROWS, COLUMNS)
 
 
 def calls(functions):
-    """Each function with each hostile index, while the others get indices that fit."""
+    """Yields each function with each hostile index. The other functions get valid indices."""
     for position, function in enumerate(functions):
         for index in HOSTILE:
             indices = [torch.tensor([2, 1]) for _ in functions]
@@ -180,8 +180,8 @@ def of_a_single_row(x, i):
     return x.index_select(0, i)
 
 
-def test_a_single_row():
-    """torch-mlir takes the row, whatever the index is."""
+def test_indices_of_a_single_row_are_checked():
+    """torch-mlir returns the row for any index."""
     x = torch.randn(1, 4)
     run = unmess.load(unmess.capture(of_a_single_row, (x, torch.tensor([0, 0]))))
     torch.testing.assert_close(run(x, torch.tensor([0, 0])), x[[0, 0]])
@@ -196,7 +196,7 @@ def chosen_rows_doubled(x, mask):
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_a_mask_may_choose_nothing(runner):
-    """The number of chosen rows is data, and may be 0."""
+    """The number of chosen rows depends on the data and may be 0."""
     x = torch.randn(4, 3)
     program = unmess.capture(chosen_rows_doubled, (x, torch.tensor([True, False, True, False])))
     run = unmess.load(program, on=runner)
@@ -213,7 +213,7 @@ def rows_with_an_id(x, ids):
 
 
 def test_a_draft_does_not_run_checks_while_it_is_captured():
-    """A draft of PyTorch computes with values as well, but not with those of the arguments."""
+    """PyTorch's draft export also computes with values, but not with those of the arguments."""
     x, ids = torch.randn(4, 3), torch.tensor([0, 1, 3, 2])
     program = unmess.capture(rows_with_an_id, (x, ids))
     assert program.strategy == "draft"
@@ -228,7 +228,7 @@ def folded():
 
 
 def test_the_remainder_of_a_literal():
-    """torch-mlir folds it with the sign of the element, which makes an index a wrong one."""
+    """torch-mlir folds it with the sign of the element, which makes an index invalid."""
     assert torch.equal(unmess.load(unmess.capture(folded, ()))(), folded())
 
 
@@ -236,15 +236,15 @@ def beyond(x):
     return x[torch.arange(8) + 5], x[torch.arange(8) + 10**12]
 
 
-def test_indices_that_the_program_computes_from_nothing():
-    """Both read memory that was not the tensor's; the second one ended the process."""
+def test_indices_that_depend_on_no_input_are_checked():
+    """Without checks, both read memory outside the tensor, and the second one crashes."""
     run = unmess.load(unmess.capture(beyond, (torch.randn(8),)))
     with pytest.raises(unmess.Error, match="index out of range"):
         run(torch.randn(8))
 
 
 def test_unchecked(tmp_path):
-    """Without checks there is no assertion, a note says so, and so does a bundle's manifest."""
+    """`unchecked` removes the assertions. A note and the manifest of a bundle report it."""
     program = unmess.capture(rows, (X, torch.tensor([2, 1])))
     for runner in ("reference", "iree-cpu"):
         run = unmess.load(program, on=runner, unchecked=True)
@@ -255,7 +255,7 @@ def test_unchecked(tmp_path):
 
 
 def expect_eagers_answers(functions, run):
-    """Calls each function with each hostile index: results and errors have to be eager's."""
+    """Calls each function with each hostile index, and compares results and errors with eager."""
     for function, indices in calls(functions):
         about = f"{function.__name__} of {indices[functions.index(function)].tolist()}"
         try:
@@ -293,15 +293,15 @@ def test_raises_where_eager_does(runner, tmp_path):
     expect_eagers_answers(FUNCTIONS, run)
 
 
-def test_raises_where_eager_does_by_way_of_stablehlo():
-    """StableHLO itself takes the nearest index, and IREE a scatter's as it is."""
+def test_raises_where_eager_does_via_stablehlo():
+    """StableHLO itself clamps indices, and IREE does not check those of a scatter."""
     functions = [each for each in FUNCTIONS if each not in (one_row, scatter_reduce)]
     module = unmess.lower(captured(functions), "stablehlo")
     expect_eagers_answers(functions, unmess.load(module, on="iree-cpu"))
 
 
-def test_raises_by_way_of_tosa():
-    """IREE takes TOSA's gather as it is, without a check."""
+def test_raises_via_tosa():
+    """IREE itself does not check the indices of TOSA's gather."""
     run = unmess.load(unmess.lower(captured([embedding]), "tosa"), on="iree-cpu")
     for index in (-1, ROWS, 2**31 - 1):
         with pytest.raises(unmess.Error, match="index out of range"):

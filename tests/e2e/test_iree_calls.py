@@ -1,4 +1,4 @@
-"""Calls of programs on IREE's CPU runner: whose memory is read and written, from which threads."""
+"""Calls on IREE's CPU runner: ownership of memory, updates in place, and threads."""
 
 import asyncio
 import gc
@@ -17,7 +17,7 @@ def loaded(model, *args):
     return unmess.load(unmess.capture(model, args), on="iree-cpu")
 
 
-def test_nothing_is_copied(monkeypatch):
+def test_arguments_and_results_are_not_copied(monkeypatch):
     run = loaded(lambda x: x * 2, torch.randn(1000, 100))
     given, made = [], []
     to_device, to_torch = run._transfer.to_device, run._transfer.to_torch
@@ -46,7 +46,7 @@ def address(view):
 
 
 def test_memory_that_is_not_aligned_is_copied():
-    # Compiled code would crash at it.
+    # Compiled code would crash on unaligned memory.
     memory = torch.randn(64 * 64 + 3)
     run = loaded(lambda x: torch.softmax(x @ x, -1) * x, torch.randn(64, 64))
     for offset in range(4):
@@ -90,7 +90,7 @@ def test_results_outlive_the_executable():
     assert torch.equal(result, kept)
 
 
-def test_state_that_is_returned_does_not_change_with_the_next_call():
+def test_the_next_call_does_not_change_returned_state():
     class Counter(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -149,7 +149,7 @@ def test_updated_weights_are_copied():
 
 
 class Cache(torch.nn.Module):
-    """Takes a cache and gives back the new one."""
+    """Takes a cache and returns the updated one."""
 
     def __init__(self):
         super().__init__()
@@ -175,7 +175,7 @@ def test_inputs_that_are_updated_once_are_copied():
 
 
 class Row(torch.nn.Module):
-    """Writes one row of its state, and returns what the state was before if `before`."""
+    """Writes one row of its state. If `before`, also returns the old state."""
 
     def __init__(self, before):
         super().__init__()
@@ -194,12 +194,12 @@ def test_state_is_updated_in_place():
     kept = run.state["rows"]
     for factor in range(1, 4):
         run(factor * row)
-        # Its own memory, and not held by one more owner with each call.
+        # The same storage object: calls neither move the state nor add owners.
         assert run.state["rows"].untyped_storage()._cdata == kept.untyped_storage()._cdata
         assert torch.equal(kept[1], factor * row[0])
 
 
-def test_state_that_is_returned_as_it_was_is_not_updated_in_place():
+def test_state_is_copied_if_its_old_value_is_returned():
     model, row = Row(before=True), torch.ones(1, 64)
     run = loaded(model, row)
     for factor in range(1, 4):

@@ -1,4 +1,4 @@
-"""Models on the devices that IREE drives, compared with eager PyTorch, where such a device is."""
+"""Models on IREE's Vulkan, CUDA and HIP runners match eager PyTorch, where there is a device."""
 
 import pytest
 import torch
@@ -46,7 +46,7 @@ def test_a_transformer(runner):
     assert report.max_abs_error < 1e-4
 
 
-def test_types_stay_what_they_are(runner):
+def test_dtypes_are_kept(runner):
     def function(double, long, half, brain, byte):
         return double / 3, long * 3_000_000_019, half * 2, brain + 1, byte + byte, long > 2
 
@@ -82,7 +82,7 @@ def test_state_stays_on_the_device_until_it_is_read(runner, monkeypatch):
     x = torch.ones(1000)
     for step in (1, 2, 3):
         assert torch.equal(run(x), torch.full((2,), 2.0 * step))
-    # The state to begin with, and the argument of each call.
+    # Only the initial state and the argument of each call are uploaded.
     assert len(uploaded) == 4
     assert torch.equal(run.state["total"], torch.full((1000,), 3.0))
     run.state["total"] = torch.full((1000,), 10.0)

@@ -1,4 +1,4 @@
-"""Weights of programs on IREE's CPU runner: not in the module, not copied, and shared."""
+"""Weights on IREE's CPU runner are outside the module, not copied, and shared by processes."""
 
 import gc
 import json
@@ -20,7 +20,7 @@ from unmess.compare import compare
 ROWS, COLUMNS = 5000, 4000
 WEIGHTS_MB = ROWS * COLUMNS * 4 / 1e6
 
-# Loads a layer whose weight is mapped from a safetensors file, and says what that takes.
+# Loads a layer whose weight is mapped from a safetensors file, and reports the memory it takes.
 LOAD = """
 import json, re, sys
 import torch, unmess
@@ -78,7 +78,7 @@ input()
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    """A safetensors file whose elements do not begin at a multiple of 64 bytes."""
+    """Returns a safetensors file whose elements do not begin at a multiple of 64 bytes."""
     torch.manual_seed(0)
     weight = torch.randn(ROWS, COLUMNS) / 100
     for length in range(0, 64, 8):
@@ -92,12 +92,12 @@ def file(tmp_path_factory):
 
 
 @pytest.mark.parametrize("preset", ["plain", "data-tiling"])
-def test_two_processes_share_what_they_map(file, preset, tmp_path, monkeypatch):
+def test_two_processes_share_mapped_weights(file, preset, tmp_path, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     command = [sys.executable, "-c", LOAD, str(file), ".irpa", preset]
     processes, reports = [], []
     try:
-        # One after the other, so that the second one finds what the first one made.
+        # Start one after the other, so that the second process finds the file of the first one.
         for _ in range(2):
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -117,7 +117,7 @@ def test_two_processes_share_what_they_map(file, preset, tmp_path, monkeypatch):
     for report in reports:
         assert report["right"] and not report["aligned"]
         assert any(note.startswith("weights: ") for note in report["notes"])
-    # The first one compiles and writes, too.
+    # The first process also compiles and writes.
     assert reports[1]["peak"] < 1.15 * WEIGHTS_MB
     assert reports[1]["own"] < 0.15 * WEIGHTS_MB
     (archive,) = (tmp_path / "weights").iterdir()
@@ -139,7 +139,7 @@ class Layer(torch.nn.Module):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
-def test_a_module_holds_no_weights_and_types_stay(dtype):
+def test_a_module_holds_no_weights_and_keeps_dtypes(dtype):
     layer = Layer(dtype)
     module = unmess.lower(unmess.capture(layer, (torch.ones(2, 300, dtype=dtype),)))
     compiled = compile_for(module, target("iree-cpu"))
@@ -151,12 +151,12 @@ def test_a_module_holds_no_weights_and_types_stay(dtype):
 
 @pytest.fixture
 def odd_weight():
-    """At an address that code on the CPU cannot read from, and big enough to be worth a file."""
+    """Returns a weight that is not aligned for IREE and large enough to be worth a file."""
     memory = torch.randn((17 << 20) // 4 + 1)
     return memory[1:].view(-1, 17 * 64)
 
 
-def test_an_archive_is_found_by_what_the_tensors_hold(odd_weight, tmp_path, monkeypatch):
+def test_an_archive_is_found_by_the_content_of_its_tensors(odd_weight, tmp_path, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     first = weight_files.aligned_file({"w": odd_weight})
     assert weight_files.aligned_file({"w": odd_weight.clone()}) == first
@@ -166,9 +166,7 @@ def test_an_archive_is_found_by_what_the_tensors_hold(odd_weight, tmp_path, monk
     assert len(list((tmp_path / "weights").iterdir())) == 2
 
 
-def test_an_archive_that_is_not_as_it_was_written_is_written_again(
-    odd_weight, tmp_path, monkeypatch, capsys
-):
+def test_a_damaged_archive_is_written_again(odd_weight, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     path = weight_files.aligned_file({"w": odd_weight})
     whole = path.read_bytes()
@@ -183,7 +181,7 @@ def test_an_archive_that_is_not_as_it_was_written_is_written_again(
         assert capsys.readouterr().err == f"unmess: {message}\n"
 
 
-def test_packed_weights_that_were_altered_are_packed_again(tmp_path, monkeypatch, capsys):
+def test_damaged_packed_weights_are_packed_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     layer, x = torch.nn.Linear(3000, 1500), torch.randn(2, 3000)
     program = unmess.capture(layer, (x,))
@@ -197,7 +195,7 @@ def test_packed_weights_that_were_altered_are_packed_again(tmp_path, monkeypatch
     assert_right(run, layer, x)
 
 
-def test_room_is_made_by_what_was_not_used_for_longest(odd_weight, tmp_path, monkeypatch):
+def test_the_least_recently_used_archive_is_evicted(odd_weight, tmp_path, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     monkeypatch.setenv("UNMESS_WEIGHTS_MB", "30")
     first = weight_files.aligned_file({"w": odd_weight})
@@ -210,7 +208,7 @@ def test_room_is_made_by_what_was_not_used_for_longest(odd_weight, tmp_path, mon
         weight_files.aligned_file({"u": odd_weight})
 
 
-def test_a_folder_that_cannot_be_written_costs_the_file_alone(
+def test_without_a_writable_folder_weights_stay_in_memory(
     odd_weight, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "file").write_text("no folder")
@@ -229,7 +227,7 @@ def test_a_folder_that_cannot_be_written_costs_the_file_alone(
     assert_right(run, layer, x)
 
 
-def test_a_full_disk_is_noticed_before_it_is_written(odd_weight, tmp_path, monkeypatch, capsys):
+def test_a_full_disk_is_detected_before_writing(odd_weight, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
 
     class Full:
@@ -242,7 +240,7 @@ def test_a_full_disk_is_noticed_before_it_is_written(odd_weight, tmp_path, monke
 
 
 class Mixed(torch.nn.Module):
-    """One weight that is packed, a tied one, one that is read as it is, and one without a use."""
+    """A model with a packed weight, a tied one, one that is read as it is, and an unused one."""
 
     def __init__(self):
         super().__init__()
@@ -255,7 +253,7 @@ class Mixed(torch.nn.Module):
         return (x @ self.large) @ self.tied.T + self.rows.sum() * x[:1]
 
 
-def test_weights_are_packed_once_for_what_they_hold(tmp_path, monkeypatch):
+def test_weights_of_equal_content_are_packed_once(tmp_path, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     model, x = Mixed(), torch.randn(5, 3000)
     for _ in range(2):
@@ -280,7 +278,7 @@ class NamedAsPacked(torch.nn.Module):
         return x @ self.parameter0
 
 
-def test_a_weight_of_the_name_of_what_is_packed():
+def test_a_weight_with_the_name_of_a_packed_one():
     model, x = NamedAsPacked(), torch.randn(2, 3000)
     run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
     assert_right(run, model, x)
@@ -288,8 +286,8 @@ def test_a_weight_of_the_name_of_what_is_packed():
 
 @pytest.mark.parametrize("folder", ["cache", "none"])
 @pytest.mark.parametrize("preset", ["plain", "data-tiling"])
-def test_what_iree_lets_go_of_never_dies_by_that(preset, folder, tmp_path, monkeypatch):
-    """IREE's threads do that without the interpreter's lock: the process would end."""
+def test_memory_given_to_iree_is_never_freed(preset, folder, tmp_path, monkeypatch):
+    """IREE's threads drop references without the GIL; freeing memory there can crash."""
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     if folder == "none":
         monkeypatch.setenv("UNMESS_WEIGHTS_MB", "0")

@@ -20,7 +20,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".py", ".txt"]
 config.excludes = ["lit.cfg.py", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
-# In the checkout: in a temporary folder that all users share, a fixed name could be somebody else's.
+# In the checkout: in a shared temporary folder, a fixed name could belong to another user.
 config.test_exec_root = str(ROOT / "Output")
 
 config.environment["PYTHONPATH"] = str(ROOT)
@@ -50,7 +50,7 @@ with socket.socket(socket.AF_UNIX) as listening:
 
 # The tools of this checkout, whether or not they are on the PATH. `-I -S` starts in 15 ms.
 python = shlex.join([sys.executable, "-I", "-S", str(inputs / "client.py"), address])
-# `--param mutation=NAME`: with a pipeline that lacks a step, which tests are to notice.
+# `--param mutation=NAME` removes or moves a step of a pipeline, which must make a test fail.
 mutation = lit_config.params.get("mutation")
 start = python
 if mutation:

@@ -1,10 +1,10 @@
-"""`unmess-opt` as a process."""
+"""Tests `unmess-opt` as a process."""
 
 import subprocess
 import sys
 
 
-def test_it_starts_without_pytorch():
-    """Importing it would take three times as long as all the rest, in each of the lit tests."""
+def test_opt_does_not_import_pytorch():
+    """Importing PyTorch would take three times as long as all else, in every lit test."""
     code = "import sys, unmess.opt; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

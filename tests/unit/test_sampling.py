@@ -1,4 +1,4 @@
-"""The choice of tokens, beside what transformers' `generate` does with the same numbers."""
+"""Tests the choice of tokens. The options mean the same as in transformers' `generate`."""
 
 import pytest
 import torch
@@ -95,8 +95,8 @@ def test_numbers_out_of_range(name, value):
         {"temperature": 1.0, "seed": -(2**63)},
     ],
 )
-def test_numbers_at_the_end_of_their_range(options):
-    # Logits of decoders are in the tens.
+def test_options_at_the_limits_of_their_range(options):
+    # The logits of decoders are in the tens. These are larger.
     assert int(unmess.Sampling(**options).chooser()(NO_IDS, 1e3 * LOGITS)) in range(5)
 
 

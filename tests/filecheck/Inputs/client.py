@@ -1,4 +1,4 @@
-"""Asks `server.py` to run `python ARGUMENTS`, with the output and the exit status of this process.
+"""Asks `server.py` to run `python ARGUMENTS` with these streams, and exits with its status.
 
 python client.py SOCKET ARGUMENTS
 """
@@ -21,7 +21,7 @@ with socket.socket(socket.AF_UNIX) as connection:
     connection.sendall(data[sent:])
     status = int(connection.makefile().read() or -signal.SIGKILL)
 if status < 0:
-    # lit tells a crash from a failure by the signal.
+    # lit needs the signal to distinguish a crash from a failure.
     signal.signal(-status, signal.SIG_DFL)
     os.kill(os.getpid(), -status)
 sys.exit(status)

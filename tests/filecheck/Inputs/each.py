@@ -1,8 +1,8 @@
-"""`unmess-each FILE STAGE`: the IR of each model of a Python file, in one process.
+"""`unmess-each FILE STAGE`: prints the IR of each model of a Python file, in one process.
 
-A model is a public function of the file without parameters, as `unmess import FILE:NAME` takes it;
-it may return dynamic shapes after the keyword arguments. STAGE is a stage, or `iree` for what IREE
-compiles. The program's notes come first.
+A model is a public function of the file without parameters, as for `unmess import FILE:NAME`. It
+may return dynamic shapes after the keyword arguments. STAGE is a stage, or `iree` for the module
+that IREE compiles. The program's notes come first.
 """
 
 import inspect
@@ -12,7 +12,7 @@ import sys
 import unmess
 from pipelines.iree.parameters import with_parameters
 
-# What the file's own functions say their module is.
+# The `__module__` of the functions that the file itself defines.
 _OWN = "models"
 _IREE = "iree"
 

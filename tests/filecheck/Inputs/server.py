@@ -2,9 +2,9 @@
 
     python server.py DESCRIPTOR
 
-DESCRIPTOR is a listening socket. Importing PyTorch takes several seconds and the tests start some
+DESCRIPTOR is a listening socket. Importing PyTorch takes several seconds, and the tests start about
 three hundred tools. There are two processes to fork from, each started when it is first needed: one
-for `unmess-opt`, which needs MLIR alone, and one for everything else.
+for `unmess-opt`, which only needs MLIR, and one for everything else.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _answer(
 
 
 def run(send: Callable[[Any], None], arguments: list[str]) -> None:
-    """Does what `python ARGUMENTS` does, for a script or `-m MODULE`."""
+    """Runs a script or `-m MODULE` as `python ARGUMENTS` does."""
     if arguments[0] == "-m":
         sys.argv[:] = arguments[1:]
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)

@@ -1,7 +1,7 @@
 """`unmess-session FILE`: runs the lines of a file that begin with `$ unmess`, in one process.
 
-Each line is printed, then what the command prints on both streams without its progress, then its
-exit status where that is not 0. `%S` is the file's folder, `%t` a folder of the test's own.
+Prints each line, then the command's output on both streams without progress, then the exit status
+if it is not 0. `%S` is the file's folder, and `%t` is a folder for this test only.
 """
 
 import shlex

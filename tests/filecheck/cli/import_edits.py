@@ -1,7 +1,7 @@
 # RUN: unmess import %s --to linalg --stop-after torch --insert-pass torch=%S/Inputs/own_pass.py:relu_to_tanh | filecheck %s
 # RUN: not unmess import %s --stop-after torch-decompose 2>&1 | filecheck %s --check-prefix UNKNOWN
 
-# What is inserted at a stage runs before the IR of that stage is shown.
+# A pass inserted at a stage runs before the IR of that stage is printed.
 
 import torch
 

@@ -4,7 +4,7 @@
 # RUN: not unmess import %s:model --bytecode --generic -o %t.ir 2>&1 | filecheck %s --check-prefix GENERIC
 # RUN: not unmess import %s:model --locations --strip-locations 2>&1 | filecheck %s --check-prefix BOTH
 
-# The forms of IR, and what excludes what.
+# The output forms of IR, and options that exclude each other.
 
 import torch
 

@@ -1,7 +1,7 @@
 # RUN: not unmess import %s --insert-pass canonicalize=%S/Inputs/own_pass.py:crash 2>&1 | filecheck %s
 # RUN: not unmess import %s --json -q --insert-pass canonicalize=%S/Inputs/own_pass.py:crash 2> %t | filecheck %s --check-prefix JSON
 
-# Native code that ends the process costs a line, and leaves what goes into the pass at fault.
+# A crash in native code is reported as an error, with the input of the pass as the reproducer.
 
 import torch
 

@@ -1,6 +1,6 @@
 # RUN: %python %s | filecheck %s
 
-# IREE's own diagnostics come back as one error with a reproducer that names the command.
+# IREE's diagnostics become one error with a reproducer that names the command.
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 # RUN: %python %s | filecheck %s
 
-# What IREE's compiler refuses, each with its cause: names of hardware, options, text, libraries.
+# Errors of IREE's compiler, each with its cause: hardware names, options, invalid IR, libraries.
 
 from pipelines.iree.compiler import compile_text
 from pipelines.iree.targets import target

@@ -1,6 +1,6 @@
 # RUN: %python %s | filecheck %s
 
-# A Vulkan device is described by the module, since no option of the compiler can.
+# The module describes the Vulkan device, because no compiler option can.
 
 import torch
 

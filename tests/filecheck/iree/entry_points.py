@@ -1,6 +1,6 @@
 # RUN: %python %s | filecheck %s
 
-# Entry points load one and the same global: the weight is declared, and stored, once.
+# All entry points load the same global, so the weight is declared and stored once.
 
 import torch
 

@@ -1,7 +1,7 @@
 # RUN: %python %s | filecheck %s
 
-# What IREE compiles: weights are named parameters, the public entry takes the call's own arguments
-# and the state, and attributes that only unmess reads are gone.
+# The module that IREE compiles: weights are named parameters, the public entry takes the call's own
+# arguments and the state, and attributes that only unmess reads are removed.
 
 import torch
 

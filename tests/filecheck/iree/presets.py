@@ -1,6 +1,6 @@
 # RUN: %python %s | filecheck %s
 
-# The preset goes by what is in a program; sizes that are not known rule out data tiling.
+# The operations of a program determine the preset. Dynamic sizes rule out data tiling.
 
 from types import SimpleNamespace
 

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s iree | filecheck %s
 
-# What is left of a signature when weights are globals: inputs and state, in their order.
+# With weights as globals, the signature has only inputs and state, in their order.
 
 import torch
 
@@ -15,7 +15,7 @@ import torch
 # CHECK:       func.func private @main$weights(%arg0: tensor<?x4xf32>, %arg1: tensor<4xf32>) -> tensor<?x4xf32>
 # CHECK-NOT:   torch.assume_strict_symbolic_shapes
 
-# Without weights there is nothing to wrap.
+# Without weights there is no wrapper function.
 # CHECK-LABEL: without_weights:
 # CHECK-NOT:   util.global
 # CHECK:       func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32>

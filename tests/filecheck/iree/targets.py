@@ -1,6 +1,6 @@
 # RUN: %python %s | filecheck %s
 
-# What each target is compiled for: with a name, with the device that is here, and without one.
+# Compiler options of each target: for a named device, a detected device, and no device.
 
 from pipelines.iree import targets
 from pipelines.iree.devices import Device, Devices
@@ -20,7 +20,7 @@ def show(name, device=None, **options):
     print(name, *own, *target.attributes, *target.notes, sep="\n  ")
 
 
-# Types are never narrowed behind the user's back.
+# Types are never narrowed silently.
 # CHECK:      ('--iree-input-demote-f64-to-f32=false', '--iree-input-demote-i64-to-i32=false', '--iree-input-promote-bf16-to-f32=false', '--iree-hal-target-device=local'
 print(targets.target("iree-cpu").options)
 
@@ -35,7 +35,7 @@ show("iree-cpu", cpu="znver3")
 # CHECK-NEXT:   --iree-cuda-target=sm_80
 show("iree-cuda", cuda="sm_80")
 
-# The compiler has no table of sm_90: its code for the last one before runs there.
+# The compiler does not know sm_90, but code for the previous architecture runs there.
 # CHECK-NEXT: iree-cuda
 # CHECK-NEXT:   --iree-hal-target-device=cuda
 # CHECK-NEXT:   --iree-cuda-target=sm_89
@@ -63,7 +63,7 @@ show("iree-hip", "gpu-arch-name: gfx1100")
 # CHECK-NEXT:   --iree-vulkan-target=rdna3
 show("iree-vulkan", vulkan="rdna3")
 
-# A module that describes its device is not given another one.
+# If the module describes its device, no option names one.
 # CHECK-NEXT: iree-vulkan
 # CHECK-NEXT:   hal.device.targets
 # CHECK-NEXT:   target: compiled for what Vulkan 1.3 devices of desktops have in common

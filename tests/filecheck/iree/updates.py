@@ -1,7 +1,7 @@
 # RUN: %python %s | filecheck %s
 
-# An input that is updated has a use after the update, behind a barrier that IREE does not look
-# through; so has one that is returned as it was.
+# An updated input has a use after the update, behind a barrier that IREE does not look through.
+# So has an input that is returned unchanged.
 
 import torch
 

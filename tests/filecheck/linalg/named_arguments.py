@@ -1,6 +1,6 @@
 # RUN: unmess import %s:model --to linalg | filecheck %s
 
-# Names and the binding of weights survive to linalg.
+# Argument names and weight bindings are kept in linalg.
 
 import torch
 

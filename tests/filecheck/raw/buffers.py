@@ -1,7 +1,7 @@
 # RUN: unmess import %s:model --to raw | filecheck %s
 
-# A buffer that is not in the state dict is a weight like any other; one that the model writes is
-# state, and its new value is a result after the model's own.
+# A buffer that is not in the state dict is a weight. A buffer that the model writes is state, and
+# its new value is a result after the model's own results.
 
 import torch
 

@@ -1,7 +1,7 @@
 # RUN: unmess import %s:model --to raw | filecheck %s
 
-# Small constants are literals that a person can read, in every dtype; Python values that capture
-# fixed are neither arguments nor results.
+# Small constants are readable literals in every dtype. Python values that the capture fixed are
+# neither arguments nor results.
 
 import torch
 

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# A branch is two functions, of which one is called, with the weights and inputs that it reads.
+# A branch becomes two functions. One is called, with the weights and inputs that it reads.
 
 import torch
 

@@ -1,7 +1,7 @@
 # RUN: %python %s | filecheck %s
 
-# One function per entry point; a shared weight has one name, and a buffer that one function writes
-# is state of the other.
+# Each entry point is one function. A shared weight has one name. A buffer that one function writes
+# is state of the other, too.
 
 import torch
 

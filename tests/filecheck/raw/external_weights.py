@@ -1,7 +1,7 @@
 # RUN: unmess import %s:model --to raw | filecheck %s
 
-# Weights are arguments after the call's own, under their names in the state dict; one that no
-# operator uses (`num_batches_tracked`) is left out.
+# Weights are arguments after the call's own arguments, with their names in the state dict. A weight
+# that no operator uses (`num_batches_tracked`) is omitted.
 
 import torch
 

@@ -1,7 +1,7 @@
 # RUN: unmess import %s:model --to raw --locations | filecheck %s --check-prefix=RAW
 # RUN: unmess import %s:model --to linalg --locations | filecheck %s --check-prefix=LINALG
 
-# Locations say which module of the model an operation is in; a module's own source line stays.
+# Locations name the module of the model that an operation is in, and keep the source line.
 
 import torch
 

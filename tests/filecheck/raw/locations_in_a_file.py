@@ -4,7 +4,7 @@
 # RUN: filecheck %s --check-prefix STRIPPED < %t.stripped.mlir
 # RUN: unmess import %t.mlir --to linalg --locations | filecheck %s --check-prefix AGAIN
 
-# A file has source lines, which IR that is made of it has, too.
+# A file keeps source lines, and so does IR that is lowered from it.
 
 import torch
 

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# The new value of an input that the model writes is a result after the model's own.
+# If the model writes an input, its new value is a result after the model's own results.
 
 import torch
 
@@ -11,7 +11,7 @@ import torch
 # CHECK:         %[[OWN:.*]] = torch.aten.unsqueeze %y
 # CHECK:         return %[[OWN]], %[[NEW]]
 
-# Through a view, too.
+# The same holds for a write through a view.
 # CHECK-LABEL: through_a_view:
 # CHECK:         -> (!torch.vtensor<[2],f32>, !torch.vtensor<[2,2],f32>)
 # CHECK:         %[[NEW:.*]] = torch.aten.where.self {{.*}}, %x :

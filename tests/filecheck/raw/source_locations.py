@@ -1,6 +1,6 @@
 # RUN: unmess import %s:model --to raw --locations | filecheck %s
 
-# Every operation carries the user's own line.
+# Every operation has the user's source line.
 
 import torch
 

@@ -1,7 +1,7 @@
 # RUN: unmess import %s:model --to raw --weights splat | filecheck %s
 
-# Each weight is a literal of its first element, of whatever type. A small constant of the program
-# is not data: it stays as it is. What the model writes is an argument.
+# Each weight becomes a splat of its first element, for every dtype. Small constants of the program
+# are not weights and are kept. Buffers that the model writes stay arguments.
 
 import torch
 

@@ -1,6 +1,6 @@
 # RUN: unmess import %s:model --to raw | filecheck %s
 
-# One tensor under two names is one argument.
+# A tensor with two names is one argument.
 
 import torch
 

@@ -1,7 +1,7 @@
 # RUN: unmess import %s:model --to stablehlo --dynamic x.0=batch:2..8 | filecheck %s
 
-# Broadcasts say that they keep the dynamic batch, and not stretch it: without, no lowering of
-# StableHLO to linalg takes them. Weights keep their names.
+# Broadcasts are marked as not expanding the dynamic batch. Without this, no lowering of StableHLO to
+# linalg accepts them. Weights keep their names.
 
 import torch
 

@@ -1,7 +1,8 @@
 # RUN: unmess import %s:variance --to tosa | filecheck %s --check-prefix ADDED
 # RUN: unmess import %s:doubles --to tosa | filecheck %s --check-prefix OWN
 
-# torch-mlir takes variances in f64; TOSA has none, and the program neither. Its own f64 stays.
+# torch-mlir computes variances in f64, which neither TOSA nor the program has: this f64 is removed.
+# The program's own f64 is kept.
 
 import torch
 

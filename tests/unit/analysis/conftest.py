@@ -1,4 +1,4 @@
-"""A real browser, spoken to in the DevTools protocol over a pair of pipes."""
+"""A fixture that starts a headless browser and controls it with the DevTools protocol."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
-# Of one answer; a machine may be busy.
+# The timeout for one answer. It is long because the machine may be busy.
 _SECONDS = 120
-# The descriptors that the browser reads from and writes to.
+# The file descriptors from which the browser reads commands and to which it writes answers.
 _COMMANDS, _ANSWERS = 3, 4
 
 
@@ -25,14 +25,14 @@ class Browser:
     """A headless Chromium with one page.
 
     Attributes:
-        messages: what the page wrote on its console, and its exceptions.
-        requests: the addresses that the page has asked for.
+        messages: the page's console output, log entries and uncaught exceptions.
+        requests: the URLs that the page has requested.
     """
 
     def __init__(self, executable: str, profile: Path):
         to_read, self._to = os.pipe()
         self._from, to_write = os.pipe()
-        # Out of the way of the two numbers that they get in the child.
+        # Duplicate to 10 or higher, so that dup2 in the child does not overwrite an end.
         ends = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 10) for each in (to_read, to_write)]
         self._process = subprocess.Popen(
             [
@@ -64,7 +64,7 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters) -> dict:
-        """Sends a command and waits for its answer; events meanwhile are kept."""
+        """Sends a command and returns its result. Records the events that arrive before it."""
         self._number += 1
         command = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -89,18 +89,18 @@ class Browser:
             time.sleep(0.05)
 
     def evaluate(self, expression: str):
-        """The value of a JavaScript expression in the page."""
+        """Returns the value of a JavaScript expression in the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     def screenshot(self) -> bytes:
-        """The whole page as PNG."""
+        """Returns a screenshot of the whole page as PNG."""
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=True)
         return base64.b64decode(shot["data"])
 
     def close(self) -> None:
-        """Ends the process."""
+        """Kills the browser and closes the pipes."""
         self._process.kill()
         self._process.wait()
         os.close(self._to)
@@ -128,7 +128,7 @@ class Browser:
 
 @pytest.fixture
 def browser(tmp_path, skip_without):
-    """A browser, or a skip that says how to get one."""
+    """Starts a browser. If none is installed, skips the test and says how to get one."""
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         skip_without("browser", "no Chromium here: run `./pixiw run browser` as root")

@@ -1,4 +1,4 @@
-"""`unmess analyze` and `unmess view` are watched and debugged, of a file as of a model."""
+"""`unmess analyze` and `unmess view` of a file name the failed stage and support --debug."""
 
 import json
 
@@ -13,7 +13,7 @@ FILE = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    # It is for the whole process, which is pytest's here.
+    # `quiet_libraries` changes the whole process, which is pytest's here.
     monkeypatch.setattr("unmess.cli.session.quiet_libraries", lambda pytorch: None)
     path = tmp_path / "model.mlir"
     path.write_text(FILE)
@@ -26,7 +26,7 @@ def test_a_file_is_read_in_a_session(command, file, monkeypatch, capfd):
 
     def broken(path):
         debugging.append(is_debugging())
-        exec("raise ValueError('broken')")  # in no file of a user
+        exec("raise ValueError('broken')")  # exec: this file counts as user code
 
     monkeypatch.setattr(files, "parse_file", broken)
     assert main([*command, file, "--debug", "--json"]) == 3

@@ -1,4 +1,4 @@
-"""Data-flow graphs: every node is drawn, below its operands, and beside its neighbours."""
+"""Data-flow graphs: every node is drawn below its operands, and no two nodes overlap."""
 
 import re
 from xml.etree import ElementTree
@@ -8,10 +8,10 @@ from unmess.analysis.drawing import draw
 
 
 def wide():
-    """Eight inputs, each used by each of eight operations, and all of these by the last one."""
+    """Returns a graph: eight inputs, eight operations that use them all, one that joins these."""
     inputs = [Node("input", f"in{i}", "f32") for i in range(8)]
     middle = [Node("operation", f"op{i}", "f32", tuple(range(8))) for i in range(8)]
-    # Its last operand is three layers up.
+    # The edge from input 0 passes through the layer of the eight operations.
     last = Node("operation", "join <&>", "f32", (*range(8, 16), 0))
     return Body((*inputs, *middle, last, Node("yield", "yield", "", (16,))))
 
@@ -38,7 +38,7 @@ def test_nodes_are_below_their_operands_and_do_not_overlap():
             assert x1 <= a0 or a1 <= x0 or y1 <= b0 or b1 <= y0
 
 
-def test_each_operand_is_an_edge_and_what_passes_a_layer_misses_its_nodes():
+def test_each_operand_is_an_edge_and_long_edges_avoid_nodes():
     body = wide()
     svg = str(draw(body))
     paths = re.findall(r'<path class="edge" d="([^"]*)"', svg)

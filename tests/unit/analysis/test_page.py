@@ -1,4 +1,4 @@
-"""The HTML page: complete by itself, and alive in a real browser."""
+"""The HTML page: it is self-contained, and its controls work in a real browser."""
 
 import re
 
@@ -8,7 +8,7 @@ from pipelines.analysis.analysis import analyze_module
 from unmess.analysis.page import page
 from unmess.core.parsing import parse
 
-# A hostile layer, one that computes more, and one that only has a source line.
+# A layer with HTML in its name, a layer with more FLOPs, and code with only a source line.
 MODULE = """
 #first = loc(fused<{class = "<b>Linear", layer = "block.<script>alert(1)</script>"}>["net.py":1:0])
 #second = loc(fused<{class = "Act", layer = "block.act"}>["net.py":2:0])
@@ -50,7 +50,7 @@ def opened(browser, tmp_path):
     browser.open(file.as_uri())
     yield browser
     assert browser.messages == []
-    # Nothing but the page itself; the icon that a browser would ask for is in it.
+    # The browser requests only the page itself. The icon is a data URL in the page.
     assert [each for each in browser.requests if not each.startswith("data:")] == [file.as_uri()]
 
 
@@ -103,7 +103,7 @@ def test_another_tree_is_shown_when_it_is_chosen(opened):
     assert opened.evaluate("document.querySelector('[aria-pressed=true]').textContent") == "weights"
 
 
-def test_the_text_is_legible_in_the_dark(opened):
+def test_dark_mode_has_light_text_on_a_dark_background(opened):
     opened.call(
         "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}]
     )

@@ -1,4 +1,4 @@
-"""`unmess view`: Netron's graph in a real browser, and who gets what from the server."""
+"""`unmess view`: Netron's graph in a real browser, and which requests the server answers."""
 
 import errno
 import json
@@ -43,7 +43,7 @@ def viewer(file):
 
 
 def request(viewer, path, *, host=None, method="GET"):
-    """Status and body of a raw request: clients of the library would normalize the path."""
+    """Sends a raw request, because HTTP libraries normalize the path; returns status and body."""
     address = urlsplit(viewer.address)
     host = f"Host: {host or address.netloc}\r\n" if host != "" else ""
     with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
@@ -61,14 +61,14 @@ def test_netron_draws_the_operations(browser, file, stage, operations):
     with Viewer() as viewer:
         viewer.show(read_module(file, stage))
         browser.open(viewer.address)
-        # It asks about cookies first.
+        # Netron asks for consent to cookies first.
         asks = "[...document.querySelectorAll('button')].find(b => b.innerText === 'Accept')"
         drawn = "[...document.querySelectorAll('.node-item text')].map(text => text.textContent)"
         browser.wait_for(f"({asks})?.click() || {drawn}.length > 0")
         labels = " ".join(browser.evaluate(drawn))
         assert all(operation in labels for operation in operations), labels
         outside = [url for url in browser.requests if not url.startswith(viewer.address)]
-        # The browser reports what the page asks for before its policy refuses it.
+        # The browser also reports requests that the page's Content-Security-Policy blocks.
         refused = " ".join(browser.messages)
         assert all(url in refused for url in outside), (outside, refused)
 
@@ -138,13 +138,13 @@ def test_two_hosts_are_refused(viewer):
     assert request(viewer, address.path, host=both)[0] == 403
 
 
-def test_localhost_is_a_host(viewer):
+def test_localhost_is_an_allowed_host(viewer):
     address = urlsplit(viewer.address)
     assert request(viewer, address.path, host=f"localhost:{address.port}")[0] == 200
 
 
 def test_only_the_loopback_interface_is_served(viewer):
-    # All of 127.0.0.0/8 belongs to this machine; a server on every interface has all of it.
+    # 127.0.0.0/8 is all local. A server that listens on all interfaces accepts 127.0.0.2.
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.2", urlsplit(viewer.address).port), timeout=30)
 
@@ -180,7 +180,7 @@ def test_the_server_ends_with_the_command(file, end, status):
         try:
             lines = iter(process.stdout.readline, "}\n")
             address = urlsplit(json.loads("".join(lines) + "}")["url"])
-            # The command runs in a fork. SIGKILL ends the process that the user knows, alone.
+            # The command runs in a fork. SIGKILL ends only its parent, which the user started.
             process.send_signal(end)
             assert process.wait(timeout=30) == status
         finally:
@@ -192,7 +192,7 @@ def test_the_server_ends_with_the_command(file, end, status):
             time.sleep(0.05)
 
 
-def test_what_to_install_where_netron_is_missing(monkeypatch):
+def test_missing_netron_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "netron", None)
     with pytest.raises(Error, match="Netron is not installed") as caught:
         Viewer()

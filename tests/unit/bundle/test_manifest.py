@@ -1,4 +1,4 @@
-"""A manifest that is not as it was written is refused, whatever is wrong with it."""
+"""Reading refuses manifests that are altered, damaged, invalid or of another format."""
 
 import json
 import os
@@ -52,19 +52,19 @@ def test_there_and_back(folder):
     assert load(folder) == replace(MANIFEST, files=files)
 
 
-def test_what_it_is_for():
+def test_target_names_the_runner_and_the_architecture():
     assert MANIFEST.target == "iree-cpu"
     assert replace(MANIFEST, runner="iree-cuda", architecture="sm_80").target == "iree-cuda (sm_80)"
 
 
-def test_how_the_file_is_laid_out_does_not_matter(folder):
+def test_layout_and_key_order_do_not_matter(folder):
     path = folder / NAME
     fields = json.loads(path.read_text())
     path.write_text(json.dumps(dict(reversed(fields.items()))))
     load(folder)
 
 
-def test_any_bit_that_is_not_as_it_was_is_noticed(folder):
+def test_checksum_detects_any_flipped_bit(folder):
     path = folder / NAME
     content = path.read_bytes()
     for place in range(len(content)):
@@ -75,17 +75,17 @@ def test_any_bit_that_is_not_as_it_was_is_noticed(folder):
             refused(folder)
 
 
-def test_cut_anywhere(folder):
+def test_a_truncated_manifest_is_refused(folder):
     path = folder / NAME
     content = path.read_bytes()
-    # The last byte ends a line.
+    # The last byte is a newline, which is optional.
     for length in range(len(content) - 1):
         path.write_bytes(content[:length])
         refused(folder)
 
 
 @pytest.mark.parametrize("found", [FORMAT + 1, FORMAT - 1])
-def test_another_format_is_known_by_its_number_alone(folder, found):
+def test_another_format_is_refused_by_its_number_alone(folder, found):
     (folder / NAME).write_text(json.dumps({"format": found, "whatever": 1}))
     problem = refused(folder)
     assert f"format {found}, and this unmess reads format {FORMAT}" in problem.cause
@@ -93,7 +93,7 @@ def test_another_format_is_known_by_its_number_alone(folder, found):
 
 
 @pytest.mark.parametrize("found", [None, True, "2", 2.0, [2], {}])
-def test_a_format_that_is_no_number(folder, found):
+def test_a_format_that_is_not_an_integer_is_refused(folder, found):
     (folder / NAME).write_text(json.dumps({"format": found}))
     assert refused(folder).cause.endswith(f"{NAME} is damaged")
 
@@ -124,14 +124,14 @@ def test_a_format_that_is_no_number(folder, found):
         ),
     ],
 )
-def test_fields_that_have_another_form(folder, field, value, cause):
+def test_invalid_fields_are_refused(folder, field, value, cause):
     replace(MANIFEST, **{field: value}).write(folder)
     assert refused(folder).cause.endswith(cause)
 
 
 @pytest.mark.parametrize("name", [NAME, MODULE])
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
-def test_what_is_no_file_is_not_read(folder, name, kind):
+def test_pipes_devices_and_folders_are_not_read(folder, name, kind):
     path = folder / name
     path.unlink()
     if kind == "pipe":

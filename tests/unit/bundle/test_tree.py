@@ -1,4 +1,4 @@
-"""Containers as JSON: what goes in comes out, and what differs is told with its place."""
+"""Container structures as JSON: values round-trip, and errors name the part that differs."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_the_order_of_keys_does_not_matter():
         ((1, {"a": 2}, 3), r"x\[2\] is a int, expected a list of 1"),
     ],
 )
-def test_what_differs_is_told(value, cause):
+def test_errors_name_the_part_that_differs(value, cause):
     tree = tree_of(pytree.tree_flatten((1, {"a": 2}, [3]))[1])
     with pytest.raises(Error, match=cause):
         flatten(tree, value, "x")

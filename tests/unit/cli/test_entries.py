@@ -56,7 +56,7 @@ def test_import_describes_every_entry_function(run):
 
 
 @pytest.mark.parametrize("options, paths", [((), ["result"]), (("--entry", "down"), None)])
-def test_run_takes_one_of_them(run, options, paths):
+def test_run_calls_one_entry_point(run, options, paths):
     status, document = run("run", __file__, "--no-cache", "--repeat", "0", *options)
     assert status == 0
     found = [leaf["path"] for leaf in document["results"]]

@@ -1,4 +1,4 @@
-"""The parts of the isolated check that need no process."""
+"""The clock of the isolated check, tested without a process."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from unmess.isolated import clock as clocks
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A `Clock`, and a function that lets time pass."""
+    """Returns a `Clock` and a function that advances its time."""
     now = [0.0]
     monkeypatch.setattr(clocks.time, "perf_counter", lambda: now[0])
 
@@ -17,7 +17,7 @@ def clock(monkeypatch):
     return clocks.Clock(), pass_seconds
 
 
-def test_seconds_are_of_the_steps_that_have_ended(clock):
+def test_seconds_cover_finished_steps_only(clock):
     clock, pass_seconds = clock
     for stage, seconds in [("source", 9), ("capture", 2), ("import", 1), ("torch", 3)]:
         clock.enter(stage)
@@ -25,7 +25,7 @@ def test_seconds_are_of_the_steps_that_have_ended(clock):
     assert clock.seconds() == {"capture": 2, "import": 1}
     clock.enter("linalg")
     pass_seconds(4)
-    # Lowering goes on: it has no time yet.
+    # Lowering is not finished, so it has no time yet.
     assert clock.seconds() == {"capture": 2, "import": 1}
     clock.enter("compile")
     assert clock.seconds() == {"capture": 2, "import": 1, "lower": 7}

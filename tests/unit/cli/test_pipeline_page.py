@@ -1,4 +1,4 @@
-"""What docs/pipelines.md shows of `unmess pipeline` is what the command prints."""
+"""docs/pipelines.md shows the output of `unmess pipeline` as the command prints it."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Progress on stderr where it is no terminal, and which stages the library names."""
+"""Progress output on stderr, and the stages that the library reports to a listener."""
 
 import io
 import threading
@@ -11,7 +11,7 @@ from unmess.progress import Progress
 
 
 class Lines(io.StringIO):
-    """Collects lines; `seen` waits for one."""
+    """Collects output. `seen` waits until it contains a text."""
 
     def __init__(self):
         super().__init__()
@@ -33,7 +33,7 @@ def at_once(monkeypatch):
     monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.0)
 
 
-def test_a_stage_that_lasts_is_named(at_once):
+def test_a_slow_stage_is_printed(at_once):
     stream = Lines()
     with Progress(stream, quiet=False).showing() as shown:
         shown.begin("m: capture")
@@ -42,7 +42,7 @@ def test_a_stage_that_lasts_is_named(at_once):
         assert stream.seen("m: compile …")
 
 
-def test_a_stage_that_goes_on_is_named_again(at_once, monkeypatch):
+def test_a_slow_stage_is_printed_again(at_once, monkeypatch):
     monkeypatch.setattr(progress, "_NEXT_SECONDS", 0.01)
     stream = Lines()
     with Progress(stream, quiet=False).showing() as shown:
@@ -50,7 +50,7 @@ def test_a_stage_that_goes_on_is_named_again(at_once, monkeypatch):
         assert stream.seen("m: compile …", times=2)
 
 
-def test_what_is_quick_is_not_named(monkeypatch):
+def test_quick_stages_are_not_printed(monkeypatch):
     monkeypatch.setattr(progress, "_FIRST_SECONDS", 3600.0)
     stream = io.StringIO()
     with Progress(stream, quiet=False).showing() as shown:
@@ -68,7 +68,7 @@ def test_quiet_shows_lines_only(at_once):
     assert stream.getvalue() == "printed by the model\n"
 
 
-def test_a_terminal_shows_the_stage_and_keeps_what_is_printed(monkeypatch):
+def test_a_terminal_shows_the_stage_and_keeps_other_output(monkeypatch):
     monkeypatch.setattr(progress, "_SPINNER_SECONDS", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     stream = Lines()

@@ -1,4 +1,4 @@
-"""`models` and `doctor` print what the library gives them, for people and as JSON."""
+"""`models` and `doctor` print the library's results as text and as JSON."""
 
 import json
 
@@ -19,7 +19,7 @@ LISTED = [
 @pytest.fixture
 def listed(monkeypatch):
     monkeypatch.setattr("importers.recipes.list_recipes", lambda: LISTED)
-    # It is for the whole process, which is pytest's here.
+    # `quiet_libraries` changes the whole process, which is pytest's here.
     monkeypatch.setattr("unmess.cli.session.quiet_libraries", lambda pytorch: None)
 
 

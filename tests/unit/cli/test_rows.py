@@ -1,4 +1,4 @@
-"""Rows of `check`: plain data, JSON without NaN, exit statuses, the form of their errors."""
+"""Rows of `check`: plain data, JSON without NaN, exit statuses and the text of errors."""
 
 import json
 import math
@@ -13,13 +13,13 @@ from unmess.core.row import STEPS, Row
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan, None])
-def test_a_difference_that_is_no_number_is_null(number):
+def test_a_difference_that_is_not_finite_is_null(number):
     row = Row("m", "r", False, "compare", "differs", number, number)
     assert (row.max_abs_error, row.max_rel_error) == (None, None)
     json.dumps(row.as_json(), allow_nan=False)
 
 
-def test_every_step_is_there():
+def test_seconds_has_every_step():
     row = Row("m", "r", True, "done", seconds={"capture": 1.5})
     assert row.as_json()["seconds"] == {"capture": 1.5} | dict.fromkeys(STEPS[1:])
 
@@ -40,7 +40,7 @@ def test_exit_status(ok, stage, status):
     assert Row("m", "r", ok, stage).exit_status == status
 
 
-def test_rows_alike_are_told_once():
+def test_equal_errors_are_printed_once():
     error = Error("linalg", "no such op", where="m.py:3", hint="another op", repro="/x.mlir")
     rows = [Row.failed("m.py", runner, error, detail="MLIRError: x") for runner in ("a", "b")]
     told = _text(rows, verbose=False)
@@ -54,7 +54,7 @@ def test_rows_alike_are_told_once():
     assert _text(rows, verbose=True) == f"{told}\n  in full:\n    MLIRError: x"
 
 
-def test_a_right_row_is_told_for_its_notes_only():
+def test_a_row_that_is_ok_prints_its_notes_only():
     row = Row("m.py", "a", True, "done", notes=["state: count"])
     assert _text([row], verbose=False) == ""
     assert _text([row], verbose=True) == "m.py on a\n  note: state: count"
@@ -77,7 +77,7 @@ def test_full_cause_is_the_whole_chain():
     assert full_cause(ValueError("ours")) == "ValueError: ours"
 
 
-def test_what_is_no_error_of_the_users():
+def test_other_exceptions_become_internal_errors():
     error = as_error(TypeError("wrong"), "compile")
     assert (error.stage, error.cause) == ("compile", "internal error: TypeError: wrong")
     assert "--debug" in error.hint

@@ -1,4 +1,4 @@
-"""Streams that are closed, full or broken: one line where it can be read, and the right status."""
+"""Closed, full and broken output streams: the exit status, and an error if stderr works."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ def test_streams_that_cannot_be_written(line, status):
 
 
 @pytest.mark.parametrize("arguments", ["repairs", "models", "models --json", "--help"])
-def test_a_reader_that_has_gone(arguments):
+def test_a_closed_pipe_ends_quietly_with_sigpipe_status(arguments):
     line = f"{COMMAND} {arguments} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("141\n", "")

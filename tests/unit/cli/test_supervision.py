@@ -1,4 +1,4 @@
-"""A command runs in a fork; what ends the fork reaches the user, and what is sent here the fork."""
+"""Commands run in a fork: crashes of the fork are reported, and signals are forwarded to it."""
 
 import json
 import signal
@@ -30,11 +30,11 @@ def run(body):
 
 def test_status_and_streams_are_those_of_the_function():
     done = run("print('out')\nprint('err', file=sys.stderr)\nreturn 7")
-    # The fork ends where it began, and only this side goes on.
+    # The fork exits within `supervised`. Only the parent prints the status.
     assert (done.returncode, done.stdout, done.stderr) == (0, "out\nstatus 7\n", "err\n")
 
 
-def test_what_is_raised_is_shown_once():
+def test_an_exception_is_printed_once():
     done = run("raise ValueError('not today')")
     assert done.stdout == "status 1\n"
     assert done.stderr.count("ValueError: not today") == 1
@@ -56,7 +56,7 @@ def test_a_process_that_the_system_kills():
     ]
 
 
-def test_a_crash_with_json_is_a_document():
+def test_a_crash_with_json_prints_a_document():
     done = run("trail.leave(json=True)\nos.abort()")
     document, _, rest = done.stdout.partition("status")
     assert json.loads(document)["error"] == "crashed with SIGABRT" and rest == " 2\n"
@@ -76,12 +76,12 @@ return 0
     done = run(body)
     assert done.stderr.splitlines()[0] == "linalg: crashed with SIGABRT"
     assert "repro" not in done.stderr
-    # What comes after the stage at fault is not done by the process that looks for it.
+    # The process that looks for a reproducer stops after the stage that crashed.
     assert not (tmp_path / "twice").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_sent_to_this_process_alone_reaches_the_fork(number):
+def test_a_signal_to_the_parent_reaches_the_fork(number):
     with subprocess.Popen(
         script("print('ready', flush=True)\ntime.sleep(60)"),
         stdout=subprocess.PIPE,
@@ -94,18 +94,18 @@ def test_a_signal_sent_to_this_process_alone_reaches_the_fork(number):
     assert process.returncode == -number
 
 
-def test_the_fork_ends_with_this_process():
+def test_the_fork_ends_with_its_parent():
     with subprocess.Popen(
         script("print('ready', flush=True)\ntime.sleep(60)"), stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout.readline() == "ready\n"
         process.kill()
-        # Nobody has the other end of the pipe once the fork has gone, too.
+        # The pipe is at its end only when the fork has exited, too.
         assert process.communicate(timeout=30) == ("", None)
 
 
 @pytest.mark.parametrize("status", [0, 5])
-def test_code_that_ends_the_process_is_named(status):
+def test_model_code_that_exits_is_reported(status):
     done = run(f"current_stage.enter_stage('capture')\nos._exit({status})")
     assert done.stdout == "status 3\n"
     assert done.stderr.splitlines()[0] == (

@@ -1,4 +1,4 @@
-"""`unmess targets`, for people and as JSON."""
+"""`unmess targets`, as text and as JSON."""
 
 import json
 
@@ -7,7 +7,7 @@ from unmess.__main__ import main
 from unmess.core.names import COMPILE_ONLY, RUNNERS
 
 
-def test_every_runner_is_there(capsys, monkeypatch):
+def test_every_runner_is_listed(capsys, monkeypatch):
     asked = devices.ask_drivers
 
     def some(drivers):

@@ -1,4 +1,4 @@
-"""What the command line says to bad usage, before any work is done."""
+"""Errors of the command line for bad usage, before any work starts."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ sys.exit(status)
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_answers_at_once(arguments, status):
+def test_help_and_usage_errors_import_nothing_heavy(arguments, status):
     code = WITHOUT_TORCH.format(arguments=arguments)
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert process.returncode == status, process.stderr
@@ -145,7 +145,7 @@ def test_an_output_that_cannot_be_written(capsys, tmp_path, command):
 
 def test_an_unexpected_exception_is_one_line(capsys, monkeypatch):
     def fail(*_args):
-        exec("raise ZeroDivisionError('by zero')")  # in no file of a user
+        exec("raise ZeroDivisionError('by zero')")  # exec: this file counts as user code
 
     monkeypatch.setattr("unmess.environment.doctor.examine", fail)
     status, stdout, stderr = run(capsys, "doctor")
@@ -167,8 +167,8 @@ def test_interrupted(capsys, monkeypatch):
     assert run(capsys, "doctor") == (130, "", "interrupted\n")
 
 
-def test_names_are_those_of_the_library():
-    """The names are written down once more, so that they can be checked without PyTorch."""
+def test_names_match_the_library():
+    """`unmess.core.names` repeats the names, so that they can be checked without PyTorch."""
     from importers.capture.strategies import STRATEGIES as CLASSES
     from pipelines.iree.targets import TARGETS
     from pipelines.stages import PATHS

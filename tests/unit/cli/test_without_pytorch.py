@@ -1,4 +1,4 @@
-"""Commands that need no PyTorch do not spend the seconds that importing it takes."""
+"""Commands that do not need PyTorch do not import it, because that takes seconds."""
 
 import json
 import subprocess

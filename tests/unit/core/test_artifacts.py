@@ -1,4 +1,4 @@
-"""What is kept in the cache folder: whole, bounded, and never in the way."""
+"""The cache of compiled programs: whole entries, a bounded size, and no fatal write errors."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "cache" / "compiled"
 
 
-def test_what_was_written_is_read(folder):
+def test_a_written_artifact_is_read_back(folder):
     assert read_artifact("key") is None
     write_artifact("key", b"content")
     assert read_artifact("key") == b"content"
@@ -46,7 +46,7 @@ def test_what_was_written_is_read(folder):
         lambda content: content[:-1] + bytes([content[-1] ^ 1]),
     ],
 )
-def test_damaged_files_are_missing_ones_and_said_so(folder, damage, capfd):
+def test_damaged_files_are_reported_and_removed(folder, damage, capfd):
     write_artifact("key", b"content")
     file = folder / "key"
     file.write_bytes(damage(file.read_bytes()))
@@ -59,7 +59,7 @@ def test_damaged_files_are_missing_ones_and_said_so(folder, damage, capfd):
     assert read_artifact("key") == b"content"
 
 
-def test_what_was_not_used_for_longest_goes_first(folder, monkeypatch):
+def test_the_least_recently_used_is_evicted_first(folder, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE_MB", "4")
     for age, key in enumerate("dcba"):
         write_artifact(key, bytes(1 << 20) if key != "a" else bytes(1 << 19))
@@ -72,7 +72,7 @@ def test_what_was_not_used_for_longest_goes_first(folder, monkeypatch):
     assert sorted(os.listdir(folder)) == ["a", "c", "d", "e", "unfinished-2"]
 
 
-def test_what_is_there_is_listed(folder):
+def test_artifacts_are_listed_and_evicted(folder):
     for age, key in enumerate("abc"):
         write_artifact(key, bytes(1000), model=f"model {key}")
         os.utime(folder / key, (1000 - age, 1000 - age))
@@ -90,14 +90,14 @@ def test_what_is_there_is_listed(folder):
     assert list_artifacts() == [] and evict([artifact_folder()], 0) == 0
 
 
-def test_what_is_larger_than_all_may_be_is_not_kept(folder, monkeypatch):
+def test_an_artifact_above_the_limit_is_not_kept(folder, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE_MB", "1")
     assert write_artifact("small", b"content")
     assert not write_artifact("large", bytes(1 << 20))
     assert os.listdir(folder) == ["small"]
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path, monkeypatch, capfd):
+def test_an_unwritable_folder_is_not_fatal(tmp_path, monkeypatch, capfd):
     file = tmp_path / "file"
     file.touch()
     monkeypatch.setenv("UNMESS_CACHE", str(file / "cache"))
@@ -114,7 +114,7 @@ def test_a_full_disk_leaves_nothing_behind(folder, capfd, small_files):
     assert os.listdir(folder) == ["small"]
 
 
-def test_a_size_that_is_no_number_is_an_error(monkeypatch):
+def test_a_size_limit_that_is_not_a_number_is_an_error(monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE_MB", "much")
     with pytest.raises(Error, match="UNMESS_CACHE_MB is 'much'"):
         size_limit()
@@ -149,7 +149,7 @@ assert found
     assert {file.name for file in files} <= set("abcdef")
 
 
-def test_folders_of_others_stay(folder):
+def test_eviction_leaves_subfolders(folder):
     write_artifact("key", b"content")
     (folder / "sub").mkdir()
     assert evict([folder], 0) > 0

@@ -1,4 +1,4 @@
-"""The cache folder is for its user alone, whatever makes it."""
+"""The cache folder is private to its user, whichever function creates it."""
 
 import os
 
@@ -25,14 +25,14 @@ def open_to_all(tmp_path, monkeypatch):
         lambda: make_private(cache_folder() / "ops"),
     ],
 )
-def test_no_folder_is_for_others(write):
+def test_created_folders_are_private(write):
     write()
     (part,) = cache_folder().iterdir()
     for folder in (cache_folder(), part):
         assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_a_folder_that_is_there_stays_as_it_is():
+def test_an_existing_folder_keeps_its_mode():
     cache_folder().mkdir(parents=True)
     cache_folder().parent.chmod(0o755)
     cache_folder().chmod(0o755)

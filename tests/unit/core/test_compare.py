@@ -1,4 +1,4 @@
-"""A comparison must see what is wrong: each test hands it one wrong result."""
+"""Comparisons with eager PyTorch detect wrong results and accept right ones."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from unmess.compare import compare, compare_results
 
 
 class Fake:
-    """An executable whose result the test chooses."""
+    """An executable that returns the result of a function of the test."""
 
     runner = "fake"
     notes = ()
@@ -53,7 +53,7 @@ def test_the_right_result_is_ok():
         (lambda x: {"y": torch.where(x > 0.9, torch.inf, x * 2), "n": 3}, "NaN or infinity"),
     ],
 )
-def test_a_wrong_result_is_not(wrong, message):
+def test_a_wrong_result_is_not_ok(wrong, message):
     found = report(double, wrong, X)
     assert not found.ok
     assert message in found.error
@@ -72,7 +72,7 @@ def test_nan_and_infinity_where_eager_has_them_are_right():
     assert not report(special, lambda x: special(-x), X).ok
 
 
-def test_why_there_is_no_float64_result_is_said():
+def test_the_reason_for_no_float64_result_is_reported():
     class Narrow(torch.nn.Module):
         def forward(self, x):
             return x @ torch.ones(11, dtype=torch.float32)
@@ -105,10 +105,10 @@ def test_state_is_compared():
 
 
 @pytest.mark.parametrize("dtype", [None, torch.float32])
-def test_a_gap_that_float64_explains_is_ok_and_one_that_it_does_not_is_not(dtype):
+def test_float64_result_tells_rounding_from_errors(dtype):
     class Sum(torch.nn.Module):
         def forward(self, x):
-            # A model may narrow its result: Keypoint R-CNN has f32 scores, whatever its weights.
+            # A model may narrow its result: Keypoint R-CNN has f32 scores for any weight dtype.
             return x.sum().to(dtype or x.dtype)
 
     torch.manual_seed(0)
@@ -144,7 +144,7 @@ def test_a_model_that_fails_in_eager_is_an_error_with_its_line():
     assert caught.value.where == f"{__file__}:{line}"
 
 
-def test_a_model_that_counts_its_calls_in_python_is_found_out():
+def test_python_state_between_calls_is_detected():
     class Counter(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -180,7 +180,7 @@ def test_dynamic_dimensions_are_compared_at_two_further_sizes():
     assert str(found.notes[-1]) == "sizes: rows=2, columns=1: matches eager"
 
 
-def test_what_is_wrong_at_a_further_size_only_is_wrong():
+def test_a_difference_at_a_further_size_only_is_detected():
     found = report_sizes(lambda x: x * 2, lambda x: x * (2 if len(x) == 3 else 3))
     assert not found.ok
     assert [check.ok for check in found.sizes] == [False, False]
@@ -218,7 +218,7 @@ def test_sizes_that_eager_refuses():
     )
 
 
-def test_what_is_left_of_sums_that_cancel_in_float64():
+def test_float64_sums_that_cancel_may_leave_a_rounding_error():
     x = torch.tensor([-1.5, -1, -0.5, 0, 0.5, 1, 1.5], dtype=torch.float64)
 
     class Cancels(torch.nn.Module):

@@ -1,4 +1,4 @@
-"""What IREE's runtime says, in one line."""
+"""Errors of IREE's runtime, shortened to one line, and remedies for missing drivers."""
 
 import pytest
 
@@ -21,10 +21,10 @@ from unmess.core.drivers import remedy, short_problem
         ("something else\nand more", "RuntimeError: something else"),
     ],
 )
-def test_what_the_runtime_says_is_shortened(text, cause):
+def test_runtime_errors_are_shortened(text, cause):
     assert short_problem(text) == cause
 
 
-def test_what_to_install():
+def test_remedy_names_the_missing_library():
     assert "libcuda" in remedy("cuda")
     assert remedy("local-task") is None

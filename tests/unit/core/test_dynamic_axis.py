@@ -1,4 +1,4 @@
-"""`--dynamic` as people write it."""
+"""Parsing of the `--dynamic` option."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_several_with_commas_and_repeated():
         ("x.0=a:1..4,y.0=a:1..5", "'x.0=a:1..4' and 'y.0=a:1..5' give a two ranges"),
     ],
 )
-def test_what_is_wrong_is_said(text, cause):
+def test_errors_quote_the_invalid_text(text, cause):
     with pytest.raises(unmess.Error) as caught:
         parse_dynamic([text])
     assert caught.value.stage == "usage"
@@ -64,6 +64,6 @@ def test_what_is_wrong_is_said(text, cause):
     assert "input_ids.1=seq:2..128" in caught.value.hint
 
 
-def test_everything_that_is_wrong_is_said_at_once():
+def test_all_errors_are_reported_at_once():
     with pytest.raises(unmess.Error, match=r"'x' names .*; 'y' names"):
         parse_dynamic(["x,y"])

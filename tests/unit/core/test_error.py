@@ -5,7 +5,7 @@ import pytest
 from unmess.core.error import Error, first_line
 
 
-def test_one_screen_and_one_line_of_cause():
+def test_text_has_one_line_for_each_part():
     error = Error("linalg", "first\n  second", where="a.py:3", hint="do this", repro="x.mlir")
     assert error.cause == "first second"
     assert str(error).splitlines() == [
@@ -16,11 +16,11 @@ def test_one_screen_and_one_line_of_cause():
     ]
 
 
-def test_what_is_not_known_is_not_printed():
+def test_unknown_parts_are_not_printed():
     assert str(Error("run", "stopped")) == "run: stopped"
 
 
-def test_it_crosses_processes():
+def test_errors_can_be_pickled():
     error = Error("run", "cause", where="a.py:1", hint="h", repro="r")
     copy = pickle.loads(pickle.dumps(error))
     assert vars(copy) == vars(error)

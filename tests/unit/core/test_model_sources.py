@@ -1,4 +1,4 @@
-"""Lines of source files are quoted only where the file is the model's own."""
+"""Reports quote lines of source files only if the file belongs to the model."""
 
 import sys
 
@@ -59,7 +59,7 @@ def test_modules_of_this_process_are_quoted():
     assert source_text(f"{__file__}:1") == '"""' + sys.modules[__name__].__doc__ + '"""'
 
 
-def test_other_suffixes_beside_the_model_are_not(tmp_path):
+def test_other_file_types_beside_the_model_are_not_quoted(tmp_path):
     (tmp_path / "passwords.txt").write_text("hunter2\n")
     add_model_file(tmp_path / "model.mlir")
     assert source_text(f"{tmp_path / 'passwords.txt'}:1") == ""

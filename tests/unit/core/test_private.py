@@ -52,7 +52,7 @@ def test_folders_of_others(cache, place):
     refused(folder, f"belongs to another user (uid {SOMEBODY})")
 
 
-def test_the_user_is_another_one(cache, monkeypatch):
+def test_a_cache_of_another_user_is_refused(cache, monkeypatch):
     owner = cache.stat().st_uid
     if owner == 0:
         pytest.skip("root is trusted by everybody")
@@ -60,20 +60,20 @@ def test_the_user_is_another_one(cache, monkeypatch):
     refused(cache, f"belongs to another user (uid {owner})")
 
 
-def test_a_sticky_folder_above_is_all_right(cache):
-    """As /tmp is: others can add files there, and not rename this user's."""
+def test_a_sticky_parent_folder_is_accepted(cache):
+    """In a folder like /tmp, others can add files, but cannot rename this user's files."""
     cache.parent.chmod(0o1777)
     assert read_artifact("key") == b"native code"
     cache.chmod(0o1777)
     (cache / "compiled").chmod(0o700)
     assert read_artifact("key") == b"native code"
-    # In the folder itself, others could add files.
+    # In the folder of the artifacts itself, others could add files.
     (cache / "compiled").chmod(0o1777)
     refused(cache / "compiled", "can be written by other users")
 
 
 @as_root
-def test_a_folder_of_somebody_in_a_sticky_one(cache):
+def test_a_folder_of_others_in_a_sticky_folder_is_refused(cache):
     cache.parent.chmod(0o1777)
     os.chown(cache, SOMEBODY, -1)
     refused(cache, "belongs to another user")
@@ -109,13 +109,13 @@ def test_a_pipe_in_place_of_a_file(cache):
     read_is_refused("is not a regular file")
 
 
-def test_a_link_to_a_private_folder_is_all_right(cache, tmp_path, monkeypatch):
+def test_a_link_to_a_private_folder_is_accepted(cache, tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(cache)
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "link"))
     assert read_artifact("key") == b"native code"
 
 
-def test_a_link_to_a_folder_of_all(cache, tmp_path, monkeypatch):
+def test_a_link_to_a_shared_folder_is_refused(cache, tmp_path, monkeypatch):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o777)
     (tmp_path / "link").symlink_to(tmp_path / "shared")
@@ -125,7 +125,7 @@ def test_a_link_to_a_folder_of_all(cache, tmp_path, monkeypatch):
 
 
 def test_a_folder_that_changes_during_the_check(cache, monkeypatch):
-    """Each folder is opened below the one that was checked, not by its path."""
+    """Each folder is opened relative to its checked parent, not by its path."""
     honest = os.fstat
     folder = artifact_folder()
 

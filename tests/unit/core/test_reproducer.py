@@ -1,4 +1,4 @@
-"""Reproducers: files of their own, and never in the way."""
+"""Reproducers: each is a separate file, and a failure to write one is not fatal."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def test_reproducers_never_share_a_name(tmp_path, monkeypatch):
     assert cache_folder() == tmp_path / "cache"
 
 
-def test_a_cache_that_cannot_be_written_costs_the_reproducer_only(tmp_path, monkeypatch):
+def test_an_unwritable_cache_gives_no_reproducer(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file" / "cache"))
     assert write_reproducer("a", "model") is None

@@ -1,4 +1,4 @@
-"""Constants in the resource section of a file: never fewer bytes than the type needs."""
+"""Constants in the resource section of a file: fewer bytes than the type needs are an error."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sizes of a call: ranges, relations between dimensions and guards, before anything runs."""
+"""Checks of sizes before a call runs: ranges, relations between dimensions, and guards."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ from unmess.core.size_expression import SizeExpression
 
 
 def signature(*specs, guards=()):
-    """Of a call with one positional argument for each spec, called a, b, c."""
+    """Returns the signature of a call with one positional argument for each spec: a, b, c."""
     inputs = tuple(Input(name, spec) for name, spec in zip("abc", specs, strict=False))
     _, in_spec = pytree.tree_flatten((tuple(range(len(specs))), {}))
     _, out_spec = pytree.tree_flatten(())
@@ -75,7 +75,7 @@ def test_guards():
         sizes(found, (3,), (4,))
 
 
-def test_guards_see_numbers():
+def test_guards_can_use_scalar_arguments():
     found = signature(
         tensor(Dim("n", 0, None)), ScalarSpec(int), guards=["c <= 3", "b < a.shape[0]"]
     )
@@ -109,6 +109,6 @@ def test_expressions(text, value):
 @pytest.mark.parametrize(
     "text", ["__import__('os')", "n.real", "[n]", "n if m else 1", "n +", "~n", "'n'"]
 )
-def test_what_is_no_arithmetic_is_refused(text):
+def test_only_arithmetic_is_accepted(text):
     with pytest.raises(ValueError):
         SizeExpression(text)

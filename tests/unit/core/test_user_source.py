@@ -5,7 +5,7 @@ import torch
 from unmess.core.user_source import is_users, location_line, node_line, user_line
 
 
-def test_libraries_of_models_are_the_users_and_machinery_is_not():
+def test_pytorch_and_the_standard_library_are_not_user_code():
     assert is_users(__file__)
     assert not is_users(torch.nn.modules.conv.__file__)
     assert not is_users(collections.__file__)
@@ -23,7 +23,7 @@ def test_innermost_user_frame_of_an_exception():
         assert user_line(problem) == f"{__file__}:{line}"
 
 
-def test_the_cause_is_looked_at_where_the_exception_has_no_user_frame():
+def test_the_cause_gives_the_line_if_the_exception_has_none():
     cause = RuntimeError("inner")
     try:
         raise cause

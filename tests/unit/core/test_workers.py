@@ -85,7 +85,7 @@ def multiply(send):
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory):
-    """A user's module, which only workers may import: the name of its functions."""
+    """Writes a user's module that only workers may import. Yields a formatter of function names."""
     folder = tmp_path_factory.mktemp("workers")
     (folder / "users_module.py").write_text(MODULE)
     sys.path.insert(0, str(folder))
@@ -95,7 +95,7 @@ def module(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["fork", "fresh"])
 def parent(request, module):
-    """The two kinds of parents."""
+    """Yields a parent that forks workers, and one that starts fresh interpreters."""
     with Parent(["json.tool"], fork=request.param == "fork") as parent:
         parent.kind = request.param
         yield parent
@@ -181,11 +181,11 @@ def test_a_worker_has_only_its_own_descriptors(parent, module):
     with parent.start(module("interrupted")) as other:
         _ = other.pid
         (numbers,) = messages(parent, module("descriptors"))
-    # Standard streams, and messages.
+    # Three standard streams and the channel for messages.
     assert len(numbers) == 4, numbers
 
 
-def test_what_a_worker_started_ends_with_it(parent, module):
+def test_child_processes_end_with_their_worker(parent, module):
     with parent.start(module("grandchild")) as worker:
         pids = next(worker.messages())
     for pid in pids:
@@ -244,7 +244,7 @@ def test_a_worker_ends_with_the_parent(module):
         wait_until(lambda: is_gone(worker.pid))
 
 
-def test_all_ends_with_the_process_that_asked(module, tmp_path):
+def test_parent_and_worker_end_with_the_calling_process(module, tmp_path):
     script = f"""
 import sys
 from unmess.core.workers import Parent
@@ -282,7 +282,7 @@ def test_a_parent_with_threads_is_not_forked(module, tmp_path):
     assert "starts_a_thread" not in names
 
 
-def test_a_variable_that_is_read_at_the_start_needs_a_fresh_interpreter(module):
+def test_a_start_up_variable_needs_a_fresh_interpreter(module):
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     with Parent(["json.tool"]) as parent:
         _, (forked,) = messages(parent, module("tell")), messages(parent, module("tell"))
@@ -290,7 +290,7 @@ def test_a_variable_that_is_read_at_the_start_needs_a_fresh_interpreter(module):
     assert "json.tool" in forked and "json.tool" not in fresh
 
 
-def test_libraries_leave_one_thread():
+def test_preloaded_libraries_leave_one_thread():
     script = """
 from unmess.core.workers.preloading import preload, thread_count
 from unmess.core.workers.worker import _Lines
@@ -335,7 +335,7 @@ def test_functions_of_a_script_are_refused():
         parent.start(function)
 
 
-def test_lines_come_whole():
+def test_partial_lines_are_joined():
     lines = _Lines()
     assert lines.feed(b"one\ntw") == ["one"]
     assert lines.feed(b"o") == []
@@ -344,7 +344,7 @@ def test_lines_come_whole():
     assert lines.feed(b"\xff\n") == ["\N{REPLACEMENT CHARACTER}"]
 
 
-def test_time_begins_when_a_worker_starts(module, tmp_path, monkeypatch):
+def test_the_timeout_begins_when_the_worker_starts(module, tmp_path, monkeypatch):
     (tmp_path / "takes_long.py").write_text("import time\ntime.sleep(2)\n")
     monkeypatch.syspath_prepend(tmp_path)
     with Parent(["takes_long"]) as parent, parent.start(module("draw")) as worker:
@@ -361,7 +361,7 @@ def test_a_closed_parent_starts_no_worker(module):
         parent.start(module("tell"))
 
 
-def test_imports_end_when_nobody_needs_them(tmp_path, monkeypatch):
+def test_closing_the_parent_stops_its_imports(tmp_path, monkeypatch):
     (tmp_path / "takes_very_long.py").write_text("import time\ntime.sleep(60)\n")
     monkeypatch.syspath_prepend(tmp_path)
     start = time.monotonic()

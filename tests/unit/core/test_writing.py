@@ -1,4 +1,4 @@
-"""Files are written beside their place: whole, or not at all."""
+"""Files are written under temporary names and renamed: they are whole, or do not change."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""The steps of detection models in fixed size, run by PyTorch, beside torchvision's own."""
+"""Compares the fixed-size steps of detection models, run by PyTorch, with torchvision's own."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ from unmess.core.error import Error
 
 @pytest.fixture(autouse=True)
 def plain_loops(monkeypatch):
-    """Python's loops: PyTorch compiles a `while_loop` that is called outside of a capture."""
+    """Replaces `while_loop` with a Python loop: PyTorch compiles it outside of a capture."""
 
     def loop(more, step, state):
         while more(*state):
@@ -55,7 +55,7 @@ def test_top_of_equal_values_is_in_order():
     assert torch.equal(index, expected.indices[:, :200])
 
 
-# torchvision moves the boxes of each label apart up to 1000 of them, and not above.
+# Up to 1000 boxes, torchvision offsets the boxes of each label. Above, it loops over labels.
 @pytest.mark.parametrize("count", [50, 1200])
 def test_suppress(count):
     found, scores = boxes(count), random(count, seed=1)
@@ -68,7 +68,7 @@ def test_suppress(count):
     assert (kept_scores[len(expected) :] == ABSENT).all()
 
 
-def test_suppress_leaves_out_what_is_absent():
+def test_suppress_ignores_absent_boxes():
     found = boxes(40)
     scores = torch.where(torch.arange(40) % 3 == 0, ABSENT, random(40, seed=1))
     labels = torch.zeros(40, dtype=torch.int64)
@@ -86,7 +86,7 @@ def test_suppress_leaves_out_what_is_absent():
 def test_roi_align(sampling_ratio, aligned):
     feature = random(2, 3, 20, 24) - 0.5
     image = torch.tensor([0.0, 1, 1, 0, 1, 0])[:, None]
-    # Some reach beyond the image.
+    # Some boxes extend beyond the image.
     rois = torch.cat([image, boxes(6) * 1.2 - 8], 1)
     arguments = (0.25, 3, 4, sampling_ratio, aligned)
     expected = torch.ops.torchvision.roi_align(feature, rois, *arguments)
@@ -121,8 +121,8 @@ def test_keypoints_are_the_peaks_of_resized_maps():
     "name",
     ["fasterrcnn_mobilenet_v3_large_320_fpn", "fcos_resnet50_fpn", "ssdlite320_mobilenet_v3_large"],
 )
-def test_a_whole_model_finds_the_same(name):
-    """And enough to tell a right form from a wrong one."""
+def test_a_whole_model_matches_torchvision(name):
+    """Requires more than four labels, so that the comparison can detect errors."""
     source = find_source(f"torchvision:{name}")
     with torch.no_grad():
         expected = source.model(*source.args)
@@ -134,7 +134,7 @@ def test_a_whole_model_finds_the_same(name):
         torch.testing.assert_close(result[0][key], value, msg=key)
 
 
-def test_fewer_boxes_than_there_is_room_for():
+def test_unused_boxes_are_absent_and_zero():
     source = find_source("torchvision:retinanet_resnet50_fpn")
     source.model.score_thresh = 0.75
     with torch.no_grad():

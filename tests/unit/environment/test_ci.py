@@ -1,4 +1,4 @@
-"""CI runs pinned actions, and all tests: none on a Vulkan device or in a browser is skipped."""
+"""CI uses pinned actions and skips no tests that need a Vulkan device or a browser."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 
 
 def values_of(document, name):
-    """All values under a key, however deep."""
+    """Yields the values of a key at any depth of a document."""
     items = document.items() if isinstance(document, dict) else enumerate(document)
     for key, value in items:
         if key == name:

@@ -1,4 +1,4 @@
-"""The examination of the environment, in order and out of order."""
+"""The findings of `unmess doctor` in a working environment and in broken ones."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def requirements() -> str:
     return (locked.ROOT / "requirements.lock").read_text()
 
 
-def test_it_is_plain_data(findings):
+def test_findings_are_plain_data_in_groups(findings):
     data = json.loads(json.dumps(doctor.as_json(findings)))
     assert data[0].keys() == {"group", "name", "ok", "detail", "remedy"}
     assert len(data) == len(findings)
@@ -54,7 +54,7 @@ def test_every_line_has_a_detail_and_every_fault_a_remedy(findings):
     assert not any(finding.remedy for finding in findings)
 
 
-def test_packages_out_of_order(monkeypatch):
+def test_missing_and_wrong_packages_are_found(monkeypatch):
     installed = locked.installed_wheels()
     del installed["lit"]
     installed["rich"] = locked.Wheel("rich", "0.1", "")
@@ -126,7 +126,7 @@ def test_drivers(findings):
     crashed = doctor._iree([("local-task", [], "ended with status -11"), ("cuda", [], "x; no GPU")])
     by_name = {finding.name: finding for finding in crashed}
     assert not by_name["local-task"].ok and "-11" in by_name["local-task"].detail
-    # Hardware that a machine does not have is no fault of the environment.
+    # Missing hardware is not a fault of the environment.
     assert by_name["cuda"].ok and by_name["cuda"].detail == "not available: no GPU"
 
 
@@ -152,7 +152,7 @@ def raise_permission_error(**_):
     raise PermissionError(13, "Permission denied")
 
 
-def test_the_cache_is_measured_and_not_made(monkeypatch, tmp_path):
+def test_the_cache_is_measured_but_not_created(monkeypatch, tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "file").write_bytes(bytes(5_000_000))
     (tmp_path / "link").symlink_to(tmp_path / "sub" / "file")

@@ -1,4 +1,4 @@
-"""tools/lock.py: resolving, and the text of both lock files."""
+"""tools/lock.py: resolution, and the text of both lock files."""
 
 import hashlib
 import zipfile
@@ -24,7 +24,7 @@ find-links = [{ path = "./wheelhouse" }]
 
 
 def make_wheel(folder, name: str, version: str, metadata: str = "") -> str:
-    """Write a wheel; its digest."""
+    """Writes a wheel and returns its SHA-256 digest."""
     about = f"{name}-{version}.dist-info"
     path = folder / f"{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
@@ -74,13 +74,13 @@ def test_lock(tmp_path, monkeypatch, capsys):
     assert lock.conda == locked.read_pixi_lock((locked.ROOT / "pixi.lock").read_text()).conda
     assert lock.indexes == ("https://example.invalid/wheels",)
 
-    # Again, now with the conda records of the lock that is there: the same bytes.
+    # A second run takes the conda records from the lock just written and gives the same bytes.
     before = [(root / name).read_bytes() for name in ("pixi.lock", "requirements.lock")]
     assert tool.lock(root, None) == 0
     assert before == [(root / name).read_bytes() for name in ("pixi.lock", "requirements.lock")]
 
 
-def test_what_cannot_be_resolved_changes_nothing(tmp_path, monkeypatch):
+def test_a_failed_resolution_changes_no_file(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     (tmp_path / "pixi.toml").write_text(MANIFEST)
@@ -114,7 +114,7 @@ def test_check(tmp_path, capsys):
 
 
 def test_the_committed_lock_is_what_the_tool_would_write():
-    """From the same wheels, in another order."""
+    """Renders the same wheels and records in another order."""
     manifest = locked.read_manifest((locked.ROOT / "pixi.toml").read_text())
     text = (locked.ROOT / "pixi.lock").read_text()
     wheels = sorted(locked.read_pixi_lock(text).wheels.values(), key=lambda w: w.name)

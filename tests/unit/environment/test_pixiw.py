@@ -1,4 +1,4 @@
-"""`pixiw` on a tiny project of its own: two wheels made here, and no network."""
+"""`pixiw` on a small project with two wheels that the tests make, without a network."""
 
 import ast
 import errno
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="module")
 def pixiw():
-    """pixiw as a module."""
+    """Imports `pixiw` as a module."""
     loader = importlib.machinery.SourceFileLoader("pixiw", str(ROOT / "pixiw"))
     spec = importlib.util.spec_from_loader("pixiw", loader)
     module = importlib.util.module_from_spec(spec)
@@ -36,7 +36,7 @@ def pixiw():
 
 
 def make_wheel(folder: Path, name: str, version: str, value: str = "") -> tuple[str, str]:
-    """Write a wheel with one module, whose VALUE is `value`; its pin and its digest."""
+    """Writes a wheel whose module has VALUE = `value` or its version; returns pin and digest."""
     about = f"{name}-{version}.dist-info"
     files = {
         f"{name}.py": f"VALUE = {value or version!r}\n",
@@ -69,7 +69,7 @@ stops = { cmd = "echo never", depends-on = ["fails"] }
 
 
 class Project:
-    """A checkout with pixiw, a manifest and the locks, and the folder its wheels come from."""
+    """A checkout with pixiw, a manifest and the locks, and a folder that pip gets wheels from."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "check out"
@@ -98,7 +98,7 @@ class Project:
         (self.root / "pixi.toml").write_text(head + tasks)
 
     def add(self, name: str, version: str, value: str = "", index: Path | None = None) -> None:
-        """Make a wheel and lock it."""
+        """Makes a wheel and adds it to the locks."""
         pin, digest = make_wheel(index or self.index, name, version, value)
         self.wheels[name] = (pin, digest)
         self.lock()
@@ -134,13 +134,13 @@ class Project:
         return self.root / ".venv" / "pixiw.stamp"
 
     def value(self, name: str) -> str:
-        """VALUE of an installed module, as text; what it says instead where there is none."""
+        """Returns VALUE of an installed module as text, or the last line of the error."""
         done = self.call("run", "python", "-c", f"import {name}; print({name}.VALUE)")
         return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
 
 
 def error_line(done: subprocess.CompletedProcess) -> str:
-    """The one error line of a call that failed, which is its last."""
+    """Returns the only error line of a call that failed, which is its last line."""
     lines = done.stderr.splitlines()
     errors = [line for line in lines if "error" in line.lower()]
     assert done.returncode != 0
@@ -156,13 +156,13 @@ def project(tmp_path):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """One project for all tests that need a finished environment: making one takes seconds."""
+    """A project for all tests that need a finished environment, which takes seconds to make."""
     return Project(tmp_path_factory.mktemp("shared"))
 
 
 @pytest.fixture
 def ready(shared):
-    """A project whose environment is set up; its users leave it as it is."""
+    """A project whose environment is set up. Tests must leave it as it is."""
     if not shared.stamp.exists():
         done = shared.call("run", "true")
         assert done.returncode == 0, done.stderr
@@ -171,7 +171,7 @@ def ready(shared):
 
 @pytest.fixture
 def used(ready):
-    """The same, to be changed: what is made of it is brought in line afterwards."""
+    """Like `ready`, but tests may change it. The locks and settings are restored afterwards."""
     before = dict(ready.wheels), dict(ready.environment)
     ready.stamp.unlink()
     yield ready
@@ -183,7 +183,7 @@ def used(ready):
 
 
 class Server:
-    """A package index on this machine; `gate` holds back the file of one wheel."""
+    """A package index on localhost. It holds back the wheel `second` until `gate` is set."""
 
     def __init__(self, folder: Path) -> None:
         self.asked = threading.Event()
@@ -225,7 +225,7 @@ class Server:
 
 @pytest.fixture
 def serve():
-    """A function that serves a project's wheels to it from an index, with a gate."""
+    """Yields a function that starts a `Server` of a project's wheels and points pip to it."""
     servers = []
 
     def serve(project: Project) -> Server:
@@ -248,12 +248,12 @@ def test_life_of_an_environment(project):
     assert "setting up" in done.stderr and "ready after" in done.stderr
     assert project.value("second") == "1.0"
 
-    # A second start finds it finished, with no package source in reach.
+    # A second start finds the environment finished and needs no package source.
     project.environment["PIP_FIND_LINKS"] = "/nowhere"
     done = project.call("run", "hello")
     assert (done.stdout, done.stderr) == ("1.0\n", "")
 
-    # A changed lock: one wheel is newer, one is gone, one is there in another build.
+    # A changed lock: one wheel is newer, one is removed, one has another build.
     project.environment["PIP_FIND_LINKS"] = str(project.index)
     project.add("third", "2.0", "old")
     assert project.value("third") == "old"
@@ -265,7 +265,7 @@ def test_life_of_an_environment(project):
     assert project.value("third") == "new"
     assert "No module named 'second'" in project.value("second")
 
-    # A checkout that has moved: its environment is made anew.
+    # The checkout has moved: its environment is created again.
     moved = project.root.rename(project.root.parent / "moved")
     project.root = moved
     done = project.call("run", "python", "-c", "import sys; print(sys.prefix)")
@@ -292,7 +292,7 @@ def test_the_checkout_can_be_imported(ready):
     assert done.returncode == 0, done.stderr
     script = (ready.root / ".venv/bin/unmess").read_text()
     assert "sys.exit(main())" in script
-    # The project has no unmess package: the hook of the .pth file is silent about that.
+    # The project has no unmess package. The hook of the .pth file does not report that.
     done = ready.call("run", "python", "-c", "pass")
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -307,7 +307,7 @@ def test_a_killed_set_up_resumes(project, serve):
     process.stderr.close()
     assert (project.root / ".venv").exists() and not project.stamp.exists()
 
-    # The pip it had started still runs, and is waited for.
+    # The pip that it started still runs, and the next call waits for it.
     again = project.start("run", "hello")
     assert "waiting" in again.stderr.readline()
     server.gate.set()
@@ -316,9 +316,9 @@ def test_a_killed_set_up_resumes(project, serve):
     assert "in line" in err and "for the first time" not in err
 
 
-def test_an_unfinished_installation_is_made_good(used):
+def test_an_unfinished_installation_is_repaired(used):
     used.call("run", "true")
-    # What pip leaves when it is killed while it copies a wheel's files.
+    # The state after pip is killed while it copies a wheel's files.
     about = next(used.root.glob(".venv/lib/*/site-packages/first-1.0.dist-info"))
     (about / "INSTALLER").unlink()
     (about.parent / "first.py").unlink()
@@ -327,7 +327,7 @@ def test_an_unfinished_installation_is_made_good(used):
     assert (about / "INSTALLER").exists()
 
 
-def test_two_at_once(used, serve):
+def test_a_second_set_up_waits_for_the_first(used, serve):
     # A new version of the wheel that the server holds back.
     used.add("second", "2.0")
     server = serve(used)
@@ -339,7 +339,7 @@ def test_two_at_once(used, serve):
     for process in (first, second):
         out, err = process.communicate(timeout=120)
         assert (process.returncode, out) == (0, "1.0\n"), err
-    # Only the first one did the work.
+    # Only the first call installs the wheels.
     assert "installing" not in err
 
 
@@ -348,7 +348,7 @@ def test_local_versions_come_from_the_manifests_index(used, tmp_path):
     try:
         used.manifest(TASKS, server.url)
         used.add("first", "1.0+cpu", index=tmp_path / "elsewhere")
-        # No index of its own, as pip's option would be ignored beside it.
+        # An index that does not exist. PIP_NO_INDEX would make pip ignore `--index-url`, too.
         del used.environment["PIP_NO_INDEX"]
         used.environment["PIP_INDEX_URL"] = f"file://{tmp_path}/none"
         done = used.call("run", "hello")
@@ -356,7 +356,7 @@ def test_local_versions_come_from_the_manifests_index(used, tmp_path):
         server.close()
     assert (done.returncode, done.stdout) == (0, "1.0+cpu\n"), done.stderr
     assert "do not have first==1.0+cpu" in done.stderr
-    # Which is not what the plain version is, though pip would have it so.
+    # The plain version is another wheel, although pip accepts 1.0+cpu for 1.0.
     used.environment.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(used.index))
     used.add("first", "1.0")
     assert used.value("first") == "1.0"
@@ -394,7 +394,7 @@ def test_a_wheel_that_no_source_has(used):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of 4 MB; in a namespace of its own where the machine lets us mount one."""
+    """Mounts a disk of 4 MB. Skips the test if there is no permission to mount it."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
@@ -425,7 +425,7 @@ def test_files_and_logs_follow_no_links(pixiw, tmp_path, monkeypatch):
     for each in (shared, folder):
         each.mkdir()
     victim.write_text("mine")
-    # What another user can prepare: a link for each name that can be known.
+    # Another user can create a link for each name that is predictable.
     for name in ("pixiw.log", f"pixiw-{os.getpid()}.log"):
         (shared / name).symlink_to(victim)
         (shared / f"{name}.new").symlink_to(victim)
@@ -478,12 +478,12 @@ def test_a_read_only_checkout_that_is_set_up(ready):
         ("Errno 28 after connection broken by X: No space left on device", "the disk is full"),
     ],
 )
-def test_what_pip_says_is_explained(pixiw, text, cause):
+def test_pip_errors_are_explained(pixiw, text, cause):
     failure = pixiw.explain_output(text, "/the/log")
     assert cause in failure.line and "/the/log" in failure.line
 
 
-def test_what_pip_says_is_quoted_where_it_is_unknown(pixiw):
+def test_unknown_pip_errors_are_quoted(pixiw):
     assert pixiw.explain_output("ERROR: something new\n", "/the/log") is None
     assert pixiw.last_error(["ERROR: something new\n", "more\n"]) == "ERROR: something new"
 
@@ -497,7 +497,7 @@ def test_what_pip_says_is_quoted_where_it_is_unknown(pixiw):
         (errno.EIO, "Input/output error: /x"),
     ],
 )
-def test_what_the_system_says_is_explained(pixiw, code, cause):
+def test_system_errors_are_explained(pixiw, code, cause):
     assert cause in pixiw.explain_os_error("/", OSError(code, os.strerror(code), "/x")).line
 
 
@@ -520,7 +520,7 @@ def test_another_python_finds_the_right_one(ready):
     assert done.stdout == "['a b']\n", done.stderr
 
 
-def test_another_python_and_a_shim_that_is_none(project, tmp_path):
+def test_another_python_and_a_shim_that_does_not_work(project, tmp_path):
     shim = tmp_path / "shims" / "python3.11"
     shim.parent.mkdir()
     shim.write_text("#!/bin/sh\necho 'not installed' >&2; exit 127\n")
@@ -562,7 +562,7 @@ def test_older_pythons_can_read_the_file():
 )
 def test_tasks_and_commands(ready, arguments, status, out):
     environment = {**ready.environment, "TINT": "blue", "PYTHONHOME": "/nowhere"}
-    # pixiw's own Python must start, so that variable is for it to remove.
+    # Without PYTHONHOME, because pixiw's own Python would not start with it.
     done = ready.call(
         "run", *arguments, env={k: v for k, v in environment.items() if k != "PYTHONHOME"}
     )
@@ -571,7 +571,7 @@ def test_tasks_and_commands(ready, arguments, status, out):
 
 def test_where_tasks_and_commands_run(ready):
     sub = ready.root / "sub"
-    # A task runs in the folder it names, else at the root; a command where it was started.
+    # A task runs in its `cwd` or at the root. A command runs where it was started.
     assert ready.call("run", "where", cwd="/").stdout == f"{sub}\n"
     assert ready.call("run", "pwd", cwd=sub).stdout == f"{sub}\n"
     done = ready.call("run", "args", cwd=sub)
@@ -613,7 +613,7 @@ def test_an_unknown_task(ready):
         ({"a": {"depends-on": ["b"]}}, "depends on b, which is no task"),
     ],
 )
-def test_dependencies_that_cannot_be(pixiw, tasks, cause):
+def test_invalid_task_dependencies_are_refused(pixiw, tasks, cause):
     with pytest.raises(pixiw.Failure, match=cause):
         pixiw.order(tasks, "a", [], [])
 
@@ -663,19 +663,19 @@ def test_a_shell(ready):
     assert done.stdout == f"{ready.root}/.venv/bin/python\n"
 
 
-# wheelhouse/, and pixi.
+# pixi and its wheelhouse/.
 
 
 @pytest.fixture
 def pixi(project):
-    """A pixi that only tells what it was asked."""
+    """Installs a fake pixi that prints its arguments and exits with status 3."""
     program = Path(project.environment["PATH"].partition(":")[0], "pixi")
     program.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 3\n")
     program.chmod(0o755)
     return program
 
 
-def test_where_pixi_is_it_takes_over(project, pixi):
+def test_pixiw_delegates_to_an_installed_pixi(project, pixi):
     done = project.call("run", "hello", "a b", "--flag")
     manifest = str(project.root / "pixi.toml")
     asked = ["run", "--manifest-path", manifest, "--frozen", "hello", "a b", "--flag"]
@@ -687,13 +687,13 @@ def test_where_pixi_is_it_takes_over(project, pixi):
     }
     assert not (project.root / ".venv").exists()
 
-    # From then on, without a package source and without a word.
+    # Later calls need no package source and print no messages.
     project.environment["PIP_FIND_LINKS"] = "/nowhere"
     done = project.call("shell")
     assert done.stdout.splitlines() == ["shell", "--manifest-path", manifest, "--frozen"]
     assert done.stderr == ""
 
-    # A file that is not what is locked is replaced.
+    # A file that does not match the lock is replaced.
     project.environment["PIP_FIND_LINKS"] = str(project.index)
     wheel = wheelhouse / "first-1.0-py3-none-any.whl"
     right = wheel.read_bytes()
@@ -712,7 +712,7 @@ def test_a_fetch_resumes_and_serves_the_set_up(used):
     assert done.returncode == 0, done.stderr
     assert "fetching 1 wheels" in done.stderr
     assert "has all 2 wheels" in used.call("fetch").stderr
-    # Now the environment needs no source at all.
+    # Now the environment needs no package source.
     used.environment.update(PIP_FIND_LINKS="/nowhere", PIP_INDEX_URL="http://127.0.0.1:9/")
     del used.environment["PIP_NO_INDEX"]
     assert used.call("run", "hello").stdout == "3.0\n"
@@ -726,7 +726,7 @@ def test_a_fetch_refuses_a_wrong_file(project, pixi):
 
 
 def test_activation_links_where_it_is_needed(tmp_path):
-    # The link is left to pixiw, here one that only tells that it was called.
+    # activate.sh calls `pixiw link`. This fake pixiw only prints that it was called.
     prefix = tmp_path / "prefix"
     site_packages = prefix / "lib/python3.11/site-packages"
     site_packages.mkdir(parents=True)

@@ -34,12 +34,12 @@ except RuntimeError as error:
 def test_an_isolated_process_elsewhere(tmp_path):
     done = run("-I", "-c", CALL_NMS, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    # What cannot work says so, and does not crash.
+    # Operators without a kernel raise an error and do not crash.
     assert done.stdout.startswith("[1, 2]\nCouldn't load custom C++ ops")
 
 
 def test_without_the_hook_it_fails(tmp_path):
-    """Else the hook is no longer needed."""
+    """If this test fails, the hook is no longer needed."""
     remove = "import sys; from unmess.environment.torchvision_cpu import Finder\n"
     done = run("-c", remove + "sys.meta_path.remove(Finder)\nimport torchvision", cwd=tmp_path)
     assert "operator torchvision::nms does not exist" in done.stderr
@@ -62,7 +62,7 @@ def test_a_spawned_process_and_transformers(tmp_path):
 
 
 def test_the_start_of_python_imports_no_torch(tmp_path):
-    """The hook is in place, and has brought nothing along."""
+    """The hook is installed, and imports none of these modules."""
     code = """
 import sys
 assert any(getattr(f, "__name__", "") == "Finder" for f in sys.meta_path)
@@ -74,7 +74,7 @@ print(loaded)
 
 
 def test_schemas_of_others_are_left_alone(tmp_path):
-    """A script that already works around the fault goes on working."""
+    """A script that already works around the fault continues to work."""
     code = """
 import torch
 library = torch.library.Library("torchvision", "DEF")
@@ -85,7 +85,7 @@ import torchvision
     assert done.returncode == 0, done.stderr
 
 
-def test_nothing_is_done_beside_an_extension_that_loads(tmp_path, monkeypatch):
+def test_no_schemas_are_defined_if_the_extension_loads(tmp_path, monkeypatch):
     monkeypatch.setattr(torchvision_cpu, "_library", None)
     (tmp_path / "_C.so").write_bytes(b"")
     loaded = []
@@ -94,7 +94,7 @@ def test_nothing_is_done_beside_an_extension_that_loads(tmp_path, monkeypatch):
     assert loaded == [tmp_path / "_C.so"]
 
 
-def test_nothing_is_done_on_a_torch_for_gpus(monkeypatch):
+def test_no_schemas_are_defined_on_a_torch_for_gpus(monkeypatch):
     monkeypatch.setattr(torchvision_cpu, "_library", None)
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     assert not torchvision_cpu.define_schemas([])

@@ -1,4 +1,4 @@
-"""The CPU kernels of torchvision's operators, beside what is written down about them."""
+"""Compares the CPU kernels of torchvision's operators with reference implementations."""
 
 import importlib
 import itertools
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def boxes(count, width=20.0, height=16.0, seed=0):
-    """Corners `[count, 4]` within an image."""
+    """Returns random boxes within an image: corners `[count, 4]`."""
     generator = torch.Generator().manual_seed(seed)
     ends = torch.rand(count, 2, 2, generator=generator).sort(dim=1).values
     return (ends * torch.tensor([width, height])).reshape(count, 4)
@@ -29,7 +29,7 @@ def overlap(a, b):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.7])
-def test_nms_drops_what_a_kept_box_of_higher_score_overlaps(threshold):
+def test_nms_drops_boxes_that_overlap_a_better_kept_box(threshold):
     candidates, scores = boxes(60), torch.rand(60, generator=torch.Generator().manual_seed(1))
     kept = torchvision.ops.nms(candidates, scores, threshold).tolist()
     expected = []
@@ -47,7 +47,7 @@ def test_nms_of_no_boxes():
 
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize("sampling_ratio", [-1, 1, 2])
-def test_roi_align_beside_torchvisions_python_version(sampling_ratio, aligned):
+def test_roi_align_matches_torchvisions_python_version(sampling_ratio, aligned):
     feature = torch.randn(2, 3, 16, 20, generator=torch.Generator().manual_seed(0))
     rois = torch.cat([torch.tensor([0.0, 1, 1, 0, 1])[:, None], boxes(5) * 2], 1)
     result = torchvision.ops.roi_align(feature, rois, (3, 2), 0.5, sampling_ratio, aligned)
@@ -56,8 +56,8 @@ def test_roi_align_beside_torchvisions_python_version(sampling_ratio, aligned):
     torch.testing.assert_close(result, expected)
 
 
-def test_roi_align_counts_nothing_beyond_the_image():
-    """torchvision's Python version goes on with the pixels of the edge; the extension does not."""
+def test_roi_align_takes_pixels_beyond_the_image_as_zero():
+    """torchvision's Python version repeats the edge pixels. The extension does not."""
     feature = torch.ones(1, 1, 4, 4)
     result = torchvision.ops.roi_align(feature, torch.tensor([[0.0, 0, 0, 8, 8]]), 2, 1.0, 2)
     assert result.flatten().tolist() == [1, 0, 0, 0]
@@ -76,7 +76,7 @@ def test_deform_conv2d_without_offsets_is_a_convolution():
 
 
 def bilinear(image, y, x):
-    """One value between four pixels; those beyond the edge are 0."""
+    """Returns the bilinear interpolation of four pixels. Pixels beyond the edge are 0."""
     total = 0.0
     for row in (math.floor(y), math.floor(y) + 1):
         for column in (math.floor(x), math.floor(x) + 1):

@@ -1,4 +1,4 @@
-"""Resizing with antialiasing, beside PyTorch's kernel."""
+"""Compares resizing with antialiasing with PyTorch's kernel."""
 
 import pytest
 import torch
@@ -15,12 +15,12 @@ def test_as_pytorch(kernel, size):
     torch.testing.assert_close(resize(kernel)(x, size, False), expected)
 
 
-def test_scales_of_the_call_are_used():
+def test_resize_uses_the_given_scales():
     x = torch.randn(1, 1, 8, 8, dtype=torch.float64)
     expected = torch.ops.aten._upsample_bilinear2d_aa.default(x, (3, 3), False, 0.45, 0.45)
     actual = resize("bilinear")(x, (3, 3), False, 0.45, 0.45)
     torch.testing.assert_close(actual, expected)
 
 
-def test_aligned_corners_are_left_as_they_are():
+def test_aligned_corners_are_not_decomposed():
     assert resize("bilinear")(torch.ones(1, 1, 4, 4), (2, 2), True) is NotImplemented

@@ -1,4 +1,4 @@
-"""The decomposition of fused attention has the operator's strides."""
+"""The decomposition of fused attention returns the same strides as the operator."""
 
 import pytest
 import torch
@@ -9,9 +9,9 @@ from importers import decompositions
 
 
 def join_heads(query, cache, length):
-    """As GPT-2 does: the kernel's result needs no copy to be viewed as rows.
+    """Joins attention heads like GPT-2: no copy is needed to view the kernel's result as rows.
 
-    A size that depends on data is what makes PyTorch trace the program again.
+    The size that depends on data makes PyTorch trace the program again.
     """
     first, query = length.item(), query.transpose(1, 2)
     torch._check(first >= 0)
@@ -27,22 +27,22 @@ def captured():
     return unmess.capture(join_heads, args, dynamic_shapes=({1: tokens}, None, None))
 
 
-def test_rows_of_a_batch_with_a_dynamic_length():
+def test_rows_of_a_batch_with_dynamic_length():
     program = captured()
     assert any("fused attention" in note.text for note in program.notes)
     report = unmess.check(program, on="reference", calls=1)
     assert report.ok, report.error
 
 
-def test_fails_without_it(monkeypatch):
+def test_capture_fails_without_the_decomposition(monkeypatch):
     others = [d for d in decompositions.DECOMPOSITIONS if d.name != "fused attention"]
     monkeypatch.setattr(decompositions, "DECOMPOSITIONS", tuple(others))
     with pytest.raises(unmess.Error, match=r"does not decompose: .*view"):
         captured()
 
 
-def test_a_batch_that_depends_on_data():
-    """As Idefics 3 leaves out images that are all zeros."""
+def test_batch_size_that_depends_on_data():
+    """Idefics 3 drops images that are all zeros in this way."""
 
     def of_images(x, present):
         x = x[present]

@@ -6,7 +6,7 @@ import torch
 import unmess
 
 
-def test_weights_are_borrowed_and_unused_ones_left_out():
+def test_weights_share_memory_and_unused_ones_are_dropped():
     model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 1), torch.nn.BatchNorm2d(2)).eval()
     program = unmess.capture(model, (torch.randn(1, 1, 3, 3),))
     own = model.state_dict()
@@ -15,8 +15,8 @@ def test_weights_are_borrowed_and_unused_ones_left_out():
         assert weight.data_ptr() == own[name].data_ptr()
 
 
-def test_constants_of_the_same_memory_are_one_weight():
-    """Two names for it reach the graph as two placeholders (Gemma 4's padding of an image)."""
+def test_constants_that_share_memory_are_one_weight():
+    """A constant with two names has two placeholders in the graph (Gemma 4's image padding)."""
 
     class Masked(torch.nn.Module):
         def __init__(self):
@@ -39,12 +39,12 @@ def test_signature_names_inputs_and_weights():
     assert str(program.signature.results[0].spec) == "4x2xfloat32"
 
 
-def test_a_lone_tensor_is_the_only_argument():
+def test_args_may_be_a_single_tensor():
     program = unmess.capture(torch.nn.ReLU(), torch.randn(3))
     assert len(program.args) == 1
 
 
-def test_strategies_that_failed_are_kept():
+def test_failed_strategies_are_recorded():
     def data_dependent(x):
         if x.sum() > 0:
             return x * 2
@@ -58,7 +58,7 @@ def test_strategies_that_failed_are_kept():
     assert kinds.count("fallback") == 3
 
 
-def test_training_mode_is_reported_and_left_alone():
+def test_training_mode_is_reported_and_not_changed():
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout())
     program = unmess.capture(model, (torch.randn(2, 3),))
     assert any(note.kind == "training" and "Dropout" in note.text for note in program.notes)
@@ -67,7 +67,7 @@ def test_training_mode_is_reported_and_left_alone():
     assert not any(note.kind == "training" for note in quiet.notes)
 
 
-def test_an_exported_program_is_taken_as_it_is():
+def test_exported_program_is_not_changed():
     x = torch.randn(2, 3)
     exported = torch.export.export(torch.nn.Linear(3, 3), (x,))
     before = str(exported.graph)
@@ -112,13 +112,13 @@ def test_errors(case):
     assert caught.value.hint
 
 
-def test_a_failure_names_the_users_line():
+def test_error_has_the_users_source_line():
     with pytest.raises(unmess.Error) as caught:
         unmess.capture(fails, (torch.ones(2, 3),))
     assert caught.value.where == f"{__file__}:{fails.__code__.co_firstlineno + 2}"
 
 
-def test_a_model_that_eager_takes_and_export_does_not():
+def test_model_that_runs_in_eager_but_does_not_export():
     def to_numpy(x):
         return torch.from_numpy(x.numpy() * 2)
 
@@ -128,7 +128,7 @@ def test_a_model_that_eager_takes_and_export_does_not():
     assert caught.value.where == f"{__file__}:{to_numpy.__code__.co_firstlineno + 1}"
 
 
-def test_an_operator_without_a_form_is_named():
+def test_error_names_the_unsupported_operator():
     program = unmess.capture(
         lambda x: torch.ops.aten.as_strided(x.t(), (2,), (2,)), (torch.ones(2, 2),)
     )
@@ -138,7 +138,7 @@ def test_an_operator_without_a_form_is_named():
     assert "aten.as_strided.default has no form in the torch dialect" in caught.value.cause
 
 
-def test_advice_is_that_of_the_first_strategy_where_a_fallback_stops_later():
+def test_later_failure_keeps_the_hint_of_the_first_strategy():
     def branch(x):
         if x.sum() > 0:
             return torch.ops.aten.as_strided(x.t(), (2,), (2,))
@@ -167,7 +167,7 @@ def test_unknown_stage_weights_and_runner():
         assert caught.value.hint
 
 
-def test_a_module_can_be_lowered_in_steps_and_not_backwards():
+def test_module_lowers_in_steps_but_not_backwards():
     from pipelines.lower import lower
 
     module = unmess.lower(unmess.capture(torch.nn.ReLU(), (torch.ones(2),)), to="torch")
@@ -177,7 +177,7 @@ def test_a_module_can_be_lowered_in_steps_and_not_backwards():
         lower(module, "tosa")
 
 
-def test_an_operator_that_does_not_lower_is_named_with_line_and_reproducer(tmp_path, monkeypatch):
+def test_lowering_error_has_operator_line_and_reproducer(tmp_path, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
 
     def function(x):

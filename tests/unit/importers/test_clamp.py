@@ -1,4 +1,4 @@
-"""Limits of another type than the tensor's, as PyTorch promotes them."""
+"""Clamping with limits of another type than the tensor's promotes types as PyTorch does."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ from importers.decompositions.clamp import clamp, clamp_max, clamp_min, hardtanh
     ],
 )
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8])
-def test_integers_become_floating_point(function, operator, limits, dtype):
+def test_float_limits_promote_integers(function, operator, limits, dtype):
     x = torch.tensor([0, 1, 2, 3], dtype=dtype)
     torch.testing.assert_close(function(x, *limits), operator(x, *limits))
 

@@ -1,4 +1,4 @@
-"""Joint names of weights and state."""
+"""Tests the names of weights and state in combined programs."""
 
 import pytest
 import torch
@@ -42,7 +42,7 @@ def arguments(programs, entry):
     return [(a.kind, a.name) for a in programs[entry].signature.arguments]
 
 
-def test_the_same_memory_is_one_weight_and_a_copy_is_two():
+def test_shared_memory_is_one_weight_and_a_copy_is_another():
     weight = torch.nn.Parameter(torch.ones(2))
     copy = torch.nn.Parameter(torch.ones(2))
     programs = unmess.combine({"a": scale(weight), "b": scale(weight), "c": scale(copy)})
@@ -52,8 +52,8 @@ def test_the_same_memory_is_one_weight_and_a_copy_is_two():
     assert arguments(programs, "c") == [("input", "x"), ("weight", "c.weight")]
 
 
-def test_a_name_that_is_taken_does_not_bind_the_wrong_weight():
-    """`b` knows the first tensor as `other`, and has one of its own called `weight`."""
+def test_name_conflict_does_not_bind_the_wrong_weight():
+    """In `b`, the first tensor is called `other`, and `weight` is another tensor."""
 
     class Both(torch.nn.Module):
         def __init__(self, first, second):
@@ -72,7 +72,7 @@ def test_a_name_that_is_taken_does_not_bind_the_wrong_weight():
     assert run.a(x).tolist() == [3, 3] and run.b(x).tolist() == [2, 2]
 
 
-def test_what_one_writes_is_state_of_all():
+def test_buffer_that_one_program_writes_is_state_in_all():
     total = torch.zeros(2)
     programs = unmess.combine(
         {
@@ -83,12 +83,12 @@ def test_what_one_writes_is_state_of_all():
     assert arguments(programs, "read") == [("state", "sum")]
     assert arguments(programs, "count") == [("input", "x"), ("state", "sum")]
     assert [r.name for r in programs["count"].signature.results if r.kind == "state"] == ["sum"]
-    # Programs that are combined are not changed.
+    # State stays an argument of both functions.
     inline = unmess.lower(programs, to="raw", weights="inline")
     assert str(inline).count("unmess.state") == 2
 
 
-def test_notes_say_where_they_hold():
+def test_notes_name_their_entry_point():
     weight = torch.nn.Parameter(torch.ones(2))
     programs = unmess.combine(
         {"a": unmess.capture(Scale(weight), (torch.ones(2),)), "b": scale(weight)}
@@ -101,7 +101,7 @@ def test_notes_say_where_they_hold():
 
 
 @pytest.mark.parametrize("name", ["", "two words", "_private", "1st"])
-def test_names_of_entry_points(name):
+def test_invalid_entry_point_names_are_rejected(name):
     program = scale(torch.nn.Parameter(torch.ones(2)))
     with pytest.raises(unmess.Error, match="cannot name an entry point"):
         unmess.combine({name: program})
@@ -109,7 +109,7 @@ def test_names_of_entry_points(name):
         unmess.combine({})
 
 
-def test_a_method_keeps_the_names_of_its_module():
+def test_method_keeps_the_weight_names_of_its_module():
     class Net(torch.nn.Module):
         def __init__(self):
             super().__init__()

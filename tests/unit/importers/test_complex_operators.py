@@ -1,4 +1,4 @@
-"""Operators on pairs of real tensors, beside eager PyTorch on complex ones, in float64."""
+"""Compares operators on pairs of real tensors with eager PyTorch on complex ones, in float64."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ GENERATOR = torch.Generator().manual_seed(0)
 Z = torch.randn(3, 4, dtype=torch.complex128, generator=GENERATOR)
 W = torch.randn(3, 4, dtype=torch.complex128, generator=GENERATOR)
 X = torch.randn(3, 4, dtype=torch.float64, generator=GENERATOR)
-# Quadrants, axes, zero, and magnitudes whose squares overflow or vanish.
+# Quadrants, axes, zero, and magnitudes whose squares overflow or underflow.
 HARD = torch.tensor(
     [0, 1, -1, 1j, -1j, 1 + 1j, -1 + 1j, -1 - 1j, 3e200 + 4e200j, 3e-200 - 4e-200j, -9 + 1e-9j],
     dtype=torch.complex128,
@@ -80,7 +80,7 @@ def test_like_eager(name, args):
     torch.testing.assert_close(actual, expected, rtol=1e-13, atol=0, equal_nan=True)
 
 
-def test_dtypes_follow_the_tensors_with_dimensions():
+def test_numbers_and_zero_dim_tensors_do_not_widen_dtypes():
     z = torch.ones(3, dtype=torch.complex64)
     for other in (2.5, 1j, torch.tensor(2.0, dtype=torch.float64)):
         expected = z * other
@@ -89,6 +89,6 @@ def test_dtypes_follow_the_tensors_with_dimensions():
         assert torch.equal(actual, expected)
 
 
-def test_integers_have_no_say_in_dtypes():
+def test_integer_tensors_do_not_change_complex_dtypes():
     args = torch.ones((), dtype=torch.complex128), torch.arange(3)
     assert as_complex(OPERATORS[aten.add](*as_pairs(args))).dtype == torch.add(*args).dtype

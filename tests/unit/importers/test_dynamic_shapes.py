@@ -1,4 +1,4 @@
-"""From what is declared dynamic to the signature of the program."""
+"""Tests how declared dynamic dimensions reach the program's signature."""
 
 import pytest
 import torch
@@ -61,17 +61,17 @@ def nested(x):
         (nested, ({"a": X, "b": [X]},), ({"a": {0: B}, "b": [{0: B}]},), [("b", 4), ("b", 4)]),
     ],
 )
-def test_symbols_have_the_users_names_and_the_models_relations(function, args, declared, expected):
+def test_symbols_keep_user_names_and_model_relations(function, args, declared, expected):
     assert shapes(unmess.capture(function, args, dynamic_shapes=declared)) == expected
 
 
-def test_sizes_without_a_name_get_their_relations_from_the_model():
+def test_unnamed_sizes_get_their_relations_from_the_model():
     program = unmess.capture(add, (X, X), dynamic_shapes=["x.0", "y.0"])
     (first, _), (second, _) = shapes(program)
     assert first == second and isinstance(first, str)
 
 
-def test_a_range_that_the_model_needs_is_taken_over_and_said():
+def test_range_required_by_the_model_is_applied_and_noted():
     program = unmess.capture(long, (torch.randn(6),), dynamic_shapes=["x.0=n"])
     assert notes(program, "dynamic") == ["n = x.shape[0], at least 5"]
     run = unmess.load(program, on="reference")
@@ -88,7 +88,7 @@ def test_an_example_of_size_1_is_enlarged_and_stays_dynamic(declared):
     assert ONE.shape == (1, 4)
 
 
-def test_what_the_model_fixes_with_dim_auto_is_a_note():
+def test_dim_auto_size_that_the_model_fixes_is_noted():
     program = unmess.capture(fixed, (X,), dynamic_shapes=({0: Dim.AUTO},))
     assert shapes(program) == [(3, 4)]
     assert notes(program, "specialised") == ["the model fixes x.shape[0] (Dim.AUTO) to 3"]
@@ -126,7 +126,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("case", ERRORS)
-def test_what_does_not_fit_is_refused(case):
+def test_invalid_declarations_raise(case):
     function, args, declared, stage, cause = ERRORS[case]
     with pytest.raises(unmess.Error) as caught:
         unmess.capture(function, args, dynamic_shapes=declared)
@@ -135,12 +135,12 @@ def test_what_does_not_fit_is_refused(case):
     assert caught.value.hint
 
 
-def test_draft_export_does_not_make_static_what_was_declared_dynamic():
+def test_draft_export_does_not_fix_declared_dimensions():
     with pytest.raises(unmess.Error, match="declared dynamic, but the capture fixed it to 3"):
         unmess.capture(fixed, (X,), dynamic_shapes=["x.0=n"], strategy="draft")
 
 
-def test_an_enlarged_example_that_eager_refuses_is_explained():
+def test_hint_explains_an_enlarged_example_that_fails():
     def function(x, y):
         return torch.cat([x, y], dim=1)
 
@@ -150,7 +150,7 @@ def test_an_enlarged_example_that_eager_refuses_is_explained():
     assert "x.shape[0] from 1 to 2" in caught.value.hint
 
 
-def test_an_exported_program_has_its_dimensions():
+def test_exported_program_keeps_its_own_dimensions():
     exported = torch.export.export(torch.nn.Identity(), (X,), dynamic_shapes=({0: B},))
     with pytest.raises(unmess.Error, match="has its dynamic dimensions already"):
         unmess.capture(exported, dynamic_shapes=({0: B},))
@@ -158,7 +158,7 @@ def test_an_exported_program_has_its_dimensions():
     assert isinstance(shapes(program)[0][0], str)
 
 
-def test_resized_values_stay_valid_and_floats_differ():
+def test_resized_indices_repeat_and_floats_are_distinct():
     indices = torch.tensor([[1, 5, 7]])
     assert torch.equal(resized(indices, (2, 5)), torch.tensor([[1, 5, 7, 1, 5]] * 2))
     larger = resized(torch.tensor([1.0, -2.0]), (6,))

@@ -1,4 +1,4 @@
-"""Fourier transforms as matrix products, beside PyTorch's own, in float64."""
+"""Compares Fourier transforms as matrix products with PyTorch's, in float64."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ import torch
 from importers.repairs import fourier
 from importers.repairs.complex_operators import Complex
 
-# One element, direct ones, 2·3·101 and 1024 by factors, and a prime by convolution.
+# One element, direct transforms, 606 = 2·3·101 and 1024 by factors, and a prime by convolution.
 SIZES = (1, 2, 7, 12, 606, 1024, 1031)
 
 
@@ -47,7 +47,7 @@ def test_real_to_complex(size, onesided):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_complex_to_real(size):
-    """The imaginary parts that a half spectrum of a real signal cannot have count for nothing."""
+    """Imaginary parts that the half spectrum of a real signal cannot have are ignored."""
     generator = torch.Generator().manual_seed(size)
     z = torch.randn(2, size // 2 + 1, dtype=torch.complex128, generator=generator)
     expected = torch.ops.aten._fft_c2r(z, [1], 2, size)

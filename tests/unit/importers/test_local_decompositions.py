@@ -1,4 +1,4 @@
-"""The node-by-node decomposition beside PyTorch's own, and what it must refuse."""
+"""Compares the node-by-node decomposition with PyTorch's, and tests what it must reject."""
 
 import collections
 
@@ -61,7 +61,7 @@ def test_equal_layers_are_traced_once(monkeypatch):
     assert 0 < len(calls) <= 6
 
 
-def test_operators_keep_the_line_they_came_from():
+def test_operators_keep_their_source_line():
     exported = export(block().eval(), torch.randn(1, 4, 4, 4))
     local = decompose_locally(exported, decomposition_table())
     for node in local.graph.nodes:
@@ -82,7 +82,7 @@ def test_later_uses_see_an_in_place_result():
         assert torch.equal(ours, theirs)
 
 
-def test_arguments_that_are_equal_but_not_the_same_are_kept_apart():
+def test_equal_arguments_of_different_types_are_not_merged():
     def function(x):
         return x + 1, x + 1.0, x.sum(0, True), x.sum(0, False)
 
@@ -112,7 +112,7 @@ def mutated_part_of_input(x):
 
 
 @pytest.mark.parametrize("function", [mutated_view, mutated_through_view, mutated_part_of_input])
-def test_other_mutations_are_left_to_the_whole_decomposition(function):
+def test_other_mutations_raise_not_local(function):
     exported = export(function, torch.ones(2, 3))
     with pytest.raises(NotLocal, match="mutates"):
         decompose_locally(exported, decomposition_table())
@@ -139,7 +139,7 @@ def symbolic():
     return export(Symbolic().eval(), x, dynamic_shapes=({0: batch, 2: rows},)), x
 
 
-def test_symbolic_sizes_stay_what_they_are():
+def test_symbolic_sizes_are_not_changed():
     torch.manual_seed(0)
     exported, _ = symbolic()
     environment = next(iter(exported.graph.nodes)).meta["val"].fake_mode.shape_env
@@ -168,7 +168,7 @@ def test_one_node_for_each_symbolic_size():
 @pytest.mark.parametrize(
     "function", [lambda x: x.nonzero(), lambda x: x[x > 0], lambda x: torch.ones(x.sum().item())]
 )
-def test_sizes_that_depend_on_data_are_left_to_the_whole_decomposition(function):
+def test_data_dependent_sizes_raise_not_local(function):
     exported = export(function, torch.ones(3, dtype=torch.int64))
     with pytest.raises(NotLocal, match="depends on data"):
         decompose_locally(exported, decomposition_table({}))
@@ -225,7 +225,7 @@ def test_a_mutated_input_becomes_an_output():
     assert torch.equal(ours, theirs)
 
 
-def test_a_part_of_a_buffer_is_left_to_the_whole_decomposition():
+def test_mutated_part_of_a_buffer_raises_not_local():
     class Part(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -240,7 +240,7 @@ def test_a_part_of_a_buffer_is_left_to_the_whole_decomposition():
 
 
 class Region(torch.nn.Module):
-    """Rotary embeddings are computed like this: without gradients, and in float32."""
+    """Computes like a rotary embedding: without gradients, and in float32."""
 
     def forward(self, x):
         with torch.no_grad(), torch.autocast("cpu", enabled=False):
@@ -250,7 +250,7 @@ class Region(torch.nn.Module):
         return torch.nn.functional.gelu(x) * sine, cosine
 
 
-def test_regions_without_gradients_become_part_of_the_graph():
+def test_no_grad_regions_are_inlined_into_the_graph():
     x = torch.randn(2, 3)
     exported = export(Region(), x)
     assert any("wrap_with" in str(node.target) for node in exported.graph.nodes)
@@ -265,11 +265,11 @@ class LowPrecision(torch.nn.Module):
             return x @ x
 
 
-def test_a_region_of_another_precision_is_refused():
+def test_autocast_region_raises_not_local():
     exported = export(LowPrecision(), torch.ones(2, 2))
     with pytest.raises(NotLocal):
         decompose_locally(exported, decomposition_table())
-    # As it stands, the region would be lost without a trace.
+    # Without the error, this enabled autocast region would be lost silently.
     (region,) = (node for node in exported.graph.nodes if "wrap_with_autocast" in str(node.target))
     assert region.args[2] is True
 
@@ -282,7 +282,7 @@ class InPlace(torch.nn.Module):
         return y
 
 
-def test_an_in_place_operator_in_a_region_is_refused():
+def test_in_place_operator_in_a_region_raises_not_local():
     exported = export(InPlace(), torch.ones(2))
     if not any("wrap_with" in str(node.target) for node in exported.graph.nodes):
         pytest.fail("this PyTorch exports no region here: the test does not test anything")

@@ -1,4 +1,4 @@
-"""Filling the places of a mask in order, beside PyTorch's operator."""
+"""Compares the decomposition of `masked_scatter` with PyTorch's operator."""
 
 import pytest
 import torch
@@ -28,7 +28,7 @@ def test_as_pytorch(x, mask, source):
     torch.testing.assert_close(masked_scatter(x, mask, source), expected)
 
 
-def test_places_of_features_in_a_text():
+def test_features_are_written_into_text_embeddings():
     def place(text, mask, features):
         return text.masked_scatter(mask, features)
 

@@ -1,4 +1,4 @@
-"""State in plain Python: said at the capture, and nothing said of models without it."""
+"""The capture reports Python attributes that a call changes, and only those."""
 
 import pytest
 import torch
@@ -29,7 +29,7 @@ def state_notes(model, **options):
 
 
 @pytest.mark.parametrize("strategy", ["non-strict", "strict", "draft"])
-def test_what_each_call_changes_is_a_note(strategy):
+def test_attributes_that_each_call_changes_are_noted(strategy):
     model = Counter()
     (note,) = state_notes(model, strategy=strategy)
     assert note.endswith("the program keeps the first: calls, layers.0.log")
@@ -37,7 +37,7 @@ def test_what_each_call_changes_is_a_note(strategy):
     assert not model._forward_hooks
 
 
-def test_symbolic_sizes_are_not_made_constants():
+def test_stored_symbolic_sizes_stay_symbolic():
     class Remembers(torch.nn.Module):
         def forward(self, x):
             self.length = x.shape[0]
@@ -48,7 +48,7 @@ def test_symbolic_sizes_are_not_made_constants():
     assert program.signature.inputs[0].spec.shape[0].expression == "n"
 
 
-def test_models_without_such_state():
+def test_models_without_python_state_get_no_note():
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3)).eval()
     with watching(model) as changed:
         model(torch.ones(2, 3))

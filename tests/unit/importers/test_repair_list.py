@@ -1,11 +1,11 @@
-"""What `unmess repairs` prints is what the code has."""
+"""The list that `unmess repairs` prints matches the code."""
 
 from importers.repair_list import record_repairs, recorded_repairs
 from importers.repairs.listing import every_repair
 
 
-def test_the_record_is_what_the_code_has():
-    # After a change of a repair or decomposition: ./pixiw run repair-list
+def test_recorded_list_matches_the_code():
+    # After changing a repair or decomposition, run: ./pixiw run repair-list
     assert recorded_repairs() == every_repair()
 
 

@@ -1,4 +1,4 @@
-"""Sorting by rank, beside eager PyTorch."""
+"""Compares sorting by rank with eager PyTorch."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def test_sort_keeps_equal_elements_in_their_order(x, dim, descending):
     torch.testing.assert_close(actual[0], values, rtol=0, atol=0, equal_nan=True)
 
 
-def test_what_is_left_alone():
+def test_sort_integers_skips_long_and_float_tensors():
     long = torch.arange(5000).flip(0)
     assert sort_integers(long) is NotImplemented
     assert sort_integers(TIES) is NotImplemented

@@ -1,4 +1,4 @@
-"""Reshapes with symbolic sizes: which dimensions go together, and the same elements after it."""
+"""Tests reshapes with symbolic sizes: how dimensions are grouped, and that elements are kept."""
 
 import pytest
 import sympy
@@ -42,7 +42,7 @@ def test_every_dimension_is_in_one_group():
     assert found == [Group((0, 2), (0, 1)), Group((2, 3), (1, 2))]
 
 
-def test_static_views_stay():
+def test_static_views_are_not_changed():
     graph = (
         torch.export.export(torch.nn.Flatten(0), (torch.ones(2, 3),), strict=False)
         .run_decompositions({})
@@ -68,7 +68,7 @@ def test_a_result_keeps_its_name_and_its_source_line():
         assert torch.equal(ours, theirs)
 
 
-def test_a_view_of_an_input_as_it_is_leaves_the_input_its_name():
+def test_view_with_the_same_shape_keeps_the_input_name():
     """GPT-2 begins with `input_ids.view(-1, input_ids.shape[-1])`."""
     length = torch.export.Dim("length")
     program = unmess.capture(

@@ -1,4 +1,4 @@
-"""The state in which decompositions are traced."""
+"""Tests the state in which decompositions are traced."""
 
 import torch
 from torch._subclasses.fake_impls import op_implementations_dict
@@ -12,13 +12,13 @@ FINITE = ATEN.isfinite.default
 
 
 def traced(table):
-    """The operators of `isfinite` with `table`."""
+    """Returns the operators that `isfinite` decomposes to with `table`."""
     with tracing(torch.fx.Graph(), table) as python:
         result = trace(torch.isfinite, [torch.empty(3)], python)
     return [node.target for node in result.nodes if node.op == "call_function"]
 
 
-def test_a_composite_operator_goes_by_the_table_of_the_moment():
+def test_composite_operator_uses_the_current_table():
     table = decomposition_table()
     rest = {operator: table[operator] for operator in table if operator != FINITE}
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The backend contract: what torch-mlir's own check finds first, ours finds with all the others."""
+"""Compares the check of the backend contract with torch-mlir's, which stops at the first error."""
 
 import pytest
 import torch
@@ -33,7 +33,7 @@ def parse(*operations, result="!torch.vtensor<[2,3],f32>"):
 
 
 def first_of_torch_mlir(module):
-    """What torch-mlir's own check says, or None."""
+    """Returns the first violation that torch-mlir's own check reports, or None."""
     with module.context as context:
         context.emit_error_diagnostics = False
         passes = PassManager.parse(
@@ -47,14 +47,14 @@ def first_of_torch_mlir(module):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_is_found_where_torch_mlir_finds_it(kind):
+def test_each_kind_that_torch_mlir_finds_is_found(kind):
     module = parse(OPERATORS[kind])
     (found,) = check(module)
     assert (found.kind, found.where) == (kind, "user.py:1")
     assert first_of_torch_mlir(module) is not None
 
 
-def test_all_are_found_at_once_and_the_module_stays_as_it_is():
+def test_all_violations_are_found_without_changing_the_module():
     module = parse(*OPERATORS.values())
     before = str(module)
     found = check(module)
@@ -67,7 +67,7 @@ def test_all_are_found_at_once_and_the_module_stays_as_it_is():
 
 
 @pytest.mark.parametrize("rank", range(1, 5))
-def test_products_are_composite_for_the_ranks_that_torch_mlir_says(rank):
+def test_matmul_is_composite_for_the_same_ranks_as_in_torch_mlir(rank):
     shape = f"!torch.vtensor<[{','.join('2' * rank)}],f32>"
     zero = "torch.constant.int 0"
     sizes, types = ", ".join(["%0"] * rank), ", ".join(["!torch.int"] * rank)
@@ -81,7 +81,7 @@ def test_products_are_composite_for_the_ranks_that_torch_mlir_says(rank):
     assert bool(kinds) == (rank in (2, 3))
 
 
-def test_what_the_pipeline_leaves_of_a_model_keeps_the_contract():
+def test_lowered_model_fulfills_the_contract():
     class Model(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -96,7 +96,7 @@ def test_what_the_pipeline_leaves_of_a_model_keeps_the_contract():
 
 
 @pytest.mark.parametrize("to", ["linalg", "tosa", "stablehlo"])
-def test_lowering_to_an_exit_names_the_first_and_counts_the_others(to):
+def test_error_names_the_first_violation_and_counts_the_others(to):
     kinds = ("not value-semantic", "unknown rank", "unknown dtype")
     module = Module("model", "torch", parse(*(OPERATORS[kind] for kind in kinds)), None, {})
     with pytest.raises(unmess.Error) as caught:
@@ -108,13 +108,13 @@ def test_lowering_to_an_exit_names_the_first_and_counts_the_others(to):
     )
 
 
-def test_what_a_lowering_folds_does_not_stop_it():
+def test_violation_that_a_lowering_folds_is_no_error():
     module = Module("model", "torch", parse(OPERATORS["unsupported type"]), None, {})
     assert check(module) != []
     assert lower(module, "linalg").stage == "linalg"
 
 
-def test_operators_that_stay_whole():
+def test_backend_legal_operators_are_not_decomposed():
     class Model(torch.nn.Module):
         def forward(self, x):
             return torch.softmax(x, 1)
@@ -122,15 +122,15 @@ def test_operators_that_stay_whole():
     program = unmess.capture(Model(), (torch.randn(2, 3),), backend_legal_ops=("aten.softmax.int",))
     text = unmess.lower(program, to="torch", backend_legal_ops=("aten.softmax.int",)).text()
     assert "torch.aten.softmax.int" in text
-    # The pipeline takes apart what only the capture has left.
+    # The pipeline decomposes operators that only the capture has kept.
     assert "softmax" not in unmess.lower(program, to="torch").text()
-    # What nobody takes apart stops at an exit that has no lowering.
+    # A kept operator fails at an exit that has no lowering for it.
     with pytest.raises(unmess.Error, match=r"no lowering for aten\.softmax\.int"):
         unmess.lower(program, to="linalg", backend_legal_ops=("aten.softmax.int",))
 
 
 @pytest.mark.parametrize("name", ["aten.linear", "aten.layer_norm", "aten.gelu", "aten.t"])
-def test_operators_that_pytorch_itself_takes_apart_stay_whole(name):
+def test_operators_that_pytorch_decomposes_can_be_kept(name):
     class Model(torch.nn.Module):
         def forward(self, x):
             normal = torch.nn.functional.layer_norm(x, (3,))
@@ -146,7 +146,7 @@ def test_operators_that_pytorch_itself_takes_apart_stay_whole(name):
     assert f"= torch.{name} " not in apart.text()
 
 
-def test_a_custom_operator_may_be_named_and_a_misspelled_one_not():
+def test_legal_operators_may_be_custom_but_not_misspelled():
     module = Module("model", "raw", parse(OPERATORS["unknown operator"]), None, {})
     with pytest.raises(unmess.Error, match=r"no operator is called 'mylib\.op'") as caught:
         lower(module, "torch", Changes(backend_legal_ops=("mylib.op",)))

@@ -1,4 +1,4 @@
-"""Debug mode: which steps are seen, and how one that leaves invalid IR is told."""
+"""Tests debug mode: which steps are printed, and how steps that leave invalid IR are reported."""
 
 import pytest
 from torch_mlir import ir
@@ -31,7 +31,7 @@ def parse(text=_SCALE):
 
 @step("break")
 def break_types(module):
-    """Leaves a return whose type is not the function's."""
+    """Changes the function's result type, so that its return no longer matches."""
     with module.context:
         function = module.body.operations[0]
         old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
@@ -59,7 +59,7 @@ def test_steps_are_shown_by_name(wanted, seen):
     assert [text.splitlines()[0].removeprefix("// After ") for text in shown] == seen
 
 
-def test_without_a_writer_it_goes_to_stderr(capfd):
+def test_output_without_a_writer_goes_to_stderr(capfd):
     with debugging(["clean"]):
         _CLEAN.apply(parse())
     out, err = capfd.readouterr()
@@ -67,7 +67,7 @@ def test_without_a_writer_it_goes_to_stderr(capfd):
     assert err.startswith("// After cse, clean\n") and "arith.addf" in err
 
 
-def test_a_step_that_has_not_run_is_an_error_at_the_end():
+def test_wanted_step_that_has_not_run_is_an_error():
     with (
         pytest.raises(Error, match="no step 'canonicalise' has run") as caught,
         debugging(["canonicalise", "cse"], lambda text: None),
@@ -76,13 +76,13 @@ def test_a_step_that_has_not_run_is_an_error_at_the_end():
     assert caught.value.hint == "those that have: canonicalize, cse, clean"
 
 
-def test_an_error_inside_is_not_hidden_by_a_step_that_has_not_run():
+def test_step_that_has_not_run_does_not_hide_another_error():
     with pytest.raises(ZeroDivisionError), debugging(["later"]):
         raise ZeroDivisionError
 
 
-def test_invalid_ir_is_told_with_the_step():
-    break_types(parse())  # Nobody looks.
+def test_error_names_the_step_that_left_invalid_ir():
+    break_types(parse())  # Outside debug mode, nothing verifies it.
     with (
         debugging(),
         pytest.raises(Error, match=r"not valid after break: .*type of return operand"),
@@ -90,7 +90,7 @@ def test_invalid_ir_is_told_with_the_step():
         break_types(parse())
 
 
-def test_a_pipeline_that_verifies_at_its_end_says_which_step_failed(tmp_path, monkeypatch):
+def test_error_names_the_failed_step_without_verify_each(tmp_path, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     contract = Step("torch-verify-linalg-on-tensors-backend-contract", "there is a torch operator")
     steps = (Step("cse", ""), contract, Step("canonicalize", ""))

@@ -1,4 +1,4 @@
-"""Where passes of one's own go, and where a path ends, before anything runs."""
+"""Tests where user passes are inserted and where a path ends, without running a pass."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from unmess.core.error import Error
 
 
 def names(to="linalg", stage="raw", **changes):
-    """Each pipeline's name with those of its steps, and the stage that it reaches."""
+    """Returns each pipeline's name, the names of its steps, and the stage that it reaches."""
     return [
         (pipeline.name, [step.name for step in pipeline.steps], reached)
         for pipeline, reached in plan(stage, to, Changes(**changes))
@@ -18,14 +18,14 @@ def own(module):
     """A pass that does nothing."""
 
 
-def test_nothing_changes_without_changes():
+def test_path_without_changes():
     assert [(name, reached) for name, _, reached in names()] == [
         ("torch", "torch"),
         ("linalg", "linalg"),
     ]
 
 
-def test_at_a_stage_passes_run_apart_on_complete_ir():
+def test_passes_at_a_stage_run_in_a_separate_pipeline():
     first, torch_, second, linalg, third = names(
         insert_passes=[("torch", own), ("raw", own), ("linalg", "cse"), ("torch", "symbol-dce")]
     )
@@ -35,7 +35,7 @@ def test_at_a_stage_passes_run_apart_on_complete_ir():
     assert [torch_, linalg] == names()
 
 
-def test_after_a_pass_they_run_in_the_pipeline_in_the_order_given():
+def test_passes_after_a_pass_run_in_the_given_order():
     passes = [("convert-torch-to-scf", own), ("convert-torch-to-scf", "cse")]
     _, (_, steps, reached) = names(insert_passes=passes)
     place = steps.index("convert-torch-to-scf")
@@ -43,11 +43,11 @@ def test_after_a_pass_they_run_in_the_pipeline_in_the_order_given():
     assert reached == "linalg"
 
 
-def test_the_first_of_a_name_or_the_one_with_the_number():
+def test_number_selects_among_passes_of_the_same_name():
     (_, before, _), (_, after, _) = names()
     (_, first, _), _ = names(insert_passes=[("canonicalize", own)])
     assert first.index("own") == before.index("canonicalize") + 1
-    # Two are in the pipeline to torch.
+    # The pipeline to torch has two passes of that name.
     _, (_, third, _) = names(insert_passes=[("canonicalize:3", own)])
     assert third.index("own") == after.index("canonicalize") + 1
 
@@ -68,7 +68,7 @@ def test_the_path_ends_after_a_stage_or_a_pass(stop_after, count, last, reached)
     assert path[-1][1][-1] == last and path[-1][2] == reached
 
 
-def test_what_is_inserted_at_a_stage_belongs_to_it():
+def test_passes_inserted_at_a_stage_belong_to_it():
     path = names(insert_passes=[("torch", own)], stop_after="torch")
     assert [name for name, _, _ in path] == ["torch", "torch-inserted"]
     assert names(insert_passes=[("raw", own)], stop_after="raw") == [
@@ -77,7 +77,7 @@ def test_what_is_inserted_at_a_stage_belongs_to_it():
     assert names(stop_after="raw") == []
 
 
-def test_from_torch_on():
+def test_path_that_starts_at_torch():
     path = names(stage="torch", insert_passes=[("torch", own)])
     assert [(name, reached) for name, _, reached in path] == [
         ("torch-inserted", "torch"),
@@ -96,13 +96,13 @@ def test_from_torch_on():
         ({"backend_legal_ops": ["aten.sofmax.int"]}, "no operator is called", "aten.softmax.int"),
     ],
 )
-def test_what_there_is_not_is_a_usage_error(changes, cause, hint):
+def test_unknown_names_are_usage_errors(changes, cause, hint):
     with pytest.raises(Error) as caught:
         names(**changes)
     assert caught.value.stage == "usage" and cause in caught.value.cause
     assert hint is None or hint in caught.value.hint
 
 
-def test_a_module_that_was_stopped_on_the_way_goes_no_further():
+def test_module_stopped_inside_a_pipeline_is_not_lowered():
     with pytest.raises(Error, match="a module at stage after cse cannot be lowered to linalg"):
         plan("after cse", "linalg", Changes())

@@ -26,8 +26,8 @@ func.func @main(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
   return %0 : !torch.vtensor<[2],f32>
 }
 """  # noqa: E501
-# Without an order of the results, which torch-mlir has no lowering for; the constants are what its
-# conversion complains about.
+# Top-k with unsorted results, which torch-mlir cannot lower. Its conversion reports the error at
+# the constants.
 TOPK = """
 func.func @main(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[2],f32> {
   %k = torch.constant.int 2
@@ -39,7 +39,7 @@ func.func @main(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[2],f32> {
 }
 """  # noqa: E501
 
-# The pass to TOSA takes back what it did for the first operator, too.
+# The pass to TOSA also reverts the conversion of the first operator.
 RELU_TOPK = TOPK.replace("aten.topk %x", "aten.topk %r").replace(
     "  %k =",
     "  %r = torch.aten.relu %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>\n  %k =",
@@ -59,13 +59,13 @@ def opt(*arguments, stdin=""):
 
 
 def run_tool(command):
-    """A command line of a reproducer, with the tools of this environment."""
+    """Runs the command line of a reproducer with the tools of this environment."""
     tool = Path(sys.executable).with_name(command[0])
     start = [tool] if command[0] != "unmess-opt" else [sys.executable, "-m", "unmess.opt"]
     return subprocess.run([*start, *command[1:]], capture_output=True, text=True)
 
 
-def test_steps_run_in_order_and_are_announced():
+def test_steps_run_in_order_and_are_printed():
     seen = []
     steps = (Step("func.func(canonicalize{max-iterations=3})", "first"), Step("cse", "second"))
     pipeline = Pipeline("two", "linalg", "hint", steps)
@@ -77,7 +77,7 @@ def test_steps_run_in_order_and_are_announced():
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_every_step_of_every_pipeline_is_a_pass_that_exists(name):
+def test_every_step_of_every_pipeline_exists(name):
     is_later = name.startswith(("reference", "upstream")) or name.endswith("to-linalg")
     text = IDENTITY if is_later else RELU
     PIPELINES[name].apply(parse(text))
@@ -96,8 +96,8 @@ def test_every_step_in_python_takes_a_module(name):
         ("stablehlo", "torch-backend-to-stablehlo-backend-pipeline"),
     ],
 )
-def test_the_pipelines_to_the_exits_are_those_of_torch_mlir_spelled_out(name, own):
-    """MLIR spells all options of a pass, so that a default that changes is seen too."""
+def test_exit_pipelines_match_those_of_torch_mlir(name, own):
+    """MLIR prints all options of a pass, so a changed default is detected, too."""
     passes = [step for step in PIPELINES[name].steps if isinstance(step, Step)]
     with parse(RELU).context:
         assert str(PassManager.parse(spelled(passes))) == str(
@@ -105,7 +105,7 @@ def test_the_pipelines_to_the_exits_are_those_of_torch_mlir_spelled_out(name, ow
         )
 
 
-# A pipeline that stops at the first torch operator.
+# A pipeline that fails at the first torch operator.
 STRICT = Pipeline("strict", "compile", "hint", (Step("torch-verify-tosa-backend-contract", ""),))
 
 
@@ -113,7 +113,7 @@ STRICT = Pipeline("strict", "compile", "hint", (Step("torch-verify-tosa-backend-
     ("pipeline", "text", "tool", "diagnostic"),
     [
         (PIPELINES["torch"], UNKNOWN, "torch-mlir-opt", "user.py:3:0: error: failed to legalize"),
-        # The constants are what this pass complains about.
+        # This pass reports the error at the constants.
         (PIPELINES["linalg"], TOPK, "torch-mlir-opt", "error: failed to legalize operation"),
         (PIPELINES["tosa"], TOPK, "torch-mlir-opt", "user.py:3:0: error: failed to legalize"),
         (PIPELINES["stablehlo"], TOPK, "torch-mlir-opt", "error: failed to legalize operation"),
@@ -171,7 +171,7 @@ def test_brief_keeps_the_cause_only():
         ("tosa", RELU_TOPK, "no lowering for aten.topk (pass func.func(convert-torch-to-tosa"),
     ],
 )
-def test_the_operator_that_has_no_lowering_is_named(pipeline, text, cause):
+def test_error_names_the_operator_without_a_lowering(pipeline, text, cause):
     with pytest.raises(Error) as caught:
         PIPELINES[pipeline].apply(parse(text))
     assert caught.value.cause.startswith(cause)

@@ -27,12 +27,12 @@ aten = torch.ops.aten
     ],
     ids=str,
 )
-def test_common_operators_get_arguments_that_they_take(overload):
+def test_common_operators_accept_their_example_arguments(overload):
     args, kwargs = example_arguments(overload, torch.float32)
     overload(*args, **kwargs)
 
 
-def test_no_arguments_for_a_dtype_that_the_operator_does_not_take():
+def test_unsupported_dtype_has_no_example_arguments():
     assert example_arguments(aten.bitwise_and.Tensor, torch.float32) is None
 
 

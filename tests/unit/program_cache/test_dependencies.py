@@ -1,4 +1,4 @@
-"""A captured program is found only while everything that it depends on is as it was."""
+"""A cached program is found only if none of its dependencies has changed."""
 
 import os
 
@@ -43,7 +43,7 @@ def known(folder, monkeypatch):
 
 
 def rewrite(path, content):
-    """Other content of the same size, with the times that the file had."""
+    """Writes other content of the same size and restores the file's times."""
     before = path.stat()
     path.write_bytes(content)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -70,7 +70,7 @@ def test_a_change_is_found(folder, known, monkeypatch, change, found):
     assert found in first_change(known)
 
 
-def test_a_file_that_hides_an_imported_module_is_found(folder, known):
+def test_file_that_shadows_an_imported_module_is_found(folder, known):
     known["folders"] = {}
     (folder / "unrelated.py").write_text("")
     assert first_change(known) is None
@@ -78,7 +78,7 @@ def test_a_file_that_hides_an_imported_module_is_found(folder, known):
     assert first_change(known) == "the place of the module torch"
 
 
-def test_a_folder_on_the_path_that_hides_a_module_is_found(known, monkeypatch, tmp_path):
+def test_folder_on_the_path_that_shadows_a_module_is_found(known, monkeypatch, tmp_path):
     known["modules"] |= {"folders": [], "providers": {}}
     first, second = tmp_path / "first", tmp_path / "second"
     known["folders"] = {}
@@ -90,5 +90,5 @@ def test_a_folder_on_the_path_that_hides_a_module_is_found(known, monkeypatch, t
     assert first_change(known) == "the place of the module layers"
 
 
-def test_values_of_variables_are_not_kept(known):
+def test_values_of_variables_are_not_stored(known):
     assert "3" not in known["variables"].values()

@@ -1,4 +1,4 @@
-"""Entries of the cache of captured programs: whole or absent, whatever happens to a process."""
+"""Cache entries of captured programs are complete or absent, even if a process is killed."""
 
 import multiprocessing
 import os
@@ -52,7 +52,7 @@ def write(request, content=b"ir", dependencies=NOTHING):
         publish(scratch, programs_folder() / request.key())
 
 
-def test_what_was_written_is_found(folder):
+def test_written_entry_is_found(folder):
     request = Request("model.py")
     assert isinstance(find(request), Missing)
     write(request)
@@ -63,7 +63,7 @@ def test_what_was_written_is_found(folder):
     assert [one.model for one in entries()] == ["model.py"]
 
 
-def test_every_part_of_a_request_makes_another_entry(tmp_path, monkeypatch):
+def test_key_depends_on_every_part_of_a_request(tmp_path, monkeypatch):
     one = Request("model.py", ("4xf32",), ("x.0=n",), "strict", ("aten.gelu",), Decoder(64), False)
     others = [
         Request("model.py:other", *list(vars(one).values())[1:]),
@@ -82,7 +82,7 @@ def test_every_part_of_a_request_makes_another_entry(tmp_path, monkeypatch):
     ]
     keys = {one.key(), *(other.key() for other in others)}
     assert len(keys) == 1 + len(others)
-    # A file of that name may be another one elsewhere.
+    # The same relative path is another file in another folder.
     (tmp_path / "model.py").write_text("")
     monkeypatch.chdir(tmp_path)
     assert one.key() not in keys
@@ -124,7 +124,7 @@ def test_a_missing_file_is_damage(capfd):
     assert f"{IR} is missing" in capfd.readouterr().err
 
 
-def test_a_later_entry_takes_the_place_of_an_older_one(folder):
+def test_new_entry_replaces_an_older_one(folder):
     request = Request("model.py")
     write(request, b"old")
     with (find(request).folder / IR).open("rb") as old:
@@ -134,7 +134,7 @@ def test_a_later_entry_takes_the_place_of_an_older_one(folder):
     assert os.listdir(folder) == [request.key()]
 
 
-def test_two_processes_at_once_leave_one_whole_entry(folder):
+def test_concurrent_writers_leave_one_complete_entry(folder):
     request = Request("model.py")
     context = multiprocessing.get_context("fork")
     started = context.Barrier(4)
@@ -167,7 +167,7 @@ def test_a_killed_process_leaves_no_entry(folder):
     (left,) = folder.iterdir()
     assert left.name.startswith(UNFINISHED)
     assert entries() == []
-    # Another process may still be at it.
+    # Another process may still be writing it.
     make_room(0)
     assert left.exists()
     long_ago = time.time() - 2 * 3600
@@ -183,7 +183,7 @@ def _die_while_writing():
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_the_least_recently_used_goes_first(monkeypatch):
+def test_least_recently_used_entry_is_evicted_first(monkeypatch):
     monkeypatch.setenv("UNMESS_PROGRAMS_MB", "1")
     names = ("a.py", "b.py", "c.py")
     for age, name in zip((300, 200, 100), names, strict=True):
@@ -207,7 +207,7 @@ def test_an_entry_of_another_format_is_not_found(monkeypatch):
     assert isinstance(find(Request("model.py")), Missing)
 
 
-def test_nothing_is_left_where_writing_fails(folder, monkeypatch):
+def test_failed_write_leaves_no_files(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 

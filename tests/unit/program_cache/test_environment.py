@@ -19,7 +19,7 @@ def packages(tmp_path, monkeypatch):
 
 
 def install_again(packages):
-    """The same version, as a wheel that was built again: pip writes a new list of files."""
+    """Installs a rebuilt wheel of the same version: pip writes a new list of files."""
     record = packages / "wheel-1.0.dist-info" / "RECORD"
     record.write_text("wheel/__init__.py,sha256=b,4\n")
 
@@ -48,7 +48,7 @@ def test_our_own_sources_are_in_the_digest(packages, monkeypatch):
     assert environment.digest() != before
 
 
-def test_what_belongs_to_the_environment(tmp_path):
+def test_which_files_belong_to_the_environment(tmp_path):
     assert environment.is_installed(os.__file__)
     assert environment.is_installed(pytest.__file__)
     assert environment.is_installed(environment.__file__)

@@ -1,4 +1,4 @@
-"""What a model is built from is observed: it becomes a dependency, or the model is not kept."""
+"""Everything that a model is built from becomes a dependency, or the model is not cached."""
 
 import importlib.util
 import os
@@ -77,14 +77,14 @@ def execute(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("code", CHANGING.values(), ids=CHANGING)
-def test_what_cannot_be_identified(execute, code):
+def test_changing_inputs_have_no_dependencies(execute, code):
     watch = execute(code)
     assert watch.dependencies() is None
     assert watch.reason
 
 
 @pytest.mark.parametrize("code", PLAIN.values(), ids=PLAIN)
-def test_what_can_be_identified(execute, tmp_path, code):
+def test_fixed_inputs_have_dependencies(execute, tmp_path, code):
     watch = execute(code)
     known = watch.dependencies()
     assert known is not None, watch.reason
@@ -99,7 +99,7 @@ def test_modules_beside_the_file_are_dependencies(execute, tmp_path):
     assert first_change(known) == str(tmp_path / "watched_layers.py")
 
 
-def test_a_module_that_is_missing_may_appear(execute, tmp_path):
+def test_missing_module_is_a_dependency(execute, tmp_path):
     code = "try:\n    import watched_fast\nexcept ImportError:\n    watched_fast = None"
     known = execute(code).dependencies()
     assert first_change(known) is None
@@ -130,7 +130,7 @@ def test_files_that_libraries_read_are_dependencies(tmp_path):
     assert first_change(known) in (str(path), str(tmp_path))
 
 
-def test_a_file_that_changes_meanwhile(tmp_path):
+def test_file_that_changes_during_the_watch(tmp_path):
     path = tmp_path / "config.json"
     path.write_text("{}")
     with Watch() as watch:
@@ -142,7 +142,7 @@ def test_a_file_that_changes_meanwhile(tmp_path):
     assert "has changed meanwhile" in watch.reason
 
 
-def test_nothing_is_left_behind():
+def test_watch_restores_what_it_patches():
     before = os.stat, os.access, type(os.environ), sys.getprofile()
     with pytest.raises(ZeroDivisionError), Watch() as watch, watch.calls_of_users():
         assert os.stat is not before[0]

@@ -1,4 +1,4 @@
-"""Known limits are written and read back, and links survive."""
+"""Known limits can be written and read back, and keep their links."""
 
 import pytest
 
@@ -14,19 +14,19 @@ def file(tmp_path):
     return path
 
 
-def test_what_is_written_is_read_back(file):
+def test_written_limits_are_read_back(file):
     elsewhere = Limit("compare", "max abs error 1", "iree-cpu")
     record_limits({"hf:b": [STOPS, elsewhere], "hf:a": [STOPS]}, file)
     assert known_limits(file) == {"hf:a": (STOPS,), "hf:b": (STOPS, elsewhere)}
 
 
-def test_models_that_were_not_looked_at_stay(file):
+def test_limits_of_other_models_are_kept(file):
     record_limits({"hf:a": [STOPS]}, file)
     record_limits({"hf:b": [STOPS]}, file)
     assert set(known_limits(file)) == {"hf:a", "hf:b"}
 
 
-def test_a_model_that_stops_nowhere_has_no_entry(file):
+def test_model_without_limits_has_no_entry(file):
     record_limits({"hf:a": [STOPS]}, file)
     record_limits({"hf:a": []}, file)
     assert known_limits(file) == {}

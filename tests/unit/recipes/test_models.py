@@ -1,4 +1,4 @@
-"""The recorded names of models are those of the installed libraries."""
+"""The recorded model names match the installed libraries."""
 
 import pytest
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
@@ -9,12 +9,12 @@ SOURCES = list(models.LIBRARIES)
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_the_record_is_what_the_library_lists(source):
-    # After an upgrade: ./pixiw run sweep SOURCE --record
+def test_recorded_names_match_the_library(source):
+    # After an upgrade, run: ./pixiw run sweep SOURCE --record
     assert models.recorded_models(source) == models.ask_library(source)
 
 
-def test_the_recorded_types_without_a_model_are_those_of_transformers():
+def test_recorded_types_without_a_model_match_transformers():
     types = CONFIG_MAPPING_NAMES.keys() - models.ask_library("hf").keys()
     assert models.types_without_model() == sorted(types)
 

@@ -1,4 +1,4 @@
-"""Which source a model string goes to, and what a wrong one is told."""
+"""Tests which source handles a model string, and the errors of invalid ones."""
 
 import pytest
 import torch
@@ -49,7 +49,7 @@ def test_other_folder(tmp_path):
     assert fails(tmp_path).cause == f"{tmp_path} is not a model"
 
 
-def test_list_recipes_is_what_find_source_takes():
+def test_list_recipes_has_sources_and_tasks():
     listed = {entry.model: (entry.source, entry.task) for entry in list_recipes()}
     assert listed["torchvision:resnet18"] == ("torchvision", "classification")
     assert listed["torchvision:fcn_resnet50"] == ("torchvision", "segmentation")

@@ -1,4 +1,4 @@
-"""Decoders with a cache: which models and sizes are taken, and what is said of the others."""
+"""Tests which decoders and cache sizes are supported, and the errors of the others."""
 
 import pytest
 import torch
@@ -41,7 +41,7 @@ def test_a_layer_with_a_window_keeps_all_positions():
     torch.testing.assert_close(ours, theirs)
 
 
-def test_the_model_itself_is_left_as_it_is():
+def test_model_is_not_changed():
     model = llama()
     generation_entries(model)
     assert "forward" not in vars(model)
@@ -52,13 +52,13 @@ def test_the_model_itself_is_left_as_it_is():
     "batch, max_length, cause",
     [(0, 16, "batch is 0"), (1, 8, "max_length is 8"), (1, 33, "max_length is 33")],
 )
-def test_sizes_that_the_model_does_not_take(batch, max_length, cause):
+def test_sizes_out_of_range_are_usage_errors(batch, max_length, cause):
     with pytest.raises(unmess.Error, match=cause) as caught:
         unmess.capture_generation(llama(), batch, max_length)
     assert caught.value.stage == "usage"
 
 
-def test_the_strategy_is_that_of_both_entry_points():
+def test_both_entry_points_use_the_given_strategy():
     programs = unmess.capture_generation(llama(), max_length=16, strategy="strict")
     assert [one.strategy for one in programs.entries.values()] == ["strict", "strict"]
     with pytest.raises(unmess.Error, match="unknown capture strategy") as caught:
@@ -101,7 +101,7 @@ def test_models_without_a_cache_of_keys_and_values(model, cause):
     assert caught.value.stage == "source" and "\n" not in caught.value.cause
 
 
-def test_model_strings():
+def test_invalid_model_strings():
     with pytest.raises(unmess.Error, match="unknown form #speak"):
         unmess.capture("hf:llama#speak")
     with pytest.raises(unmess.Error, match="arguments of their own"):

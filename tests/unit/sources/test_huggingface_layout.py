@@ -1,4 +1,4 @@
-"""Layout inputs as constants, and what is computed from them at capture."""
+"""Tests layout inputs that become constants, and values computed from them at capture."""
 
 import copy
 
@@ -9,7 +9,7 @@ from importers.sources.huggingface.fixed import FixedLayout, fix_layout
 
 
 class Patches(torch.nn.Module):
-    """Sums the patches of each image, the way models find their images: in Python."""
+    """Sums the patches of each image. Finds the images in Python, as real models do."""
 
     def forward(self, pixel_values, image_grid_thw):
         counts = image_grid_thw.prod(-1)
@@ -28,7 +28,7 @@ def operators(exported):
     return {str(node.target) for node in exported.graph.nodes if node.op == "call_function"}
 
 
-def test_layout_is_no_argument_any_more():
+def test_layout_inputs_are_removed_from_the_arguments():
     model, kwargs, notes = fix_layout(Patches(), CALL)
     assert list(kwargs) == ["pixel_values"]
     assert notes == ("fixed to the example's values: image_grid_thw",)
@@ -36,12 +36,12 @@ def test_layout_is_no_argument_any_more():
         torch.testing.assert_close(own, other)
 
 
-def test_without_layout_the_model_stays_as_it_is():
+def test_model_without_layout_inputs_is_not_changed():
     model = Patches()
     assert fix_layout(model, {"pixel_values": 1})[0] is model
 
 
-def test_capture_computes_what_depends_on_the_layout_alone():
+def test_capture_computes_values_that_depend_only_on_layout():
     found = {"aten.prod.dim_int", "aten.item.default"}
     assert found <= operators(torch.export.export(Patches(), (), CALL, strict=False))
     model, kwargs, _ = fix_layout(Patches(), CALL)
@@ -53,7 +53,7 @@ def test_capture_computes_what_depends_on_the_layout_alone():
 
 
 class Padded(torch.nn.Module):
-    """Pads by numbers that it keeps as tensors, the way audio codecs do."""
+    """Pads by amounts that it stores as tensors, as audio codecs do."""
 
     def __init__(self):
         super().__init__()
@@ -73,7 +73,7 @@ def test_integers_of_modules_are_constants():
     exported = torch.export.export(model, (), kwargs, strict=False)
     assert operators(exported) <= {"aten.pad.default", "aten.slice.Tensor"}
     torch.testing.assert_close(exported.module()(**call), Padded()(**call))
-    # The capture gives the module its own back.
+    # The capture restores the module's own tensors.
     assert type(model.model.stride) is torch.Tensor and "stride" in model.model._buffers
 
 
@@ -83,8 +83,8 @@ class Writes(torch.nn.Module):
         return image_sizes + pixel_values
 
 
-def test_a_constant_that_takes_traced_values_is_refused():
-    """It would be lost without a trace."""
+def test_writing_traced_values_into_a_constant_raises():
+    """Without the error, the write would be lost silently."""
     call = {"pixel_values": torch.ones(3), "image_sizes": torch.zeros(3)}
     model, kwargs, _ = fix_layout(Writes(), call)
     with pytest.raises(RuntimeError, match="writes traced values into a constant"):
@@ -93,7 +93,7 @@ def test_a_constant_that_takes_traced_values_is_refused():
     torch.testing.assert_close(call["image_sizes"], torch.zeros(3))
 
 
-def test_a_copy_has_a_forward_of_its_own():
+def test_copy_has_its_own_forward():
     model = FixedLayout(torch.nn.Linear(2, 2), {}, ("input",), [])
     other = copy.deepcopy(model)
     torch.nn.init.zeros_(other.model.weight)

@@ -1,4 +1,4 @@
-"""`hf:`: types, folders, the hub out of reach, mistakes."""
+"""Tests `hf:` models: types, folders, an unreachable hub, and errors."""
 
 import json
 
@@ -82,7 +82,7 @@ def test_experts_are_computed_without_loops_over_data(model_type, own):
     assert set(source.model.get_experts_implementation().values()) == {"batched_mm"}
 
 
-def test_a_part_that_turns_its_cache_on_again():
+def test_cache_is_off_in_every_part_of_a_model():
     source = find_source("hf:t5gemma")
     with torch.no_grad():
         assert "past_key_values" not in source.model(**source.kwargs)
@@ -106,7 +106,7 @@ def test_type_without_a_tiny_form():
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder as `save_pretrained` writes it, with a tokenizer."""
+    """Returns a folder that `save_pretrained` has written, with a tokenizer."""
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "man", "music", ".", "on"]
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
     config = BertConfig(
@@ -146,7 +146,7 @@ def _configure(folder, **values):
     file.write_text(json.dumps(json.loads(file.read_text()) | values))
 
 
-def test_folder_names_the_class_with_its_head(folder):
+def test_folder_config_names_the_class_with_its_head(folder):
     _configure(folder, architectures=["BertForMaskedLM"])
     source = find_source(f"hf:{folder}")
     assert type(source.model).__name__ == "BertForMaskedLM"
@@ -267,7 +267,7 @@ def test_folder_with_several_gguf_files(tmp_path):
     assert caught.value.hint == f"give one of them, hf:{tmp_path / 'a.gguf'}"
 
 
-def test_gguf_file_that_is_none(tmp_path):
+def test_invalid_gguf_file(tmp_path):
     (tmp_path / "broken.gguf").write_bytes(b"GGUF" + bytes(60))
     for name in (tmp_path, tmp_path / "broken.gguf"):
         with pytest.raises(Error, match=r"does not load broken\.gguf") as caught:

@@ -1,4 +1,4 @@
-"""Every model type, its task, and configurations whose parts agree."""
+"""Tests the tasks of all model types, and that the parts of tiny configurations agree."""
 
 import pytest
 import torch
@@ -48,8 +48,8 @@ def test_sections_of_rotary_embeddings_fit_the_head():
 
 
 @pytest.mark.parametrize("model_type", ["llava", "qwen2_vl", "voxtral"])
-def test_a_text_has_a_place_for_each_feature(model_type):
-    """The model itself raises where the numbers differ, in eager."""
+def test_text_has_one_placeholder_token_per_feature(model_type):
+    """In eager, the model itself raises if the numbers differ."""
     source = find_source(f"hf:{model_type}")
     ids = source.kwargs["input_ids"]
     config = getattr(source.model, "model", source.model).config
@@ -70,7 +70,7 @@ def test_a_text_has_a_place_for_each_feature(model_type):
         ("xmod", {"input_ids", "lang_ids"}),
     ],
 )
-def test_inputs_and_sizes_of_few_types(model_type, inputs):
+def test_types_with_unusual_inputs_and_sizes(model_type, inputs):
     source = find_source(f"hf:{model_type}")
     assert inputs <= set(source.kwargs)
     with torch.no_grad():

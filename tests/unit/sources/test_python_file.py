@@ -1,4 +1,4 @@
-"""`file.py:name`: every form that works, and every mistake with its line and its hint."""
+"""Tests `file.py:name`: every supported form, and every error with its line and hint."""
 
 import os
 import sys
@@ -33,7 +33,7 @@ def fails(model) -> Error:
 
 
 def lacks_example(model) -> Error:
-    """What is said where the user gives no arguments either."""
+    """Returns the error if the user gives no arguments either."""
     with pytest.raises(Error) as caught:
         captured(str(model))
     assert caught.value.stage == "source"
@@ -144,7 +144,7 @@ def test_settings_that_the_file_changes_are_reported(write, tmp_path):
     assert find_source(str(write(FACTORY))).notes == ()
 
 
-def test_each_file_has_its_own_siblings(write):
+def test_each_file_imports_its_own_siblings(write):
     text = """
         import torch, layers
         def model():
@@ -270,12 +270,12 @@ def test_factory_that_raises(write):
         ("raise GeneratorExit", "cannot be imported: GeneratorExit"),
     ],
 )
-def test_exceptions_that_are_no_errors(write, text, cause):
+def test_base_exceptions_are_reported(write, text, cause):
     error = fails(write(f"import torch\nclass Stop(BaseException):\n    pass\n{text}\n"))
     assert cause in error.cause and error.where
 
 
-def test_an_interrupt_is_the_users(write):
+def test_keyboard_interrupt_is_not_caught(write):
     with pytest.raises(KeyboardInterrupt):
         find_source(str(write("def model():\n    raise KeyboardInterrupt\n")))
 
@@ -320,14 +320,14 @@ def test_factory_that_returns_the_wrong_thing(write, returned, cause):
     assert error.hint
 
 
-def test_factory_that_wants_arguments(write):
+def test_factory_with_required_arguments(write):
     file = write("\n\ndef model(width, depth=2, *, mode):\n    pass\n")
     error = lacks_example(file)
     assert error.cause == "the factory model needs arguments: width, mode"
     assert error.where == f"{file}:3"
 
 
-def test_class_that_wants_arguments(write):
+def test_class_with_required_arguments(write):
     file = write(
         """\
         import torch
@@ -357,7 +357,7 @@ def test_factory_of_a_module_without_example_args(write):
 
 
 @pytest.mark.parametrize("name", ["Net", "net", "built", "function"])
-def test_arguments_that_the_user_gives_do(write, name):
+def test_user_arguments_replace_example_arguments(write, name):
     file = write(
         """\
         import torch

@@ -1,9 +1,9 @@
-"""Which files a bundle of a Hugging Face model takes along."""
+"""Tests which tokenizer files a bundle of a Hugging Face model includes."""
 
 from importers.sources.huggingface.tokenizer_files import tokenizer_files
 
 
-def test_those_of_a_folder(tmp_path):
+def test_tokenizer_files_of_a_folder(tmp_path):
     for name in ("config.json", "model.safetensors", "tokenizer.json", "vocab.txt"):
         (tmp_path / name).touch()
     expected = [tmp_path / "tokenizer.json", tmp_path / "vocab.txt"]
@@ -11,6 +11,6 @@ def test_those_of_a_folder(tmp_path):
     assert tokenizer_files(f"hf:{tmp_path}#generate") == expected
 
 
-def test_other_models_have_none():
+def test_other_models_have_no_tokenizer_files():
     for model in ("hf:bert", "torchvision:resnet18", "model.py:name", "hf:no-such/model"):
         assert tokenizer_files(model) == []

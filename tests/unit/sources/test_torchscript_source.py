@@ -1,4 +1,4 @@
-"""`file.pt`: what it holds, and what a wrong file is told."""
+"""Tests `file.pt` models, and the errors of invalid files."""
 
 import random
 import zipfile
@@ -39,7 +39,7 @@ def scripted(tmp_path):
 
 
 def rewritten(path, change):
-    """The archive with `change(name, content)` in place of each record; None leaves it out."""
+    """Copies the archive with `change(name, content)` for each record; None omits the record."""
     copy = path.with_name(f"changed-{path.name}")
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(copy, "w") as new:
         for info in old.infolist():
@@ -61,7 +61,7 @@ def test_traced_file_has_its_example(traced):
     assert any("example inputs are random" in str(note) for note in program.notes)
 
 
-def test_scripted_file_needs_one(scripted):
+def test_scripted_file_needs_an_example(scripted):
     with pytest.raises(
         Error, match=r"holds no example inputs; its forward takes \(input: Tensor"
     ) as e:
@@ -104,7 +104,7 @@ def test_inputs_in_text(tmp_path):
 
 
 @pytest.mark.parametrize("texts", [["2x3"], ["2x3xf99"], ["x=1", "2"], ["no.npy"]])
-def test_inputs_in_text_that_are_wrong(texts):
+def test_invalid_inputs_in_text(texts):
     with pytest.raises(Error) as caught:
         parse_inputs(texts)
     assert caught.value.stage == "usage"
@@ -166,7 +166,7 @@ def test_state_dict(tmp_path):
 
 
 class Trap:
-    """Unpickling it leaves a trace."""
+    """An object that creates a file when it is unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -196,7 +196,7 @@ def test_missing_code(traced):
     assert cause.endswith(".Gone")
 
 
-def test_operator_that_is_not_there(traced):
+def test_unknown_operator(traced):
     other = rewritten(
         traced, lambda n, c: c.replace(b"torch.relu", b"ops.a.relu") if n.endswith(".py") else c
     )
@@ -219,7 +219,7 @@ def test_other_content(tmp_path, content):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_damaged_archive(traced, seed):
-    """Its directory, at the end, is what Python's reader trusts."""
+    """The damage is in the directory at the end, which Python's zip reader trusts."""
     content = bytearray(traced.read_bytes())
     for position in random.Random(seed).sample(range(len(content) - 400, len(content)), 6):
         content[position] ^= 0xFF

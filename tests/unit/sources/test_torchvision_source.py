@@ -1,4 +1,4 @@
-"""`torchvision:NAME`: example inputs, weights from the cache, mistakes."""
+"""Tests `torchvision:NAME`: example inputs, cached weights, and errors."""
 
 import hashlib
 
@@ -12,7 +12,7 @@ from unmess.core.error import Error
 
 @pytest.fixture(autouse=True)
 def torch_home(tmp_path, monkeypatch):
-    """An empty cache, so that what this machine has downloaded does not matter."""
+    """Returns an empty weight cache, so that earlier downloads do not affect the tests."""
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     folder = tmp_path / "hub" / "checkpoints"
     folder.mkdir(parents=True)
@@ -39,7 +39,7 @@ def test_unknown_name():
         ("mc3_18", (1, 3, 16, 112, 112)),
     ],
 )
-def test_example_fits_and_reaches_the_result(name, shape):
+def test_result_depends_on_the_example(name, shape):
     source = find_source(f"torchvision:{name}")
     assert source.args[0].shape == shape
     assert not any(layer.training for layer in source.model.modules())
@@ -47,7 +47,7 @@ def test_example_fits_and_reaches_the_result(name, shape):
     with torch.no_grad():
         result = torch.utils._pytree.tree_leaves(source.model(*source.args))[0]
         other = torch.utils._pytree.tree_leaves(source.model(-source.args[0]))[0]
-    # A result that hardly depends on the image could not tell a right lowering from a wrong one.
+    # A result that hardly depends on the image would not reveal a wrong lowering.
     assert float((result - other).abs().max()) > 0.01 * float(result.abs().max())
 
 
@@ -55,17 +55,17 @@ def test_crop_size_of_inception():
     from importers.sources.torchvision import _crop_size
 
     assert _crop_size("inception_v3", None) == (299, 299)
-    # Published for 518 and 224; the constructor's default is 224.
+    # Weights are published for 518 and 224; the constructor's default is 224.
     assert _crop_size("vit_h_14", None) == (224, 224)
     assert _crop_size("vit_h_14", models.ViT_H_14_Weights.DEFAULT) == (518, 518)
 
 
-def test_rounding_does_not_choose_boxes():
+def test_boxes_do_not_depend_on_rounding():
     source = find_source("torchvision:fasterrcnn_resnet50_fpn")
     (image,) = source.args[0]
     with torch.no_grad():
         boxes = source.model([image])[0]["boxes"]
-        # Sums in another order.
+        # Without oneDNN, sums are in another order.
         with torch.backends.mkldnn.flags(enabled=False):
             others = source.model([image])[0]["boxes"]
     assert float((boxes - others).abs().max()) < 3e-5 * image.shape[-1]
@@ -107,7 +107,7 @@ def test_damaged_weights_in_the_cache(torch_home):
     assert "delete it" in caught.value.hint
 
 
-def test_weights_of_ones_own(tmp_path):
+def test_weights_from_a_local_file(tmp_path):
     model = models.squeezenet1_1(weights=None)
     with torch.no_grad():
         model.classifier[1].bias.fill_(0.5)

@@ -1,4 +1,4 @@
-"""`.pt2` files that would run code: each creates a file, unless it is refused."""
+"""Tests `.pt2` files that run code: each one creates a file unless it is rejected."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ class Net(torch.nn.Module):
 
 
 class Evil:
-    """Unpickling it runs a command."""
+    """An object that runs a command when it is unpickled."""
 
     def __init__(self, command):
         self.command = command
@@ -41,7 +41,7 @@ def saved(tmp_path):
 
 
 def rewritten(saved, edit):
-    """A copy of the archive; `edit` gets the name and content of each record."""
+    """Copies the archive. `edit` maps the name and content of a record to its new content."""
     path = saved.with_name("edited.pt2")
     with zipfile.ZipFile(saved) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
@@ -50,7 +50,7 @@ def rewritten(saved, edit):
 
 
 def with_program(saved, change):
-    """A copy of the archive; `change` changes the description of the program in place."""
+    """Copies the archive. `change` edits the program's description or returns a new one."""
 
     def edit(name, content):
         if "/models/" not in name:
@@ -103,7 +103,7 @@ def size(saved, command):
 
 
 def name_of_an_input(saved, command):
-    """PyTorch writes it into the signature of a function: a default value is computed at once."""
+    """PyTorch writes the name into a function's signature, so a default value is evaluated."""
     name = json.dumps(f"x, y={code(command)}")
 
     def change(document):
@@ -121,7 +121,7 @@ def test_code_runs_only_with_trust(saved, tmp_path, forge):
     assert not marker.exists()
     assert caught.value.stage == "source"
     assert "--trust" in caught.value.hint
-    # The file is a real exploit. Whether PyTorch makes a model of the rest does not matter.
+    # The file is a real exploit. Whether PyTorch can load the rest does not matter.
     with contextlib.suppress(unmess.Error):
         unmess.capture(str(path), trust=True)
     assert marker.exists()
@@ -202,7 +202,7 @@ def test_files_of_usual_programs_need_no_trust(tmp_path):
     torch.testing.assert_close(found.model.module()(*args), Branches()(*args))
 
 
-def test_the_environment_is_as_before(saved):
+def test_environment_variables_are_restored(saved):
     before = dict(os.environ)
     source.find(str(saved))
     assert dict(os.environ) == before

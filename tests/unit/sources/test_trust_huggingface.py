@@ -1,4 +1,4 @@
-"""Hugging Face folders with Python code of their own."""
+"""Tests Hugging Face folders that contain Python code."""
 
 import builtins
 import json
@@ -45,7 +45,7 @@ def nobody_answers(monkeypatch):
 
 @pytest.fixture
 def marker(tmp_path, monkeypatch):
-    # transformers copies the code there, and imports the copy.
+    # transformers copies the code to this folder and imports the copy.
     monkeypatch.setattr(
         "transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules")
     )
@@ -92,7 +92,7 @@ def refused(folder, marker, part):
 
 def test_a_model_with_its_own_code(own_model, marker):
     refused(own_model, marker, "model")
-    # The example's shape is not known to this model: only the import of the code matters here.
+    # The example's shape is unknown for this model. Only the import of the code matters here.
     with pytest.raises(unmess.Error) as caught:
         find_source(f"hf:{own_model}", trust=True)
     assert "Python code of its own" not in caught.value.cause
@@ -104,7 +104,7 @@ def test_a_model_with_its_own_code(own_model, marker):
     [["import"], ["run"], ["analyze"], ["generate", "--prompt", "a"]],
     ids=lambda command: command[0],
 )
-def test_no_command_asks(own_model, marker, command, capfd):
+def test_commands_do_not_prompt(own_model, marker, command, capfd):
     name, *options = command
     assert main([name, f"hf:{own_model}", "-q", *options]) == 2
     assert "Python code of its own" in capfd.readouterr().err
@@ -136,7 +136,7 @@ def test_code_that_is_not_needed_is_not_imported(tiny, marker):
     assert not marker.exists()
 
 
-def test_an_architecture_that_is_no_model(tiny):
+def test_invalid_architecture_is_ignored(tiny):
     path = tiny / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"architectures": ["pipeline"]}))
     assert type(find_source(f"hf:{tiny}").model).__name__ == "BertModel"

@@ -1,4 +1,4 @@
-"""TorchScript files whose code writes files, when it is called and when it is loaded."""
+"""Tests TorchScript files whose code writes files when it is called or loaded."""
 
 import pytest
 import torch
@@ -51,7 +51,7 @@ def test_files_are_written_only_with_trust(tmp_path, kind):
 
 
 def with_code(tmp_path, line):
-    """A TorchScript file with a line of code, as an attacker would edit it."""
+    """Returns a TorchScript file into which a line of code is inserted, as an attacker would."""
     import zipfile
 
     torch.jit.save(torch.jit.script(torch.nn.Identity()), tmp_path / "plain.pt")
@@ -80,7 +80,7 @@ def with_code(tmp_path, line):
         "ops.prim.rpc_sync(to, f)",
     ],
 )
-def test_every_spelling_is_noticed(tmp_path, line):
+def test_every_spelling_is_rejected(tmp_path, line):
     with pytest.raises(unmess.Error) as caught:
         source.find(str(with_code(tmp_path, line)))
     assert "could run any code" in caught.value.cause

@@ -1,4 +1,4 @@
-"""What the table of exits makes of its rows."""
+"""Tests the table of exits."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def results(*rows):
     return {(row.model, row.via, row.runner): row for row in rows}
 
 
-def test_the_list_is_of_20_and_20_models_that_there_are():
+def test_list_has_20_existing_models_of_each_library():
     from importers.recipes import list_recipes
 
     assert len(exits.MODELS) == len(set(exits.MODELS)) == 40
@@ -26,13 +26,13 @@ def test_the_list_is_of_20_and_20_models_that_there_are():
     "stage, lowers",
     [("tosa", False), ("torch", False), ("linalg", True), ("compile", True), ("compare", True)],
 )
-def test_what_stops_after_the_exit_has_lowered(stage, lowers):
+def test_failures_after_the_exit_count_as_lowered(stage, lowers):
     found = results(row("reference", "tosa", stage, "no"))
     assert exits.lowers(found, "hf:bert", "tosa") is lowers
     assert exits.lowers(found, "hf:bert", "stablehlo") is None
 
 
-def test_each_hole_has_its_cause():
+def test_each_failure_is_listed_with_its_cause():
     found = results(
         row("reference", "linalg"),
         row("iree-cpu", "linalg"),

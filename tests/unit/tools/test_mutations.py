@@ -1,4 +1,4 @@
-"""The lit suite notices a step of a pipeline that is missing or at another place."""
+"""The lit suite fails if a pipeline step is missing or moved."""
 
 import pytest
 

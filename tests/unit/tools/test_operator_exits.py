@@ -1,4 +1,4 @@
-"""The page of the table of operators at the exits."""
+"""Tests the page with the table of operators per exit."""
 
 from importlib.metadata import version
 
@@ -20,7 +20,7 @@ from tools import operator_exits as tool
         ("capture", "no program"),
     ],
 )
-def test_where_a_case_stops_is_its_state(stage, state):
+def test_failed_stage_determines_the_state(stage, state):
     assert tool.state(tool.Failure(stage, "why"), "tosa") == state
 
 
@@ -52,13 +52,13 @@ def test_the_page_counts_and_says_what_differs():
     ]
 
 
-def test_the_page_says_which_versions_it_is_of():
+def test_page_names_the_versions():
     assert f"with torch {version('torch')}, torch-mlir {version('torch-mlir')};" in tool.page(
         [], {}
     )
 
 
-def test_a_run_goes_on_where_another_was_interrupted(tmp_path):
+def test_run_resumes_after_an_interruption(tmp_path):
     file = tmp_path / "results.jsonl"
     assert tool.read(file) == {}
     file.write_text('["tosa", "a", null]\n["tosa", "b", ["compare", "why"]]\n["tosa", "c')
@@ -72,8 +72,8 @@ def test_a_run_goes_on_where_another_was_interrupted(tmp_path):
     ("again", "places"),
     [(None, "c"), ("failed", "bc"), ("all", "abc")],
 )
-def test_what_is_done_again(again, places):
-    """A case is its own name here. What torch-mlir alone does not lower stays as it is."""
+def test_which_cases_are_repeated(again, places):
+    """Cases are strings here. Only "all" repeats what torch-mlir alone does not lower."""
     failure = tool.Failure("compare", "why")
     found = {("tosa", "a"): None, ("tosa", "b"): failure, (tool.alone("tosa"), "b"): failure}
     assert tool.wanted("abc", "tosa", found, again) == list(places)

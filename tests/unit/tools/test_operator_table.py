@@ -1,4 +1,4 @@
-"""The page of the table of operators."""
+"""Tests the page with the table of operators."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_page_is_up_to_date():
-    """`./pixiw run operator-table` writes it."""
+    """`./pixiw run operator-table` writes the page."""
     assert tool.PAGE.read_text() == tool.page(tool.CASES, tool.known_limits(tool.LIMITS_FILE))
 
 
-def test_a_limit_counts_where_it_holds():
+def test_limit_counts_only_for_its_runner():
     cases = [case for case in tool.CASES if case.operator == "torch.abs"]
     limits = {str(cases[0]): (Limit("compare", "a | b", "iree-cpu"),)}
     text = tool.page(cases, limits)

@@ -1,4 +1,4 @@
-"""What a sweep makes of its rows."""
+"""Tests the results, limits and tables of a sweep."""
 
 import json
 from dataclasses import asdict
@@ -22,7 +22,7 @@ def results(*rows):
     return {(row.model, row.runner): row for row in rows}
 
 
-def test_an_interrupted_results_file_is_read_and_the_latest_row_counts(tmp_path):
+def test_last_row_counts_in_an_interrupted_results_file(tmp_path):
     lines = [json.dumps(asdict(row("reference", stage))) for stage in ("torch", "done")]
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join([*lines, lines[0][:30]]))
@@ -30,7 +30,7 @@ def test_an_interrupted_results_file_is_read_and_the_latest_row_counts(tmp_path)
     assert sweep.read(tmp_path / "none.jsonl") == {}
 
 
-def test_what_is_missing_is_checked():
+def test_missing_checks_are_selected():
     known = results(row("reference", "torch", "no"))
     assert sweep._missing("hf:a", RUNNERS, known, None) == ["iree-cpu"]
     assert sweep._missing("hf:a", RUNNERS, known, "failed") == list(RUNNERS)
@@ -38,14 +38,14 @@ def test_what_is_missing_is_checked():
     assert sweep._missing("hf:a", ("reference",), results(row("reference")), "all") == ["reference"]
 
 
-def test_a_stage_before_the_runners_is_a_limit_of_all():
+def test_failure_before_the_runners_is_a_limit_of_all_runners():
     found = results(*(row(runner, "torch", "no way") for runner in RUNNERS))
     recipe = Recipe("hf:a", "hf", "encoder")
     assert sweep.limits_of(recipe, found, RUNNERS) == [Limit("torch", "no way")]
     assert sweep.limits_of(recipe, found, RUNNERS[:1]) == [Limit("torch", "no way")]
 
 
-def test_limits_of_a_runner_that_was_not_asked_stay():
+def test_limits_of_other_runners_are_kept():
     elsewhere = Limit("compare", "wrong", "iree-cpu")
     recipe = Recipe("hf:a", "hf", "encoder", (elsewhere,))
     found = results(row("reference", "compile", "no"))
@@ -61,14 +61,14 @@ def test_limits_of_a_runner_that_was_not_asked_stay():
         ((), "done", None),
         ((), "torch", "hf:a on reference: torch: no"),
         ((Limit("torch", "no"),), "torch", None),
-        # The wording of a cause may change with a version; the stage says what is lost.
+        # Only the stage is compared: the wording of a cause may change with a version.
         ((Limit("torch", "another"),), "torch", None),
         ((Limit("torch", "no"),), "linalg", "hf:a on reference: linalg: no"),
         ((Limit("torch", "no"),), "done", "hf:a on reference passes; known to stop in torch"),
         ((Limit("torch", "no", "iree-cpu"),), "done", None),
     ],
 )
-def test_what_is_not_as_the_recipe_says(limits, stage, surprise):
+def test_results_that_contradict_the_limits_are_unexpected(limits, stage, surprise):
     recipe = Recipe("hf:a", "hf", "encoder", limits)
     found = results(row("reference", stage, None if stage == "done" else "no"))
     assert list(sweep.unexpected([recipe], found, ["reference"])) == (
@@ -76,7 +76,7 @@ def test_what_is_not_as_the_recipe_says(limits, stage, surprise):
     )
 
 
-def test_models_that_eager_does_not_run_are_counted_apart():
+def test_models_that_fail_in_eager_are_counted_separately():
     rows = [
         row("reference", model="hf:a"),
         row("reference", "torch", "no", model="hf:b"),
@@ -107,14 +107,14 @@ def test_the_table_of_an_unfinished_sweep():
     assert "| `hf:b` | encoder | not run |" in text
 
 
-def test_limits_of_a_model_that_was_not_run_stay():
+def test_limits_of_models_that_were_not_run_are_kept():
     known = Limit("linalg", "no lowering")
     recipe = Recipe("hf:b", "hf", "encoder", (known,))
     assert sweep.limits_of(recipe, results(row("reference")), ("reference",)) == [known]
     assert list(sweep.unexpected([recipe], results(row("reference")), ("reference",))) == []
 
 
-def test_the_table_keeps_what_was_not_run_again():
+def test_table_keeps_earlier_results():
     recipes = [Recipe(f"hf:{name}", "hf", "encoder") for name in "abc"]
     found = results(
         row("reference"),
@@ -128,7 +128,7 @@ def test_the_table_keeps_what_was_not_run_again():
     lines = sweep.page("hf", recipes, earlier | new, RUNNERS).splitlines()
     assert lines[-5] == "| model | task | reference | iree-cpu |"
     assert lines[-3] == "| `hf:a` | encoder | 2e-07 | 2e-07 |"
-    # No runner has a part in the stages up to linalg; each compares for itself.
+    # Stages up to linalg are the same for all runners. Each runner has its own comparison.
     stop = "torch: 1 &lt; 2 \\| a\\*b: no"
     assert lines[-2] == f"| `hf:b` | encoder | {stop} | {stop} |"
     assert lines[-1] == "| `hf:c` | encoder | compare: off | not run |"
@@ -143,7 +143,7 @@ def test_models_are_checked_in_the_order_of_the_command_line(monkeypatch, tmp_pa
     assert checked == ["torchvision:vgg11", "torchvision:alexnet"]
 
 
-def test_a_sweep_goes_on_from_the_table(monkeypatch, tmp_path):
+def test_sweep_resumes_from_the_table(monkeypatch, tmp_path):
     monkeypatch.setattr(sweep, "DOCS", tmp_path)
     recipe = Recipe("torchvision:vgg11", "torchvision", "classification")
     known = results(row("iree-cpu", model=recipe.model))

@@ -1,4 +1,4 @@
-"""The driver of the tests: its parts are tasks, and the tests that it names exist."""
+"""Tests the test driver: its parts are tasks, and the tests that it names exist."""
 
 import ast
 import shlex

@@ -1,4 +1,4 @@
-"""Models that commands meet: one that works, and what can be wrong with one."""
+"""Models for commands: one that works, and models with errors."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Passes as users write them: functions that change a module in place."""
+"""User-defined passes: functions that change a module in place."""
 
 import os
 import signal

@@ -1,10 +1,10 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Convolutions that linalg has no form for, and those that it has.
+# Only convolutions that linalg does not support are decomposed.
 
 import torch
 
-# A sum over the kernel's depth of 2-d convolutions with groups.
+# Becomes a sum of grouped 2-d convolutions over the kernel's depth.
 # CHECK-LABEL: grouped:
 # CHECK-NEXT:  note: decomposition: grouped 3-d convolution (aten::convolution.default)
 # CHECK-COUNT-3: torch.aten.convolution {{.*}} -> !torch.vtensor<[2,4,3,3],f32>

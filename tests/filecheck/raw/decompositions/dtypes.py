@@ -1,10 +1,10 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# The dtype that eager computes in.
+# These decompositions compute in the same dtype as eager.
 
 import torch
 
-# Long sums of 16-bit floats come to a halt in their own type.
+# In their own type, long sums of 16-bit floats stop growing.
 # CHECK-LABEL: narrow_sum:
 # CHECK:       note: decomposition: sum of narrow floats (aten::sum.default)
 # CHECK:         torch.aten.sum{{.*}} -> !torch.vtensor<[],f32>
@@ -15,7 +15,7 @@ import torch
 # CHECK-LABEL: wide_sum:
 # CHECK-NOT:   note:
 
-# Integers become floating point where a limit is, and not where it is not.
+# Integers become floating point only if a limit is floating point.
 # CHECK-LABEL: float_limit:
 # CHECK:       note: decomposition: limits as choices (aten::clamp.default)
 # CHECK:         -> !torch.vtensor<[3],f32>
@@ -24,7 +24,7 @@ import torch
 # CHECK:         -> !torch.vtensor<[3],si64>
 # CHECK-NOT:     f32
 
-# Integers are divided as such: f32 holds not all of them.
+# Integers are divided as integers, because f32 cannot represent all of them.
 # CHECK-LABEL: floor_of_integers:
 # CHECK:       note: decomposition: division in whole numbers (aten::div.Tensor_mode)
 # CHECK:         torch.constant.str "trunc"

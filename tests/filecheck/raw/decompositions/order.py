@@ -1,10 +1,10 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Sorts, and which of them are left to torch-mlir.
+# Tests which sorts are decomposed, and which are left to torch-mlir.
 
 import torch
 
-# Each element's place is how many come before it.
+# The position of an element is the number of elements before it.
 # CHECK-LABEL: stably:
 # CHECK:       note: decomposition: stable sort (aten::sort.stable)
 # CHECK-NOT:     torch.aten.sort

@@ -1,11 +1,11 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Padding that takes away, and rolling by more than a size.
+# Negative padding, and rolling by more than the size.
 
 import torch
 from torch.nn.functional import pad
 
-# Two are cut at the left, one is added at the right.
+# Two elements are removed at the left, and one is added at the right.
 # CHECK-LABEL: cut_and_pad:
 # CHECK-NEXT:  note: decomposition: negative padding (aten::constant_pad_nd.default)
 # CHECK:         torch.aten.slice.Tensor %x, {{.*}} -> !torch.vtensor<[3],f32>
@@ -19,7 +19,7 @@ from torch.nn.functional import pad
 # CHECK-NOT:   note:
 # CHECK:         torch.aten.constant_pad_nd
 
-# By 7 of 5 is by 2.
+# Rolling 5 elements by 7 is rolling by 2.
 # CHECK-LABEL: around:
 # CHECK-NEXT:  note: decomposition: roll (aten::roll.default)
 # CHECK:         torch.aten.slice.Tensor %x, {{.*}} -> !torch.vtensor<[2],f32>
@@ -29,7 +29,7 @@ from torch.nn.functional import pad
 # CHECK-LABEL: all_the_way:
 # CHECK-NOT:     torch.aten.cat
 
-# Where it is cut is not known.
+# With a dynamic size, the position of the cut is unknown.
 # CHECK-LABEL: dynamic:
 # CHECK-NOT:   note: decomposition: roll
 

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# What as_strided does to the elements, and not to memory.
+# as_strided becomes an operation on elements instead of memory.
 
 import torch
 
@@ -13,7 +13,7 @@ import torch
 # CHECK-NEXT:  note: repair: layout-only as_strided (1 times)
 # CHECK:         torch.aten.view {{.*}} -> !torch.vtensor<[9],f32>
 
-# Element (i, j) of the result is number 1 + 3 i + 2 j.
+# Element (i, j) of the result is element 1 + 3 i + 2 j of the operand.
 # CHECK-LABEL: selected:
 # CHECK-NEXT:  note: repair: as_strided as a selection (1 times)
 # CHECK:         torch.aten.mul.Scalar %{{.*}}, %int3{{[_0-9]*}} : !torch.vtensor<[2],si64>

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Inside a program complex numbers are pairs of real ones; inputs and results stay what they are.
+# Inside a program, complex numbers are pairs of real ones. Inputs and results stay complex.
 
 import torch
 

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# A Fourier transform is a product with two constant matrices, as many columns as it has results.
+# A Fourier transform is a product with two constant matrices. Each has one column per result.
 
 import torch
 
@@ -12,7 +12,7 @@ import torch
 # CHECK:         torch.aten.mm %{{.*}}, %[[SIN]]
 # CHECK-NOT:     fft
 
-# In f64 where the operand is; a second transform of that length reads the same constants.
+# Constants are f64 if the operand is. A second transform of that length uses the same constants.
 # CHECK-LABEL: twice:
 # CHECK-COUNT-2: torch.vtensor.literal{{.*}}tensor<4x4xf64>
 # CHECK-NOT:     torch.vtensor.literal{{.*}}tensor<4x4xf64>

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Every index is a tensor of positions in i64.
+# Every index becomes an i64 tensor of positions.
 
 import torch
 
@@ -11,7 +11,7 @@ import torch
 # CHECK:         %[[LIST:.*]] = torch.prim.ListConstruct %[[AT]] :
 # CHECK:         torch.aten.index.Tensor %x, %[[LIST]]
 
-# The dimensions that a mask covers are one.
+# The dimensions that a mask covers are flattened into one.
 # CHECK-LABEL: mask_of_two_dimensions:
 # CHECK:         %[[X:.*]] = torch.aten.flatten.using_ints %x, {{.*}} -> !torch.vtensor<[6,4],f32>
 # CHECK:         %[[M:.*]] = torch.aten.flatten.using_ints %m, {{.*}} -> !torch.vtensor<[6],i1>
@@ -22,7 +22,7 @@ import torch
 # CHECK:         %[[I:.*]] = torch.prims.convert_element_type %i, {{.*}} -> !torch.vtensor<[2],si64>
 # CHECK:         torch.prim.ListConstruct %[[I]], %j
 
-# A write wherever a mask is true is a choice.
+# A write with a mask becomes `where`.
 # CHECK-LABEL: masked_write:
 # CHECK:         %[[M:.*]] = torch.aten.view %m, {{.*}} -> !torch.vtensor<[3,1],i1>
 # CHECK:         torch.aten.where.self %[[M]]

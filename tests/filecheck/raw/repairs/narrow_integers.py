@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Unsigned and 8-bit integers are computed in wider signed ones, and wrapped to their own again.
+# Unsigned and 8-bit integers are computed in wider signed types and wrapped to their own type.
 
 import torch
 
@@ -18,12 +18,12 @@ import torch
 # CHECK-NOT:     bitwise_and
 # CHECK:         torch.prims.convert_element_type {{.*}} -> !torch.vtensor<[3],si8>
 
-# 32 bits without a sign need 64; a comparison has nothing to wrap.
+# Unsigned 32-bit integers need 64 bits. The result of a comparison needs no wrapping.
 # CHECK-LABEL: compared:
 # CHECK:         torch.aten.lt.Tensor {{.*}} : !torch.vtensor<[3],si64>, !torch.vtensor<[3],si64> -> !torch.vtensor<[3],i1>
 # CHECK-NEXT:    return
 
-# What only moves elements stays as it is.
+# Operators that only move elements are not changed.
 # CHECK-LABEL: moved:
 # CHECK-NOT:   note:
 # CHECK-NOT:     si32

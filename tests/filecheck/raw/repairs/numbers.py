@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Numbers of Python where torch-mlir reads them in another type than eager does.
+# Python numbers to which torch-mlir gives another type than eager.
 
 import torch
 

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Places below 0 count from the back, and those that are no place fail.
+# Negative indices count from the end. Indices out of range fail.
 
 import torch
 
@@ -12,7 +12,7 @@ import torch
 # CHECK:         %[[AT:.*]] = torch.aten.where.self %[[BACK]], %[[FRONT]], %i
 # CHECK:         torch.prim.ListConstruct %[[AT]]
 
-# A range from 0 on has none below it; one that begins there has.
+# A range that starts at 0 has no negative index. A range that starts below 0 has.
 # CHECK-LABEL: write_at_a_range:
 # CHECK-NOT:   places from the front
 # CHECK-LABEL: write_at_the_end:

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Results without elements, a choice that broadcasts, and reshapes with several dynamic sizes.
+# Results without elements, `where` that only broadcasts, and reshapes with several dynamic sizes.
 
 import torch
 
@@ -24,7 +24,7 @@ import torch
 # CHECK:         torch.aten.unflatten.int %x, {{.*}} -> !torch.vtensor<[?,?,2,2],f32>
 # CHECK-NOT:     torch.aten.view
 
-# With static sizes a view is a view.
+# Views with static sizes are not changed.
 # CHECK-LABEL: static:
 # CHECK-NOT:   note:
 # CHECK:         torch.aten.view %x

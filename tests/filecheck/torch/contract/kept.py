@@ -1,7 +1,7 @@
 # RUN: unmess import %s --to torch --backend-legal-op aten.softmax.int --backend-legal-op aten.gelu | filecheck %s
 # RUN: unmess import %s --to torch | filecheck %s --check-prefix APART
 
-# What a backend keeps is taken apart neither at the capture nor on the way to torch.
+# Backend-legal operators are decomposed neither at the capture nor in the lowering to torch.
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Bodies as data-flow graphs: which are the same, and how they read."""
+"""Tests bodies as data-flow graphs: which are equal, and how they are printed."""
 
 from pipelines.analysis.analysis import analyze_module
 from unmess.core.parsing import parse
@@ -35,12 +35,12 @@ def test_names_order_and_repetition_do_not_matter():
     assert group.count == 3
 
 
-def test_operands_that_cannot_be_exchanged_are_told_apart():
+def test_order_of_non_commutative_operands_matters():
     first, second = bodies("%r = arith.subf %a, %b : f32", "%r = arith.subf %b, %a : f32")
     assert {str(first.body), str(second.body)} == {"yield subf(in0, in1)", "yield subf(in1, in0)"}
 
 
-def test_predicates_constants_and_scalars_from_outside_are_part_of_a_body():
+def test_predicates_constants_and_scalars_belong_to_the_body():
     groups = bodies(
         "%c = arith.cmpf ugt, %a, %zero : f32\n%r = arith.select %c, %a, %zero : f32",
         "%c = arith.cmpf ogt, %a, %zero : f32\n%r = arith.select %c, %a, %zero : f32",

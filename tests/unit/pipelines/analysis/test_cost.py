@@ -1,4 +1,4 @@
-"""Costs of single operations, worked out by hand."""
+"""Compares the costs of single operations with values computed by hand."""
 
 import pytest
 
@@ -111,21 +111,21 @@ def test_convolution_counts_its_windows():
     assert kinds["movement"].written == 4 * 2 * 8 * 4 * 4
 
 
-def test_elementwise_counts_conversions_as_nothing_and_exponentials_apart():
+def test_conversions_are_free_and_exp_counts_separately():
     total = entry(ELEMENTWISE).total
     assert (total.flops, total.transcendentals, total.integers) == (2 * 42, 42, 0)
     assert total.read == 2 * 42 + 4 * 7
     assert total.written == 4 * 42
 
 
-def test_lookup_reads_what_it_takes_and_not_the_whole_table():
+def test_lookup_counts_only_the_rows_that_it_reads():
     (operation,) = entry(LOOKUP).operations
     assert operation.kind == "indexed"
     assert operation.cost.read == 8 * 5 + 4 * 5 * 8
     assert operation.cost.written == 4 * 5 * 8
 
 
-def test_a_loop_and_the_function_that_it_calls_count_as_often_as_they_run():
+def test_loop_and_called_function_count_once_per_iteration():
     (operation,) = entry(LOOP).operations
     assert operation.times == 4
     assert operation.cost.flops == 4 * 4
@@ -145,12 +145,12 @@ def test_a_dynamic_size_is_a_symbol_until_it_has_a_value():
 
 
 @pytest.mark.parametrize("values", [{"arg0.0": 3}, {"arg1.1": 3}])
-def test_one_value_is_filled_in_and_the_other_stays(values):
+def test_one_known_value_is_substituted(values):
     (left,) = {"arg0.0", "arg1.1"} - values.keys()
     assert str(entry(DYNAMIC, values).total.flops) == f"24*{left}"
 
 
-def test_jumps_between_blocks_are_the_loop_that_they_make():
+def test_branches_between_blocks_count_as_a_loop():
     found = entry("""
 func.func @main(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index

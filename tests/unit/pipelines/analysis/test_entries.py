@@ -1,4 +1,4 @@
-"""Entry functions, layers, source lines and weights."""
+"""Tests the analysis of entry functions, layers, source lines and weights."""
 
 from pipelines.analysis.analysis import analyze_module
 from unmess.core.parsing import parse
@@ -31,14 +31,14 @@ def entries():
     return analyze_module(parse(MODULE, "test"), "test", "linalg").entries
 
 
-def test_each_public_function_is_an_entry_with_what_it_calls():
+def test_entry_includes_the_functions_that_it_calls():
     first, second = entries()
     assert (first.name, second.name) == ("first", "second")
     assert first.total.flops == 8 and first.total.transcendentals == 4
     assert second.total.flops == 8
 
 
-def test_layers_are_modules_else_source_lines_and_own_their_weights():
+def test_layers_are_modules_or_source_lines_with_their_weights():
     first, _ = entries()
     layers = {share.name: share for share in first.layers}
     assert list(layers) == ["net.conv", "lib.py:9", "unused"]
@@ -47,7 +47,7 @@ def test_layers_are_modules_else_source_lines_and_own_their_weights():
     assert (layers["unused"].operations, layers["unused"].weight_bytes) == (0, 16)
 
 
-def test_lines_are_the_innermost_of_the_user():
+def test_lines_are_the_innermost_user_lines():
     first, _ = entries()
     assert [(share.name, share.operations) for share in first.lines] == [
         ("net.py:3", 2),
@@ -55,7 +55,7 @@ def test_lines_are_the_innermost_of_the_user():
     ]
 
 
-def test_literals_are_weights_where_they_are_more_than_a_number():
+def test_literals_of_several_elements_are_weights():
     _, second = entries()
     (weight,) = second.weights
     assert (weight.elements, weight.bytes) == (8, 32)

@@ -1,4 +1,4 @@
-"""Peak memory of small functions, worked out by hand."""
+"""Compares the peak memory of small functions with values computed by hand."""
 
 from pipelines.analysis.analysis import analyze_module
 from unmess.core.parsing import parse
@@ -13,7 +13,7 @@ def function(*lines, result, arguments=""):
 
 
 def add(result, a, b):
-    """An operation that makes a tensor of its own."""
+    """Returns an operation whose result is a new tensor."""
     return f"%{result} = arith.addf %{a}, %{b} : {VECTOR}"
 
 
@@ -22,14 +22,14 @@ def memory(text):
     return entry.memory
 
 
-def test_a_chain_holds_two_at_a_time():
+def test_chain_needs_two_tensors_at_a_time():
     found = memory(function(add(0, "x", "x"), add(1, 0, 0), add(2, 1, 1), result=f"%2 : {VECTOR}"))
     assert found.inputs == found.results == BYTES
     assert found.peak == 2 * BYTES
     assert [moment.bytes for moment in found.moments] == [BYTES, 2 * BYTES, 2 * BYTES, BYTES]
 
 
-def test_what_is_used_again_at_the_end_is_held_until_then():
+def test_value_is_held_until_its_last_use():
     found = memory(
         function(
             add(0, "x", "x"), add(1, 0, 0), add(2, 1, 1), add(3, 0, 2), result=f"%3 : {VECTOR}"
@@ -39,7 +39,7 @@ def test_what_is_used_again_at_the_end_is_held_until_then():
     assert [held.operation for held in found.held] == [0, 1, 2]
 
 
-def test_a_result_is_made_in_its_destination_where_that_dies():
+def test_result_reuses_a_destination_that_is_not_used_again():
     def filled(value):
         return f"linalg.fill ins(%c : f32) outs(%{value} : {VECTOR}) -> {VECTOR}"
 
@@ -59,7 +59,7 @@ def test_a_result_is_made_in_its_destination_where_that_dies():
     assert memory(kept).peak == 3 * BYTES
 
 
-def test_the_argument_itself_is_never_written():
+def test_arguments_are_never_overwritten():
     text = function(
         "%c = arith.constant 1.0 : f32",
         f"%0 = linalg.fill ins(%c : f32) outs(%x : {VECTOR}) -> {VECTOR}",
@@ -68,7 +68,7 @@ def test_the_argument_itself_is_never_written():
     assert memory(text).peak == BYTES
 
 
-def test_a_view_takes_no_memory_and_keeps_what_it_looks_at():
+def test_view_takes_no_memory_and_keeps_its_source_alive():
     text = function(
         add(0, "x", "x"),
         f"%v = tensor.expand_shape %0 [[0, 1]] output_shape [10, 100] "
@@ -81,7 +81,7 @@ def test_a_view_takes_no_memory_and_keeps_what_it_looks_at():
     assert memory(text).peak == 3 * BYTES
 
 
-def test_weights_and_literals_are_apart():
+def test_weights_and_literals_are_counted_separately():
     text = function(
         f"%c = arith.constant dense<1.0> : {VECTOR}",
         add(0, "x", "c"),
@@ -94,7 +94,7 @@ def test_weights_and_literals_are_apart():
     assert found.peak == 2 * BYTES
 
 
-def test_what_a_loop_makes_inside_counts_while_it_runs():
+def test_tensors_inside_a_loop_count_while_it_runs():
     text = function(
         "%0 = arith.constant 0 : index",
         "%1 = arith.constant 1 : index",

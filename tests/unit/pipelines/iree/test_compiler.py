@@ -1,4 +1,4 @@
-"""Whatever IREE's compiler does, the user gets one cause, with a reproducer that does the same."""
+"""Failures of IREE's compiler raise one Error with a cause and a reproducer of the failure."""
 
 import shlex
 import subprocess
@@ -24,7 +24,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 @pytest.fixture
 def failed(monkeypatch, tmp_path):
-    """The Error where the compiler's process runs the given Python code instead."""
+    """Returns a function that runs Python code as the compiler, and returns the Error."""
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
 
     def compile_with(code):
@@ -39,7 +39,7 @@ def failed(monkeypatch, tmp_path):
     return compile_with
 
 
-def test_a_crash_costs_the_compilation_alone(failed):
+def test_compiler_crash_raises_an_error(failed):
     error = failed("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert error.stage == "compile"
     assert error.cause.startswith("IREE's compiler crashes with SIGSEGV")
@@ -48,7 +48,7 @@ def test_a_crash_costs_the_compilation_alone(failed):
     assert text.startswith(f"// {command}\nmodule {{}}")
 
 
-def test_what_llvm_says_before_it_gives_up_is_the_cause(failed):
+def test_llvm_error_before_an_abort_is_the_cause(failed):
     error = failed(
         "import os, sys; print('LLVM ERROR: Cannot select: v4bf16', file=sys.stderr, flush=True); "
         "os.abort()"
@@ -56,11 +56,11 @@ def test_what_llvm_says_before_it_gives_up_is_the_cause(failed):
     assert "SIGABRT" in error.cause and "Cannot select: v4bf16" in error.cause
 
 
-def test_being_killed_hints_at_memory(failed):
+def test_killed_compiler_hints_at_memory(failed):
     assert "memory" in failed("import os, signal; os.kill(os.getpid(), signal.SIGKILL)").hint
 
 
-def test_half_a_diagnostic_is_passed_over(failed):
+def test_incomplete_diagnostic_is_ignored(failed):
     error = failed(
         "import os, sys;"
         """os.write(int(sys.argv[1]), b'[2, "user.py:7:0: error: no"]\\n[2, "us');"""
@@ -82,13 +82,13 @@ def test_half_a_diagnostic_is_passed_over(failed):
         ("<unknown>:0: error: unknown target", None, "unknown target"),
     ],
 )
-def test_a_place_is_taken_off_the_message(text, where, message):
+def test_location_is_separated_from_the_message(text, where, message):
     assert subject._users_line(text) == where
     assert subject._message(text).splitlines()[0] == message
 
 
-def test_a_packer_is_not_written_by_the_reproducer(monkeypatch, tmp_path):
-    """The file that it goes to is a temporary one."""
+def test_reproducer_does_not_write_the_packer(monkeypatch, tmp_path):
+    """The packer's file is temporary."""
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     options = splitting_options(tmp_path / "gone" / "packer.mlir")
     with pytest.raises(unmess.Error) as caught:
@@ -98,7 +98,7 @@ def test_a_packer_is_not_written_by_the_reproducer(monkeypatch, tmp_path):
     assert "gone" not in command
 
 
-def test_options_that_are_refused():
+def test_invalid_options_are_a_usage_error():
     with pytest.raises(unmess.Error, match="refuses its options") as caught:
         subject.compile_text(WRONG, ("--iree-no-such-option",), "model")
     assert caught.value.stage == "usage"
@@ -113,14 +113,14 @@ def test_options_that_are_refused():
         ("iree-vulkan", unmess.TargetOptions(vulkan="abacus")),
     ],
 )
-def test_hardware_that_nobody_knows_is_said(runner, options):
+def test_unknown_hardware_is_a_usage_error(runner, options):
     program = unmess.capture(torch.nn.ReLU(), (torch.randn(3),))
     with pytest.raises(unmess.Error, match="does not know 'abacus'") as caught:
         unmess.load(program, on=runner, target=options)
     assert caught.value.stage == "usage"
 
 
-def test_the_reproducer_reproduces(tmp_path, monkeypatch):
+def test_reproducer_fails_with_the_same_error(tmp_path, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     with pytest.raises(unmess.Error) as caught:
         subject.compile_text(WRONG, target("iree-cpu").options, "model")

@@ -1,4 +1,4 @@
-"""Code for another processor is refused before it ends the process."""
+"""Code that needs missing CPU features is rejected before it can crash the process."""
 
 import pytest
 
@@ -11,13 +11,13 @@ def options(cpu):
     return target("iree-cpu", unmess.TargetOptions(cpu=cpu)).options
 
 
-def test_code_for_a_cpu_that_has_more():
+def test_newer_cpu_requires_more_features():
     old = subject.required_cpu(options("sandybridge"))[1]
     new = subject.required_cpu(options("sapphirerapids"))[1]
     assert old < new and "amx-bf16" in new
 
 
-def test_it_is_refused(monkeypatch):
+def test_missing_cpu_features_raise(monkeypatch):
     monkeypatch.setattr(subject, "processor_features", lambda: frozenset({"sse", "avx"}))
     with pytest.raises(unmess.Error, match=r"this one lacks .*avx512f") as caught:
         subject.check_cpu(options("sapphirerapids"))
@@ -27,6 +27,6 @@ def test_it_is_refused(monkeypatch):
     subject.check_cpu(target("iree-cuda", unmess.TargetOptions(cuda="sm_80")).options)
 
 
-def test_a_system_that_does_not_say_what_its_cpu_has_is_not_asked(monkeypatch):
+def test_check_is_skipped_if_cpu_features_are_unknown(monkeypatch):
     monkeypatch.setattr(subject, "processor_features", frozenset)
     subject.check_cpu(options("sapphirerapids"))

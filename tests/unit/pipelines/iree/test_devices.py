@@ -1,4 +1,4 @@
-"""Drivers are asked in processes of their own. Whatever a driver does, its answer is one line."""
+"""Drivers are queried in separate processes. Every failure of a driver becomes one line."""
 
 import sys
 import textwrap
@@ -19,7 +19,7 @@ probe.main()
 
 @pytest.fixture
 def answered(monkeypatch):
-    """The answers of drivers, where the given Python code asks one called `name`."""
+    """Returns a function that queries drivers with Python code, which reads the driver `name`."""
 
     def ask(code, *drivers):
         body = RUN.format(textwrap.indent(code, "    "))
@@ -44,7 +44,7 @@ def test_a_driver_that_is_unknown():
     assert "abacus" in answer.problem
 
 
-def test_a_driver_that_crashes_leaves_the_others(answered):
+def test_crash_of_a_driver_does_not_affect_the_others(answered):
     code = "import os\nif name == 'cuda': os.kill(os.getpid(), 11)\nreturn {'devices': []}"
     assert answered(code, "cuda", "hip") == {
         "cuda": subject.Devices(problem="the driver crashes with SIGSEGV"),
@@ -52,7 +52,7 @@ def test_a_driver_that_crashes_leaves_the_others(answered):
     }
 
 
-def test_a_driver_that_hangs_leaves_the_others(answered, monkeypatch):
+def test_hang_of_a_driver_does_not_affect_the_others(answered, monkeypatch):
     monkeypatch.setattr(subject, "_SECONDS", 10)
     code = "import time\nif name == 'cuda': time.sleep(60)\nreturn {'devices': []}"
     answers = answered(code, "cuda", "hip")
@@ -65,7 +65,7 @@ def test_a_driver_that_ends_the_process(answered):
     assert problem == "the driver crashes with status 3"
 
 
-def test_a_driver_that_prints(answered):
+def test_output_of_a_driver_is_ignored(answered):
     answer = answered(
         "print('WARNING: testing use only')\nprint(-1)\n"
         "return {'devices': [{'name': 'one', 'report': 'api: 1.3'}]}"

@@ -1,4 +1,4 @@
-"""Which results lie in memory that is somebody else's."""
+"""Tests which results share memory with an argument or another result."""
 
 import pytest
 import torch
@@ -20,13 +20,13 @@ ACROSS = MEMORY[50:250]
         ([("input", A), ("input", A[:50])], [("output", B)], []),
         ([("input", A), ("input", C), ("input", ACROSS)], [("output", B)], [0]),
         ([], [("output", A), ("output", A)], [1]),
-        # State may stay where it was, and two states may change places.
+        # State may stay in its memory, and two states may swap their memory.
         ([("state", A), ("state", B)], [("state", B), ("state", A)], []),
         ([("state", A)], [("state", B), ("state", B)], [1]),
         ([("state", A)], [("output", A), ("state", B)], [0]),
         ([("state", A)], [("output", A), ("state", A)], [0]),
         ([("input", A), ("state", B)], [("state", A)], [0]),
-        # What has no memory of the CPU.
+        # Values without CPU memory.
         ([("input", A[:0]), ("input", 3)], [("output", A[:0]), ("output", 3), ("state", None)], []),
     ],
 )

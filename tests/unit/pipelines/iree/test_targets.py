@@ -1,4 +1,4 @@
-"""What each target is compiled for, given the devices that are there."""
+"""Tests what each target is compiled for, given the available devices."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 @pytest.fixture
 def here(monkeypatch):
-    """Has every driver find one device with this report, or none."""
+    """Returns a function that makes every driver find one device with a report, or none."""
 
     def find(report):
         found = Devices(problem="none") if report is None else Devices((Device("it", report),))
@@ -66,7 +66,7 @@ def test_a_cuda_device_that_is_too_old(here):
     ("name", "option"),
     [("iree-cuda", "--iree-cuda-target=sm_89"), ("iree-hip", "--iree-rocm-target=gfx942")],
 )
-def test_without_a_device_the_choice_is_noted(here, name, option):
+def test_default_architecture_is_noted_without_a_device(here, name, option):
     here(None)
     target = subject.target(name)
     assert option in target.options
@@ -81,7 +81,7 @@ def test_a_hip_device(here):
     assert not subject.target("iree-hip").notes
 
 
-def test_a_vulkan_device_says_what_it_has(here):
+def test_vulkan_target_uses_the_device_features(here):
     here(LAVAPIPE)
     (text,) = subject.target("iree-vulkan").attributes.values()
     assert "compute = fp64|fp32|fp16|int64|int32|int16|int8," in text
@@ -100,7 +100,7 @@ def test_without_a_vulkan_device_no_subgroup_is_assumed(here):
     assert len(target.notes) == 1
 
 
-def test_what_the_user_says_comes_first(here):
+def test_target_options_override_the_device(here):
     here(None)
     said = TargetOptions(cpu="generic", cuda="sm_80", hip="gfx1100", vulkan="rdna3")
     for name, option in {
@@ -137,7 +137,7 @@ def test_every_target_compiles(network, here, name, report):
     assert MARKS.get(name, b"metal_stdlib") in module
 
 
-def test_the_architectures_are_those_that_the_compiler_knows():
+def test_cuda_architectures_match_the_compiler():
     def knows(architecture):
         options = ["--iree-hal-target-device=cuda", f"--iree-cuda-target={architecture}"]
         try:
@@ -147,5 +147,5 @@ def test_the_architectures_are_those_that_the_compiler_knows():
         return True
 
     assert knows(subject.CUDA_DEFAULT) and knows(subject.CUDA[-1])
-    # When one of these is known, it belongs into the table, and may be the better default.
+    # If the compiler knows one of these, add it to the table. It may also be a better default.
     assert not knows("sm_90") and not knows("sm_100")

@@ -1,4 +1,4 @@
-"""What a device reports while tensors are copied is an Error with a hint."""
+"""Device failures while tensors are copied raise an Error with a hint."""
 
 import pytest
 import torch
@@ -32,7 +32,7 @@ class Device:
         ("INTERNAL; something else", "unmess doctor"),
     ],
 )
-def test_a_copy_that_fails(text, hint):
+def test_failed_copy_raises_with_a_hint(text, hint):
     transfer = Transfer(Device(text), "vulkan")
     with pytest.raises(unmess.Error) as caught:
         transfer.to_device(torch.ones(3))

@@ -1,4 +1,4 @@
-"""The steps to LLVM as they are listed are those that run."""
+"""The listed steps to LLVM are the steps that run."""
 
 import pytest
 
@@ -16,16 +16,16 @@ func.func @main(%x: tensor<64x64xTYPE>, %y: tensor<64x64xTYPE>, %z: tensor<64x64
   return %0 : tensor<64x64xTYPE>
 }
 """
-# Their results are in the job, not in the IR.
+# These steps write their results to the job, not to the IR.
 SILENT = {"reference-effort", "reference-number-checks", "reference-look-for-bf16"}
 OF_BF16 = {"reference-bf16-arithmetic", "reference-bf16-bits"}
 
 
 @pytest.mark.parametrize(("dtype", "skipped"), [("f32", SILENT | OF_BF16), ("bf16", SILENT)])
-def test_the_steps_that_run_are_those_that_are_listed(dtype, skipped):
+def test_listed_steps_are_the_steps_that_run(dtype, skipped):
     seen = []
     with debugging(["all"], lambda text: seen.append(text.splitlines()[0])):
         lower_to_llvm(parse(MATMUL.replace("TYPE", dtype), "test"), "test", Assertions(), ["main"])
-    # A pass of a pipeline that is over goes by that name, too.
+    # The last pass of a pipeline is printed with the pipeline's name, too.
     names = [line.removeprefix("// After ").split(",")[0] for line in seen]
     assert names == [entry.name for entry in steps_of("reference") if entry.name not in skipped]

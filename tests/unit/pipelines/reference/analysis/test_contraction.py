@@ -47,7 +47,7 @@ def test_matmul():
     assert not contraction.windows
 
 
-def test_the_operand_that_runs_along_the_result_is_the_right_one():
+def test_operand_with_the_result_columns_is_the_rhs():
     maps = (
         "affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, k)>,"
         "affine_map<(i, j, k) -> (i, j)>"
@@ -80,11 +80,11 @@ def test_windows():
         "%0 = arith.mulf %x, %y : f32\n%1 = arith.addf %0, %0 : f32\nlinalg.yield %1 : f32",
     ],
 )
-def test_other_bodies(body):
+def test_other_bodies_are_no_contraction(body):
     assert found(generic(MATMUL, PPR, SHAPES, body)) is None
 
 
-def test_elementwise_products_are_none():
+def test_elementwise_products_are_no_contraction():
     maps = ", ".join(["affine_map<(i, j) -> (i, j)>"] * 3)
     shapes = "memref<4x8xf32> memref<4x8xf32> memref<4x8xf32>"
     assert found(generic(maps, '"parallel", "parallel"', shapes, PRODUCT)) is None

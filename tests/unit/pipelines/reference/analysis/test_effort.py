@@ -22,7 +22,7 @@ func.func @main(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>, %c: tensor<{m}
   return %0 : tensor<{m}x{n}xf32>
 }}
 """
-# The window's offset is in a sum of loops, its length in an operand of its own.
+# The input's index is a sum of two loops. A separate operand gives the window's length.
 POOL = """
 #in = affine_map<(o, w) -> (o + w)>
 #window = affine_map<(o, w) -> (w)>

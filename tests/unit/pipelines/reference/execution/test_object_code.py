@@ -1,4 +1,4 @@
-"""Object files in this process's memory."""
+"""Tests loading object files into the memory of this process."""
 
 import ctypes
 import gc
@@ -15,7 +15,7 @@ from pipelines.reference.execution.runtime import Runtime
 
 @pytest.fixture(scope="module")
 def object_file():
-    """Of a program with constants, a table and calls of the runtime."""
+    """Returns the object file of a program with constants, a table and runtime calls."""
     files = []
 
     def spied(compiled):
@@ -46,7 +46,7 @@ def test_code_is_executable_and_not_writable(object_file):
     assert permissions == {"r-xp"}
 
 
-def test_memory_is_given_back(object_file):
+def test_memory_is_released(object_file):
     def mapped() -> int:
         gc.collect()
         return Path("/proc/self/maps").read_text().count(" r-xp ")
@@ -59,24 +59,24 @@ def test_memory_is_given_back(object_file):
     assert mapped() <= before
 
 
-def test_a_name_that_is_nowhere_is_told(object_file):
+def test_undefined_symbol_raises(object_file):
     with pytest.raises(Unloadable, match=r"it uses (unmess|_mlir)_"):
         ObjectCode(object_file, {})
 
 
-def test_names_are_found_in_the_process(object_file):
+def test_undefined_symbols_are_found_in_the_process(object_file):
     code = ObjectCode(object_file, Runtime.get().symbols)
     exp = ctypes.cast(ctypes.CDLL(None).exp, ctypes.c_void_p).value
     assert code.address("exp") == exp
 
 
 @pytest.mark.parametrize("length", [0, 3, 64, 1000])
-def test_cut_files_are_refused(object_file, length):
+def test_truncated_files_are_rejected(object_file, length):
     with pytest.raises(Unloadable):
         ObjectCode(object_file[:length], Runtime.get().symbols)
 
 
-def test_other_machines_are_refused(object_file):
+def test_other_architectures_are_rejected(object_file):
     aarch64 = bytearray(object_file)
     aarch64[18] = 183
     with pytest.raises(Unloadable, match="not a relocatable file for x86-64"):

@@ -1,6 +1,6 @@
-"""Code for aarch64, as far as a computer of another kind can look at it: LLVM's cross-compiler.
+"""Tests the aarch64 assembly that LLVM's cross-compiler generates on any host.
 
-It says whether the schedules fit NEON's registers. Nothing is run.
+The assembly shows whether the schedules fit NEON's registers. Nothing is run.
 """
 
 import re
@@ -21,12 +21,12 @@ from pipelines.reference.steps.assertions import Assertions
 
 _TOOLS = Path(llvm.__file__).parent / "bin"
 _TARGET = ("-O3", "-mtriple=aarch64-linux-gnu", "-mcpu=neoverse-n1")
-# The tools are of an older release, which spells floats that are not decimal fractions as f64.
+# The tools are from an older release, which writes floats that are no exact decimals as f64 bits.
 _FLOAT = re.compile(r"([+-]inf\b)|\bf0x([0-9A-F]{8})\b")
 
 
 def assembly(module, *args) -> str:
-    """What aarch64 would run for a model."""
+    """Returns the aarch64 assembly of a model."""
     lowered = copy_module(unmess.lower(unmess.capture(module.eval(), args)).ir)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(order, "host_machine", lambda: NEON)
@@ -49,7 +49,7 @@ def _as_f64(match: re.Match) -> str:
 
 
 def innermost_loop(text: str) -> str:
-    """The block with the most multiplications and additions that jumps back to itself."""
+    """Returns the block with the most fused multiply-adds that branches to itself."""
     blocks = re.findall(r"^(\.LBB\d+_\d+):(.*?)(?=^\.LBB|^// %bb)", text, re.DOTALL | re.MULTILINE)
     loops = [
         body for label, body in blocks if re.search(rf"\tb\.\w+\t{re.escape(label)}$", body, re.M)
@@ -66,17 +66,17 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_sums_stay_in_registers(case):
-    """A tile has sixteen vectors of sums, each of which has one fused instruction a step."""
+    """A tile has sixteen accumulator vectors, each with one fused instruction per step."""
     module, args, lanes = CASES[case]
     loop = innermost_loop(assembly(module, *args))
     fused = re.findall(rf"\tfmla\t(v\d+)\.{lanes}, ", loop)
     assert len(set(fused)) >= 12
     assert len(fused) % len(set(fused)) == 0
-    # No sum goes to memory, and nothing is called.
+    # The loop stores no accumulator to memory and calls no function.
     assert not re.search(r"\t(st[rpu]\w*|st1|bl)\t", loop)
 
 
-def test_exponentials_are_vector_code():
+def test_exponentials_are_vectorized():
     text = assembly(torch.nn.Softmax(-1), torch.randn(256, 1024))
     assert re.search(r"\tfm(la|ls)\tv\d+\.4s", text)
     assert not re.search(r"\tbl\t(expf?|exp2f?)$", text, re.MULTILINE)

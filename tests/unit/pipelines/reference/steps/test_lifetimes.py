@@ -1,4 +1,4 @@
-"""How much memory a call needs at once."""
+"""Tests the peak memory of a call."""
 
 import pytest
 import torch
@@ -18,15 +18,15 @@ def one_thread():
 
 
 def test_a_chain_needs_two_buffers_at_a_time():
-    """Sixteen steps of 4 MB each, of which every one reads the one before."""
+    """Sixteen steps of 4 MB each. Every step reads the result of the previous one."""
 
     def chain(x):
         for _ in range(16):
-            # Not fused with its neighbours: each element of a result reads many of an operand.
+            # Not fused with its neighbors: each result element reads many operand elements.
             x = x.cumsum(0)
         return x
 
     x = torch.zeros(1024, 1024)
     run = unmess.load(unmess.capture(chain, (x,)))
-    # Pages that were there before are not counted.
+    # Pages that were resident before are not counted.
     assert 7 * _MB <= peak_memory(lambda: run(x)) < 20 * _MB
