@@ -1,4 +1,4 @@
-"""How long commands and calls take from the start of a process, beside bare imports.
+"""Startup times of commands and calls, from process start, compared with bare imports.
 
 One file per section; each has a `main` that prints its table.
 """

@@ -1,4 +1,4 @@
-"""Times whole processes by turns, so that all of them meet the same load."""
+"""Times processes in alternation, so that all of them run under the same load."""
 
 import statistics
 import subprocess
@@ -13,12 +13,12 @@ def times_of(
     statuses: Mapping[str, int] | None = None,
     **options,
 ) -> dict[str, float]:
-    """Runs each command of Python once per round, after one that is not timed.
+    """Runs each Python command once per round, after an untimed round.
 
     Args:
         commands: arguments of the Python interpreter, by name.
-        statuses: the exit status of commands that do not end with 0.
-        options: of `subprocess.run`, such as the environment.
+        statuses: the expected exit status of commands, by name; 0 by default.
+        options: options of `subprocess.run`, such as the environment.
 
     Returns:
         The median in seconds from start to exit, by name.

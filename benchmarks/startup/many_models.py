@@ -1,8 +1,8 @@
-"""Many models in one command: workers forked from one parent, beside an interpreter for each model.
+"""Many models in one command: workers forked from one parent, and an interpreter for each model.
 
-Goals: `check` of 30 tiny Hugging Face types takes at most a third of the time that it takes with a
-fresh interpreter for each model. A sweep takes at most half of the time of one that forks, but
-checks one model after the other and lets each worker import what it needs beyond the basics.
+Goals: `check` of 30 tiny Hugging Face types takes at most a third of the time of a new interpreter
+for each model. A sweep takes at most half of the time of one that forks, but checks the models
+sequentially and lets each worker import what it needs beyond the basics.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ _NAMES = (
     "squeezebert stablelm vit xglm"
 )
 TYPES = tuple(_NAMES.split())
-# What a sweep imported before it forked, until it took its workers from a `Parent`.
+# What a sweep imported before it forked, when it did not use a `Parent` yet.
 _BASICS = ("torch_mlir.ir", "torchvision", "transformers.modeling_utils", "unmess.api")
-# Models that one side has the machine to itself for, before the next side gets its turn.
+# The number of models that one side checks before the next side runs.
 _CHUNK = 6
 _CHECK_GOAL, _SWEEP_GOAL = 1 / 3, 1 / 2
 
@@ -43,7 +43,7 @@ def main(types: Sequence[str] = TYPES) -> None:
     fresh, basics = Parent(fork=False), Parent(_BASICS)
     now = Parent(libraries_of(models, DEFAULT_RUNNERS))
     with fresh, basics, now:
-        # Its imports are part of each time.
+        # The imports of the parent count in each time.
         imports = _ready(now)
         rounds = _by_turns(models, [(fresh, 1), (now, 1), (now, jobs)])
         for cache, (before, one, several) in rounds.items():
@@ -62,10 +62,10 @@ def _by_turns(
     """Checks models on both runners, a few at a time, with an empty cache and with a filled one.
 
     Args:
-        sides: where workers come from, and how many models are checked at the same time.
+        sides: the parent of the workers, and the number of models to check at the same time.
 
     Returns:
-        The seconds of each side, by state of the cache.
+        The seconds of each side, by the state of the cache.
     """
     found = {}
     with contextlib.ExitStack() as stack:
@@ -81,7 +81,7 @@ def _by_turns(
 
 
 def _ready(parent: Parent) -> float:
-    """Waits until a parent has imported everything; returns the seconds that it took."""
+    """Waits until a parent has imported everything; returns the elapsed seconds."""
     start = time.perf_counter()
     with parent.start("builtins:callable") as worker:
         worker.wait()

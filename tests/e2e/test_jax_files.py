@@ -1,7 +1,7 @@
-"""Programs that JAX has written, on both runners beside JAX's own results.
+"""Tests of programs written by JAX, on both runners, compared with JAX's own results.
 
-tools/jax_files.py writes the files. `UNMESS_JAX_FILES` is a folder of others, such as those of a
-newer JAX.
+tools/jax_files.py writes the files. `UNMESS_JAX_FILES` names another folder to test instead, such
+as one with the files of a newer JAX.
 """
 
 import os
@@ -17,7 +17,8 @@ RUNNERS = ("reference", "iree-cpu")
 FOLDER = Path(os.environ.get("UNMESS_JAX_FILES") or Path(__file__).with_name("jax_files"))
 NAMES = sorted(path.stem for path in FOLDER.glob("*.npz"))
 TOLERANCE = {torch.bfloat16: 2**-6, torch.float32: 1e-5}
-# IREE has no memory of dynamic size for a sort, and no dynamic sizes in the loops of a scatter.
+# IREE cannot allocate memory of dynamic size for the sort, and does not support dynamic sizes in
+# the loops of the scatter.
 REFUSED = {("dynamic_sort", "iree-cpu"): "IREE does not compile the module"}
 
 
@@ -27,7 +28,7 @@ def path_of(name):
 
 
 def tensors(name, kind):
-    """The inputs or results of a program, in order."""
+    """Returns the inputs or results of a program, in order."""
     arrays = np.load(FOLDER / f"{name}.npz")
     found = {}
     for key in arrays.files:
@@ -45,7 +46,7 @@ def assert_equal(actual, expected, tolerance):
         assert ours.dtype == theirs.dtype
         near = tolerance if theirs.is_floating_point() else 0
         torch.testing.assert_close(ours, theirs, rtol=near, atol=near, equal_nan=True)
-        # The sign of zeros, too.
+        # `assert_close` ignores the sign of zeros.
         if theirs.is_floating_point():
             zeros = (theirs == 0) & (ours == 0)
             assert torch.equal(ours.signbit()[zeros], theirs.signbit()[zeros]), index
@@ -53,13 +54,13 @@ def assert_equal(actual, expected, tolerance):
 
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("name", NAMES)
-def test_program_gives_what_jax_gives(name, runner):
+def test_program_matches_jax(name, runner):
     if cause := REFUSED.get((name, runner)):
         with pytest.raises(unmess.Error, match=cause):
             unmess.load(path_of(name), on=runner)
         return
     args, expected = tensors(name, "arg"), tensors(name, "result")
-    # What was computed from bf16 has its precision.
+    # Results computed from bf16 have the precision of bf16, whatever their dtype is.
     tolerance = max(TOLERANCE.get(tensor.dtype, 0) for tensor in (*args, *expected))
     run = unmess.load(path_of(name), on=runner)
     assert_equal(run(*args), expected, tolerance)
@@ -73,10 +74,10 @@ def test_dynamic_sizes_are_checked(runner):
         q, k, v = ((x @ w).view(*shape, 3, 2, 4)[:, :, i].transpose(1, 2) for i in range(3))
         expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         torch.testing.assert_close(run(x, w), expected.transpose(1, 2).reshape(*shape, 8))
-    # JAX's own assertion, with its message.
+    # The assertion and its message come from JAX.
     with pytest.raises(unmess.Error, match="Expected value >= 1 for dimension variable 'b'"):
         run(torch.randn(0, 2, 8), torch.randn(8, 24))
-    # Two inputs share a size.
+    # Two inputs must have the same size. Here it is 5 and 4.
     run = unmess.load(path_of("dynamic_indexing"), on=runner)
     with pytest.raises(unmess.Error, match="check in the program failed"):
         run(torch.randn(5, 3), torch.randn(4), torch.zeros(4, dtype=torch.int32))

@@ -1,4 +1,4 @@
-"""Capture by lazy tensors, compared with eager PyTorch."""
+"""Tests of capture with lazy tensors, compared with eager PyTorch."""
 
 import pytest
 import torch
@@ -59,7 +59,7 @@ def test_attention():
 
 
 class Logged(torch.nn.Module):
-    """Python code that torch.export does not look through."""
+    """A module with Python code that torch.export cannot trace."""
 
     def __init__(self):
         super().__init__()
@@ -67,7 +67,7 @@ class Logged(torch.nn.Module):
         self.calls = []
 
     def forward(self, x):
-        if type(x) is not torch.Tensor:  # torch.export passes one of its own class
+        if type(x) is not torch.Tensor:  # torch.export passes a subclass of its own
             raise TypeError(f"got a {type(x).__name__}")
         self.calls.append(tuple(x.shape))
         return torch.relu(self.layer(x)) * 0.1
@@ -111,7 +111,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_depends_on_values_is_refused(case):
+def test_unsupported_functions_are_refused(case):
     function, message = REFUSED[case]
     with pytest.raises(unmess.Error, match=message) as caught:
         unmess.capture(function, (torch.tensor([1.0, 5.0, 2.0]),), strategy="lazy")

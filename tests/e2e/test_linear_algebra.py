@@ -1,4 +1,4 @@
-"""Factorizations of matrices as loops: large and hard matrices, errors, what is refused."""
+"""Tests of matrix factorizations as loops: hard matrices, errors, unsupported cases."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ SIZE = 64
 
 
 def _hard_matrices():
-    """64 x 64: random, of rank 3, of equal elements, graded, large, small, with equal values."""
+    """Returns hard 64 x 64 matrices by name. The orthogonal one has equal singular values."""
     torch.manual_seed(0)
     random = torch.randn(SIZE, SIZE)
     grades = torch.logspace(0, -12, SIZE)
@@ -34,7 +34,7 @@ def _distance(x, y):
     return float(((x / scale).double() - (y / scale).double()).abs().amax())
 
 
-# The functions run in eager here, as the loops that are captured.
+# Runs the decompositions in eager mode. A capture records the same loops.
 @pytest.mark.parametrize("name", _hard_matrices())
 def test_singular_values_of_hard_matrices(name):
     a = _hard_matrices()[name]
@@ -57,8 +57,8 @@ def test_eigenvalues_of_hard_matrices(name):
     assert _distance(values, torch.linalg.eigvalsh(a.double()).float()) < 5e-6
 
 
-def test_columns_of_equal_length_turn_the_same_angle():
-    """Rounding errors in the inner products must not turn one of a pair only."""
+def test_columns_of_equal_length_rotate_by_the_same_angle():
+    """Rounding errors in the inner products must not rotate only one column of a pair."""
     torch.manual_seed(1)
     a = torch.randn(7, 7, dtype=torch.complex64)
     a = torch.linalg.qr(a).Q
@@ -68,7 +68,7 @@ def test_columns_of_equal_length_turn_the_same_angle():
 
 
 @pytest.mark.parametrize("left", [True, False])
-def test_info_of_singular_matrices_is_that_of_the_matrix_that_eager_factorizes(left):
+def test_info_of_singular_matrices_matches_eager(left):
     for a in (torch.tensor([[0.0, 1], [0, 0]]), torch.tensor([[0.0, 0], [1, 0]]), torch.ones(2, 2)):
         for matrix in (a, a.mT):
             *_, expected = torch.ops.aten._linalg_solve_ex(matrix, torch.eye(2), left=left)
@@ -76,7 +76,7 @@ def test_info_of_singular_matrices_is_that_of_the_matrix_that_eager_factorizes(l
 
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
-def test_what_eager_raises_ends_the_call(runner):
+def test_errors_of_eager_fail_the_call(runner):
     def function(x):
         return torch.linalg.inv(x), torch.linalg.cholesky(x)
 
@@ -100,7 +100,7 @@ def test_dynamic_sizes_of_matrices_are_refused():
         )
 
 
-def test_output_dialects_without_loops_say_so():
+def test_dialects_without_loops_report_an_error():
     program = unmess.capture(torch.linalg.cholesky, (torch.eye(3),))
     for dialect in ("tosa", "stablehlo"):
         with pytest.raises(unmess.Error, match=r"no lowering for .*prim\.Loop"):

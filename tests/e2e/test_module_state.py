@@ -1,4 +1,4 @@
-"""State that a module keeps without buffers, and control flow on its values, beside eager."""
+"""Tests of state in plain attributes and of control flow on state, compared with eager."""
 
 import copy
 
@@ -54,7 +54,7 @@ class InPlace(torch.nn.Module):
 
 
 class VoiceActivity(torch.nn.Module):
-    """As a TorchScript voice-activity model keeps its state and the end of the last block."""
+    """Keeps its state and the end of the last block, like a TorchScript voice-activity model."""
 
     def __init__(self):
         super().__init__()
@@ -144,7 +144,7 @@ def test_an_attribute_that_changes_its_shape_is_an_error(make):
 
 
 class Shown(torch.nn.Module):
-    """Keeps something for the user to look at, which no call reads."""
+    """Stores values for the user to inspect. No call reads them."""
 
     def __init__(self):
         super().__init__()
@@ -156,7 +156,7 @@ class Shown(torch.nn.Module):
         return self.attention * 2
 
 
-def test_attributes_that_no_call_reads_are_no_state():
+def test_attributes_that_no_call_reads_are_not_state():
     model = Shown()
     program = unmess.capture(model, (X,))
     assert not program.notes
@@ -174,7 +174,7 @@ class FirstNone(torch.nn.Module):
         return self.hidden * 2
 
 
-def test_an_attribute_that_the_first_call_makes():
+def test_an_attribute_that_the_first_call_creates():
     model = FirstNone()
     program = unmess.capture(model, (X,))
     (note,) = [note.text for note in program.notes if note.kind == "state"]
@@ -185,7 +185,7 @@ def test_an_attribute_that_the_first_call_makes():
 
 
 class Loss(torch.nn.Module):
-    """As older repositories write them: `__call__`, and no `forward`."""
+    """A loss with `__call__` and no `forward`, as in older repositories."""
 
     def __init__(self):
         super().__init__()
@@ -244,7 +244,7 @@ def test_control_flow_on_buffers_is_fixed_and_compared_at_load():
     follows(unmess.load(unmess.capture(model, (X,))), model)
 
 
-def test_a_buffer_that_decides_a_branch_and_is_written():
+def test_a_branch_on_a_buffer_that_is_written_is_an_error():
     model = Flow(0)
     with pytest.raises(unmess.Error, match="by the value of initialized, and writes it") as caught:
         unmess.capture(model, (X,), strategy="non-strict")

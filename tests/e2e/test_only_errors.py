@@ -1,4 +1,4 @@
-"""Public functions raise `unmess.Error` and nothing else, whatever user code raises."""
+"""Tests that public functions only raise `unmess.Error`, whatever user code raises."""
 
 import copy
 import types
@@ -14,11 +14,11 @@ X = torch.ones(2, 3)
 
 
 class Odd(BaseException):
-    """Neither an Exception nor the user's Ctrl-C."""
+    """A BaseException that is neither an Exception nor a KeyboardInterrupt."""
 
 
 class Mute(Exception):
-    """An exception whose text cannot be had."""
+    """An exception whose `__str__` and `__repr__` raise."""
 
     def __str__(self):
         raise ValueError("no text")
@@ -57,7 +57,7 @@ METHODS = (
 
 
 def model_that(raises, place):
-    """A module that calls `raises` at one place."""
+    """Returns a module that calls `raises` at `place`."""
 
     class Raises(torch.nn.Module):
         def __init__(self):
@@ -99,7 +99,10 @@ PLACES = (
 
 
 def only_an_error(function):
-    """Calls `function`; whatever it raises must be an Error with a one-line cause."""
+    """Calls `function` and returns the Error that it raises, or None.
+
+    The Error must have a one-line cause. The call must raise nothing else.
+    """
     try:
         function()
     except unmess.Error as error:
@@ -115,7 +118,7 @@ def test_a_model_that_raises(raised, place):
     try:
         model = model_that(RAISED[raised], place)
     except BaseException:
-        return  # The user's own constructor, before unmess is called.
+        return  # The user's constructor raises before unmess is called.
 
     def every_verb():
         program = unmess.capture(model, (X,), strategy="non-strict")

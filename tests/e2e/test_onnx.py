@@ -1,4 +1,4 @@
-"""ONNX files, compared with onnxruntime."""
+"""Tests of ONNX files, compared with onnxruntime."""
 
 import numpy as np
 import onnx
@@ -49,7 +49,7 @@ def cnn(batch=2, opset=17):
 
 
 def attention(sequence=5):
-    """Self-attention with two heads, layer norm and a mask that is an integer input."""
+    """Returns self-attention with two heads, a layer norm and an integer input as the mask."""
     node = helper.make_node
     nodes = [
         node("LayerNormalization", ["x", "norm.scale", "norm.bias"], ["n"]),
@@ -103,7 +103,7 @@ def test_attention_block(saved, runner):
 
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
-def test_cnn_with_an_open_batch(saved, runner):
+def test_cnn_with_a_dynamic_batch(saved, runner):
     program = unmess.capture(saved(cnn("N")))
     assert program.args[0].shape == (2, 3, 8, 8)
     assert unmess.check(program, on=runner, calls=1).ok
@@ -134,7 +134,7 @@ def test_old_opset_is_converted(saved):
     assert unmess.check(program, on="reference", calls=1).ok
 
 
-def test_operator_without_a_form(saved):
+def test_operator_without_a_lowering(saved):
     node = helper.make_node("Mine", ["x"], ["y"], domain="mine")
     proto = model([node], [floats("x", [2, 3])], [floats("y", [2, 3])])
     proto.opset_import.append(helper.make_opsetid("mine", 1))

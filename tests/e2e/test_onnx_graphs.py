@@ -1,4 +1,4 @@
-"""ONNX files with weights beside them, options as inputs, functions, branches and loops."""
+"""Tests of ONNX files with external data, options as inputs, functions, branches and loops."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ import unmess
 from unmess.cli import cli
 
 RUNNERS = ["reference", "iree-cpu"]
-# A BERT of one layer, as torch.onnx.export(dynamo=True) wrote it with two open sizes.
+# A BERT with one layer and two dynamic sizes, written by torch.onnx.export(dynamo=True).
 BERT = Path(__file__).with_name("files") / "bert.onnx"
 node = helper.make_node
 
@@ -54,7 +54,7 @@ def saved(tmp_path):
 
 
 def layer():
-    """A layer whose shape for Reshape is a weight like all others."""
+    """Returns a layer that stores the shape for Reshape as an initializer, like its weights."""
     nodes = [
         node("MatMul", ["x", "layer.weight"], ["h"]),
         node("Add", ["h", "layer.bias"], ["b"]),
@@ -174,7 +174,7 @@ def test_sizes_that_depend_on_data_are_refused(saved):
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_computed_shapes_with_open_sizes(saved, runner):
+def test_computed_shapes_with_dynamic_sizes(saved, runner):
     nodes = [
         node("Shape", ["x"], ["s"]),
         node("Gather", ["s", "zero"], ["n"]),
@@ -190,7 +190,7 @@ def test_computed_shapes_with_open_sizes(saved, runner):
     assert len(report.sizes) == 2 and all(size.ok for size in report.sizes)
 
 
-def test_an_open_size_that_the_graph_fixes(saved):
+def test_a_dynamic_size_that_the_graph_fixes(saved):
     proto = model(
         [node("Reshape", ["x", "shape"], ["y"])],
         [value("x", ["n", 6])],
@@ -205,7 +205,7 @@ def test_an_open_size_that_the_graph_fixes(saved):
 
 
 def gated():
-    """A function of the model's own, with an attribute that the node gives."""
+    """Returns a model with a function of its own. The node that calls it sets an attribute."""
     body = [
         helper.make_node("Sigmoid", ["x"], ["s"]),
         helper.make_node("Mul", ["x", "s"], ["m"]),
@@ -242,7 +242,7 @@ def branches():
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_branches_by_a_value(saved, runner):
+def test_branches_on_a_value(saved, runner):
     program = unmess.capture(saved(branches()), (torch.ones(2, 3),))
     run = unmess.load(program, on=runner)
     x = torch.rand(2, 3) + 0.1
@@ -304,7 +304,7 @@ def test_bert_of_the_dynamo_exporter(runner):
     assert len(report.sizes) == 2 and all(size.ok for size in report.sizes)
 
 
-def test_failure_of_the_comparison_is_not_eagers(saved, monkeypatch):
+def test_failure_of_onnxruntime_is_not_reported_as_pytorchs(saved, monkeypatch):
     def fails(*_args, **_kwargs):
         raise RuntimeError("no such kernel")
 

@@ -1,4 +1,4 @@
-"""`unmess ops`, `unmess schema` and `unmess repairs`."""
+"""Tests of `unmess ops`, `unmess schema` and `unmess repairs`."""
 
 import json
 
@@ -24,7 +24,7 @@ all_lowers.example_args = (torch.ones(3),)
 """
 
 
-# Put behind the models, and executed by the worker that loads them.
+# Appended to the models. The worker that loads the models executes it.
 PATCH = """
 import os, signal
 from unmess.probe import examining
@@ -42,7 +42,7 @@ examining.{}
 
 
 def patch(file, assignment):
-    """Changes the code that tries operators. The lines of the models stay where they are."""
+    """Patches the code that tries operators. The line numbers of the models stay the same."""
     file.write_text(MODEL + PATCH.format(assignment))
 
 
@@ -56,7 +56,7 @@ def file(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(unmess_command):
-    """Runs a command line; returns its exit status and output."""
+    """A function that runs a command line and returns its exit status and output."""
 
     def run(*arguments):
         done = unmess_command(*arguments, "-q")
@@ -65,7 +65,7 @@ def run(unmess_command):
     return run
 
 
-def test_every_operator_that_does_not_lower_at_once(file, run):
+def test_ops_lists_all_operators_that_do_not_lower(file, run):
     status, out = run("ops", f"{file}:nothing_lowers", "--json")
     assert status == 3
     answer = json.loads(out)
@@ -85,14 +85,14 @@ def test_every_operator_that_does_not_lower_at_once(file, run):
         "torch._decomp.decomposition_table[torch.ops.aten.addmv.default]"
     )
 
-    # A second time, the answers come from the cache.
+    # The second run takes the results from the cache.
     patch(file, "_try = None")
     status, out = run("ops", f"{file}:nothing_lowers")
     assert status == 3
     assert f"  at: {file}:6\n" in out
     assert "3 of 9 distinct calls do not lower to linalg" in out
 
-    # Code of ours that has changed may give others.
+    # A change of this project's own sources invalidates the cache.
     patch(file, "_SOURCES, examining._try = 'others', None")
     status, out = run("ops", f"{file}:nothing_lowers")
     assert status == 3
@@ -107,11 +107,11 @@ def test_a_model_that_lowers(file, run):
 
 
 def test_all_entry_points_of_a_model(run):
-    # The length of the cache is a number that is read from a tensor.
+    # The program reads the length of the key-value cache from a tensor.
     status, out = run("ops", "hf:llama#generate", "-v")
     assert status == 0
     assert "aten._local_scalar_dense.default (int64) -> , 2 times" in out
-    # Of prefill and of decode.
+    # One line for prefill and one for decode.
     assert "aten.embedding.default (512x64xfloat32, 1x?xint64) -> 1x?x64xfloat32, 1 times" in out
     assert "aten.embedding.default (512x64xfloat32, 1x1xint64) -> 1x1x64xfloat32, 1 times" in out
 
@@ -125,7 +125,7 @@ def test_inputs_and_dynamic_sizes(file, run):
     assert "aten.relu.default (?x3xfloat64) -> ?x3xfloat64, 1 times" in out
 
 
-def test_a_crash_costs_one_operator(file, run):
+def test_a_crash_affects_one_operator_only(file, run):
     patch(file, "_try = crash_at_relu")
     status, out = run("ops", f"{file}:all_lowers", "--json")
     assert status == 3
@@ -154,7 +154,7 @@ def test_schema(run):
     assert integers["arguments"] is None
 
 
-def test_schema_of_an_operator_that_stops(run):
+def test_schema_of_an_operator_that_does_not_lower(run):
     status, out = run("schema", "aten::linalg_eig")
     assert status == 0
     assert "imports yes, linalg no, tosa no, stablehlo no" in out

@@ -1,4 +1,4 @@
-"""Operators that write to a tensor of the user's, often a view, give eager's shapes and values."""
+"""Tests that operators with `out=`, often a view, give eager's shapes and values."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ import unmess
 
 
 def into(shape, view, operator):
-    """A function that writes to a view, and returns the result and all of the tensor."""
+    """Returns a function that writes to a view and returns the result and the whole tensor."""
 
     def function(x):
         whole = torch.zeros(shape, dtype=x.dtype) + x[0]

@@ -1,4 +1,4 @@
-"""Operations that several threads compute: the same bits, and failures that stay a call's own."""
+"""Tests of operations split over threads: bitwise equal results, errors that affect one call."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ import unmess
 
 
 class Everything(nn.Module):
-    """What is cut along batches, rows, columns, rows of a softmax, and single elements."""
+    """Operations that are split along batches, rows, columns, softmax rows and elements."""
 
     def __init__(self):
         super().__init__()
@@ -27,7 +27,7 @@ class Everything(nn.Module):
 
 @pytest.fixture
 def threads():
-    """Sets PyTorch's number of threads, and puts it back."""
+    """The function that sets PyTorch's number of threads. The old number is restored at the end."""
     before = torch.get_num_threads()
     yield torch.set_num_threads
     torch.set_num_threads(before)
@@ -43,11 +43,11 @@ def load(model, inputs):
     return unmess.load(unmess.capture(model.eval(), inputs), on="reference")
 
 
-def test_any_number_of_threads_computes_the_same_bits(threads, inputs):
+def test_results_do_not_depend_on_the_number_of_threads(threads, inputs):
     torch.manual_seed(0)
     model = Everything()
     results = {}
-    # With three, no size is a multiple of the number.
+    # Three does not divide most of the sizes.
     for count in (1, 2, 3, 4):
         threads(count)
         results[count] = load(model, inputs)(*inputs)
@@ -55,14 +55,14 @@ def test_any_number_of_threads_computes_the_same_bits(threads, inputs):
         torch.testing.assert_close(results[1], model(*inputs), rtol=1e-5, atol=1e-5)
     for count in (2, 3, 4):
         assert all(map(torch.equal, results[count], results[1]))
-    # Fewer threads than there are parts, too.
+    # Load with four threads and call with one: there are fewer threads than parts.
     threads(4)
     run = load(model, inputs)
     threads(1)
     assert all(map(torch.equal, run(*inputs), results[1]))
 
 
-def test_a_check_that_fails_in_a_thread_ends_the_call_alone(threads, inputs):
+def test_a_failed_check_in_a_thread_fails_that_call_only(threads, inputs):
     threads(2)
 
     class Lookup(nn.Module):

@@ -1,4 +1,4 @@
-"""A second command on the same model takes the program from the cache, and never a stale one."""
+"""Tests that a second command takes a model's program from the cache, and never a stale one."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ def model():
     return Net().eval(), (torch.arange(8.0).reshape(2, 4),)
 """
 SLOW = ("torch", "torch.export._trace", "torchvision", "transformers", "torch_mlir")
-# Runs commands in one process, and reports what each prints and which modules are imported then.
+# Runs commands in one process. Prints the output of each and the modules that are imported by then.
 SEVERAL = """
 import contextlib, io, json, sys
 from unmess.__main__ import main
@@ -64,7 +64,7 @@ def model(tmp_path):
 
 
 def command(capfd, *arguments):
-    """The JSON document and stderr of a command in this process."""
+    """Runs a command in this process. Returns its JSON document and stderr."""
     status = main([*map(str, arguments), "--json"])
     captured = capfd.readouterr()
     assert status == 0, captured.err
@@ -72,7 +72,7 @@ def command(capfd, *arguments):
 
 
 def in_new_process(*commands):
-    """For each command its JSON document, and the slow modules that are imported after it."""
+    """Returns the JSON document of each command and the slow modules imported after it."""
     done = subprocess.run(
         [sys.executable, "-c", SEVERAL, json.dumps(commands), json.dumps(SLOW)],
         capture_output=True,
@@ -149,7 +149,7 @@ def test_a_new_module_beside_the_file_is_seen(capfd, model):
     command(capfd, "run", model)
     (model.parent / "unrelated.py").write_text("")
     assert entry(model) is not None
-    # It hides the module that was imported.
+    # The package hides the module layers.py, which was imported.
     (model.parent / "layers").mkdir()
     (model.parent / "layers" / "__init__.py").write_text("scale = 20.0\n")
     assert entry(model) is None
@@ -174,7 +174,7 @@ def test_a_changed_array_is_seen(capfd, tmp_path, model):
         assert document["results"][1]["values"] == [8 * value]
 
 
-def test_what_cannot_be_identified_is_made_each_time(capfd, tmp_path):
+def test_a_model_that_reads_a_file_is_captured_each_time(capfd, tmp_path):
     data = tmp_path / "scale.txt"
     file = tmp_path / "reads.py"
     file.write_text(
@@ -204,7 +204,7 @@ def test_a_clock_in_forward_is_seen(capfd, tmp_path):
     assert "not kept: the model's code uses the clock" in err
 
 
-def test_where_a_program_is_from_is_told(capfd, model):
+def test_verbose_output_says_where_a_program_is_from(capfd, model):
     _, err = command(capfd, "run", model, "-v")
     assert "cache: captured, since it is new" in err
     _, err = command(capfd, "run", model, "-v")
@@ -214,7 +214,7 @@ def test_where_a_program_is_from_is_told(capfd, model):
     assert f"cache: captured, since {model.parent / 'layers.py'} has changed" in err
 
 
-def test_no_cache_does_it_again(capfd, model):
+def test_no_cache_captures_again(capfd, model):
     command(capfd, "run", model)
     used = {path: path.stat().st_mtime_ns for path in programs_folder().rglob("*")}
     document, err = command(capfd, "run", model, "--no-cache", "-v")
@@ -223,13 +223,13 @@ def test_no_cache_does_it_again(capfd, model):
     assert {path: path.stat().st_mtime_ns for path in programs_folder().rglob("*")} == used
 
 
-def test_a_full_disk_costs_the_entry_alone(capfd, tmp_path, model, small_files):
+def test_a_full_disk_loses_the_entry_only(capfd, tmp_path, model, small_files):
     command(capfd, "import", model)
     large = tmp_path / "large.py"
     large.write_text(
         "import torch\ndef model():\n    return torch.nn.Linear(256, 256), (torch.ones(1, 256),)\n"
     )
-    # Less than the weights, and more than the IR.
+    # The limit is smaller than the weights and larger than the IR.
     with small_files(1 << 14):
         document, err = command(capfd, "import", large)
     assert "linalg.matmul" in document["ir"]
@@ -264,7 +264,7 @@ def test_a_folder_of_hugging_face(capfd, bert, tmp_path):
         (folder / path.name).write_bytes(path.read_bytes())
     model = f"hf:{folder}"
     ((first, _),) = in_new_process(["run", model])
-    # Its weights are mapped from its own file.
+    # The weights are mapped from the model's own file.
     found = entry(model)
     there = {place["file"] for place in found.about["weights"].values()}
     assert there == {str(folder / "model.safetensors")}
@@ -274,7 +274,7 @@ def test_a_folder_of_hugging_face(capfd, bert, tmp_path):
     assert without_times(again) == without_times(first)
     assert again["results"][0]["path"] == "result['last_hidden_state']"
     assert not {"torch.export._trace", "torchvision", "transformers"}.intersection(imported)
-    # Other weights, of the same size.
+    # Changes the weights, but not the size of the file.
     tensors = transformers.BertModel.from_pretrained(folder)
     with torch.no_grad():
         tensors.embeddings.LayerNorm.bias += 1
@@ -288,7 +288,7 @@ def test_a_folder_of_hugging_face(capfd, bert, tmp_path):
     assert entry(model) is None
     other, _ = command(capfd, "run", model)
     assert other["results"] != changed["results"]
-    # A tokenizer would give another example.
+    # A tokenizer would change the example inputs.
     assert entry(model) is not None
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
     assert entry(model) is None

@@ -1,4 +1,4 @@
-"""Python values as inputs and results, compared with eager PyTorch."""
+"""Tests of Python values as inputs and results, compared with eager PyTorch."""
 
 import collections
 

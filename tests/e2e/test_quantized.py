@@ -1,4 +1,4 @@
-"""Quantised models on the runners, equal to eager to the last bit."""
+"""Tests that quantized models on the runners are bitwise equal to eager."""
 
 import contextlib
 
@@ -22,7 +22,7 @@ def check(program):
 
 
 class Network(nn.Module):
-    """What eager mode quantises in torchvision's networks, once each."""
+    """One of each layer that eager mode quantizes in torchvision's networks."""
 
     def __init__(self):
         super().__init__()
@@ -66,7 +66,7 @@ def test_eager_mode(engine):
 
 
 class Elementwise(nn.Module):
-    """Operations on every pair of 8-bit numbers; the scales make many results halves."""
+    """Operations on every pair of 8-bit numbers. The scales make many results end in .5."""
 
     def __init__(self):
         super().__init__()
@@ -111,7 +111,7 @@ def through_eight_bits(x, scale, zero_point, dtype=torch.int8):
 
 
 class Decomposed(nn.Module):
-    """A graph as PT2E makes it."""
+    """A model with the operators of a graph that PT2E has quantized."""
 
     def __init__(self):
         super().__init__()
@@ -137,7 +137,7 @@ def test_pt2e():
 
 
 def test_products_of_8_bit_integers():
-    """Two of them used to end the process, in native code."""
+    """Two of these products used to crash the process in native code."""
 
     def products(a, b, c):
         return a @ b, torch.bmm(a[None], b[None]), torch._int_mm(c, c)

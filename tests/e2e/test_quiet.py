@@ -1,4 +1,4 @@
-"""A capture prints what the user's code prints and logs, and nothing of PyTorch's own."""
+"""Tests that a capture prints what user code prints and logs, and nothing from PyTorch."""
 
 import os
 import subprocess
@@ -50,19 +50,19 @@ def test_pytorch_is_quiet():
     assert captured("branch", "refused") == ("", "")
 
 
-def test_pytorch_is_heard_on_request():
+def test_torch_logs_enables_pytorchs_logging():
     _, errors = captured("branch", TORCH_LOGS="+export")
     assert "torch/export/_trace.py" in errors
 
 
-def test_the_user_is_heard():
+def test_output_of_user_code_is_printed():
     output, errors = captured("says")
     assert set(output.splitlines()) == {"printed"}
     assert "logged" in errors.splitlines()
     assert "UserWarning: warned" in errors
 
 
-def test_the_users_logging_is_heard_in_a_command(tmp_path):
+def test_a_command_prints_the_users_logging(tmp_path):
     (tmp_path / "says.py").write_text(f"{MODELS}\nsays.example_args = torch.ones(3)\n")
     command = [sys.executable, "-m", "unmess", "import", "says.py:says", "--to", "raw", "-q"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)

@@ -1,6 +1,6 @@
-"""Random operators: the same in each process, of their distribution, and at the exits.
+"""Tests of random operators: reproducible numbers, distributions, and output dialects.
 
-The seed is the program's own, so that what is measured here never changes.
+The program contains its seed, so the statistics measured here never change.
 """
 
 import math
@@ -52,7 +52,7 @@ DISTRIBUTIONS["normal of a mean"] = DISTRIBUTIONS["normal"]
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_kolmogorov_smirnov(name, samples):
-    """The largest distance to the distribution stays below that of one sample in a hundred."""
+    """The largest distance to the distribution is below the critical value at the 1% level."""
     x = samples[name].double().flatten().sort().values
     expected = DISTRIBUTIONS[name](x)
     place = torch.arange(COUNT + 1, dtype=torch.float64) / COUNT
@@ -61,7 +61,7 @@ def test_kolmogorov_smirnov(name, samples):
 
 
 @pytest.mark.parametrize("name", ["uniform", "normal"])
-def test_neighbours_are_not_correlated(name, samples):
+def test_neighbors_are_not_correlated(name, samples):
     x = samples[name].double()
     x = (x - x.mean()) / x.std()
     for rows, columns in ((0, 1), (1, 0), (1, 1)):
@@ -70,7 +70,7 @@ def test_neighbours_are_not_correlated(name, samples):
 
 
 def test_frequencies(samples):
-    """Within four standard deviations."""
+    """Frequencies are within four standard deviations of the expected ones."""
     counts = torch.bincount(samples["integers"].flatten(), minlength=10)
     assert len(counts) == 10
     assert ((counts - COUNT / 10).abs() < 4 * math.sqrt(COUNT * 0.1 * 0.9)).all()
@@ -84,7 +84,10 @@ def test_frequencies(samples):
 
 
 def test_categories(samples):
-    """Within four standard deviations: the first draw by weight, the second among the others."""
+    """Frequencies are within four standard deviations of the expected ones.
+
+    Without replacement, the second draw is among the other categories.
+    """
     first, total = WEIGHTS / WEIGHTS.sum(), WEIGHTS.sum()
     rest = sum(
         first[i] * WEIGHTS.index_fill(0, torch.tensor(i), 0) / (total - WEIGHTS[i])
@@ -100,7 +103,7 @@ def test_categories(samples):
 
 
 def test_permutation(samples):
-    """Each number once; few stay where they are, and neighbours are no neighbours any more."""
+    """Each number occurs once, few stay in place, and the order is not correlated with before."""
     order = samples["order"]
     places = torch.arange(1000)
     assert torch.equal(order.sort().values, places)
@@ -110,7 +113,7 @@ def test_permutation(samples):
 
 
 def test_reproducible(program, samples):
-    """Each Executable begins with the same seed, and goes on with other numbers at each call."""
+    """Each Executable starts with the same seed. Each call draws other numbers."""
     run = unmess.load(program, on="reference")
     first, second = run(torch.zeros(SHAPE)), run(torch.zeros(SHAPE))
     for name, sample in samples.items():
@@ -119,7 +122,7 @@ def test_reproducible(program, samples):
 
 
 def draw_at_an_exit(x):
-    """What is exact, and with it what one draw after another has of it."""
+    """Draws numbers that are exact in every dialect, and the difference of two draws."""
     return {
         "uniform": torch.rand_like(x) * 3 - 1,
         "half": torch.rand(SHAPE, dtype=torch.float16),
@@ -131,8 +134,8 @@ def draw_at_an_exit(x):
 
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
-def test_stablehlo_draws_what_linalg_draws(runner):
-    """At each call, which gives other numbers than the one before: `stablehlo.rng` has no seed."""
+def test_stablehlo_and_linalg_draw_the_same_numbers(runner):
+    """`stablehlo.rng` has no seed, but each call draws other numbers than the one before."""
     x = torch.zeros(SHAPE)
     program = unmess.capture(draw_at_an_exit, (x,))
     module = unmess.lower(program, to="stablehlo")
@@ -143,7 +146,7 @@ def test_stablehlo_draws_what_linalg_draws(runner):
         for our, their in calls:
             assert torch.equal(our[name], their[name])
         assert not torch.equal(calls[0][0][name], calls[1][0][name])
-    # Calls of both draw from one generator, one after the other.
+    # Calls advance the generator of their Executable, so both lock it or neither does.
     assert type(ours._one_by_one) is type(theirs._one_by_one)
 
 
@@ -170,7 +173,7 @@ NOISY = {
 
 @pytest.mark.parametrize("name", NOISY)
 def test_tosa_refuses_random_numbers(name):
-    """torch-mlir's constants in their place would be the same numbers at each call."""
+    """torch-mlir would replace them by constants, which are the same at each call."""
     program = unmess.capture(NOISY[name], (torch.full((3, 4), 0.5),))
     with pytest.raises(unmess.Error, match="draws random numbers, which TOSA has no form for") as e:
         unmess.lower(program, to="tosa")

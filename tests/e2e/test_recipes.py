@@ -1,11 +1,11 @@
-"""Known limits of recipes still hold: one that does not is to be taken out of the file."""
+"""Tests that known limits of recipes still hold. Remove a limit that does not from the file."""
 
 import pytest
 
 import unmess
 from importers.recipes.limits import known_limits
 
-# One for each stage of lowering, that is reached in seconds. The sweeps check all of them.
+# One model for each stage of lowering. They fail within seconds. The sweeps check all models.
 MODELS = ("hf:idefics2", "hf:jetmoe")
 
 

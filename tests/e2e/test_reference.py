@@ -1,4 +1,4 @@
-"""The reference runner: memory, threads, run-time checks."""
+"""Tests of the reference runner: memory, threads, run-time checks."""
 
 import gc
 import threading
@@ -38,7 +38,7 @@ def test_a_result_that_is_the_beginning_of_another():
 
 
 def test_calls_do_not_leak():
-    """200 calls with 1 MB buffers; one that is lost at each call would be 200 MB."""
+    """200 calls with 1 MB buffers. Leaking one buffer per call would lose 200 MB."""
 
     def function(x):
         y = torch.softmax(x, dim=-1)
@@ -69,7 +69,7 @@ def test_dynamic_shapes_and_control_flow_do_not_leak():
 
 
 def test_dropping_executables_gives_their_memory_back(monkeypatch):
-    # Each is compiled.
+    # Disables the cache, so that each Executable is compiled.
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
     x = torch.randn(4, 4)
     program = unmess.capture(torch.nn.Linear(4, 4), (x,))
@@ -119,7 +119,7 @@ def test_eight_threads_on_one_executable():
     assert not wrong
 
 
-def test_a_checks_failure_stays_in_its_thread():
+def test_a_failed_check_affects_its_thread_only():
     table = torch.randn(10, 4)
     run = unmess.load(unmess.capture(embed, (torch.tensor([1, 2]), table)), on="reference")
     failed, passed = [], []
@@ -142,7 +142,7 @@ def test_a_checks_failure_stays_in_its_thread():
 
 
 def test_inputs_and_weights_are_not_written():
-    """`slice_scatter` is `tensor.insert_slice`, which bufferization would do in place."""
+    """`slice_scatter` becomes `tensor.insert_slice`, which bufferization would do in place."""
 
     class Model(torch.nn.Module):
         def __init__(self):
@@ -163,7 +163,7 @@ def test_inputs_and_weights_are_not_written():
 
 
 def test_memory_is_not_reused_before_the_last_scatter_has_read_it():
-    """Scatters read through views, which bufferization does not follow."""
+    """Scatters read through views that bufferization does not track."""
     indices = torch.tensor([[0, 2], [1, 3], [4, 0]])
 
     def scatters(x, y):

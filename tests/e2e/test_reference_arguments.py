@@ -1,4 +1,4 @@
-"""What a call is given is read right or refused, before anything runs, and never written."""
+"""Tests that calls read arguments correctly or refuse them at the start, and never write them."""
 
 import functools
 import warnings
@@ -12,11 +12,11 @@ import unmess
 
 
 class Labelled(torch.Tensor):
-    """A sub-class with elements of its own."""
+    """A tensor subclass with its own elements."""
 
 
 class Wrapped(torch.Tensor):
-    """A sub-class whose elements are another tensor's."""
+    """A tensor subclass without elements, which wraps another tensor."""
 
     @staticmethod
     def __new__(cls, inner):
@@ -68,7 +68,7 @@ X = torch.arange(12.0).reshape(3, 4)
         at_an_odd_address(X),
     ],
 )
-def test_tensors_that_are_read(x):
+def test_unusual_tensors_are_read_correctly(x):
     before = x.detach().clone()
     result = loaded()(x)
     assert torch.equal(result, double(before).as_subclass(torch.Tensor))
@@ -78,7 +78,7 @@ def test_tensors_that_are_read(x):
 
 def refused():
     with warnings.catch_warnings():
-        # Sparse and nested tensors are a prototype.
+        # PyTorch warns that sparse and nested tensors are prototypes.
         warnings.simplefilter("ignore")
         return {
             "dtype": (X.int(),),

@@ -1,4 +1,4 @@
-"""What fails while a program runs is an error with the user's line, and ends nothing else."""
+"""Tests that failures at run time are errors with the user's line and affect one call only."""
 
 import signal
 import subprocess
@@ -13,7 +13,7 @@ import unmess
 
 
 def fails(run, *args, message: str, function) -> None:
-    """Calls, and expects an error that names the second line of `function`."""
+    """Calls `run` and expects an error that names the second line of `function`."""
     with pytest.raises(unmess.Error, match=message) as caught:
         run(*args)
     assert caught.value.stage == "run"
@@ -32,7 +32,7 @@ def cube(x):
 def test_no_memory_for_a_temporary():
     size = torch.export.Dim("size", min=2)
     run = load(cube, torch.randn(4), dynamic_shapes=({0: size},))
-    # 5e4 ** 3 floats.
+    # 50,000 ** 3 floats of 4 bytes.
     message = "cannot allocate 500,000,000,000,000 bytes"
     fails(run, torch.randn(50_000), message=message, function=cube)
     x = torch.randn(5)
@@ -55,7 +55,7 @@ def zeros(count):
 
 
 @pytest.mark.parametrize("count", [-3, 2**62])
-def test_a_size_that_is_data(count):
+def test_a_size_that_is_read_from_a_tensor(count):
     run = load(zeros, torch.tensor(5))
     with pytest.raises(unmess.Error):
         run(torch.tensor(count))
@@ -80,7 +80,7 @@ def test_integer_division(function, dtype):
     a, b = torch.tensor([5, 120, 7, 8]).to(dtype), torch.tensor([2, 3, 4, 5]).to(dtype)
     if dtype.is_signed:
         a[:2], b[1:] = -a[:2], -b[1:]
-    # Beyond what a double holds.
+    # f64 cannot represent the largest i64.
     a[3] = torch.iinfo(dtype).max
     run = load(function, a, b)
     assert torch.equal(run(a, b), function(a, b))
@@ -89,7 +89,7 @@ def test_integer_division(function, dtype):
         function(a, b)
     fails(run, a, b, message="ZeroDivisionError", function=function)
     a[:], b[:] = torch.iinfo(dtype).min, -1
-    # Eager itself ends the process for the quotient of wide types; narrow ones wrap around.
+    # For the quotient of i32 or i64, eager itself crashes the process. Narrow types wrap around.
     wraps = function is quotient and dtype in (torch.int32, torch.int64)
     assert torch.equal(run(a, b), a if wraps else function(a, b))
 
@@ -179,12 +179,12 @@ def test_equal_operations_at_two_lines():
 
 
 def interrupted(script: str) -> str:
-    """What a script prints whose main thread gets SIGINT a second after it has printed `ready`."""
+    """Returns the output of a script that gets SIGINT one second after it prints `ready`."""
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(script)],
         stdout=subprocess.PIPE,
         text=True,
-        # A shell that starts processes in the background has them ignore it.
+        # Processes that a shell starts in the background ignore SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
@@ -210,7 +210,7 @@ FOREVER = """
 """
 
 
-def test_ctrl_c_ends_a_run_and_nothing_else():
+def test_ctrl_c_ends_the_call_only():
     script = """
     print("ready", flush=True)
     for _ in range(2):
@@ -224,8 +224,8 @@ def test_ctrl_c_ends_a_run_and_nothing_else():
     assert interrupted(FOREVER + script) == "interrupted 0.0\n" * 2
 
 
-def test_ctrl_c_while_a_team_works():
-    """Anywhere between the parts of an operation that several threads do, too."""
+def test_ctrl_c_while_several_threads_work():
+    """Interrupts calls anywhere between the parts of an operation split over several threads."""
     script = """
     import ctypes, os, signal, threading, torch, unmess
     torch.set_num_threads(4)

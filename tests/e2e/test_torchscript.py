@@ -1,4 +1,4 @@
-"""TorchScript modules, functions and files, compared with TorchScript's own result."""
+"""Tests of TorchScript modules, functions and files, compared with TorchScript's results."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ class Pair(NamedTuple):
 
 
 class Everything(torch.nn.Module):
-    """Branches and loops on ints, containers, strings, dtypes, attributes that are no tensors."""
+    """Uses branches and loops on ints, containers, strings, dtypes and non-tensor attributes."""
 
     def __init__(self):
         super().__init__()
@@ -98,7 +98,7 @@ def test_dtype(dtype):
 
 
 class Counter(torch.nn.Module):
-    """State that is assigned, and state that is written in place."""
+    """Assigns one buffer, and writes another one in place."""
 
     def __init__(self):
         super().__init__()
@@ -151,7 +151,7 @@ def test_source_lines():
     assert any(f'File "{__file__}", line {line},' in trace for trace in traces)
 
 
-def test_condition_on_a_value_is_refused_or_said():
+def test_condition_on_a_value_is_refused():
     @torch.jit.script
     def function(x):
         return x * 2 if bool(x.sum() > 0) else x - 1
@@ -175,7 +175,7 @@ def test_exception_of_the_scripted_code():
     assert e.value.where.startswith(f"{__file__}:")
 
 
-def test_attribute_that_is_no_tensor_and_is_written():
+def test_writing_an_attribute_that_is_not_a_tensor_is_refused():
     class Counting(torch.nn.Module):
         def __init__(self):
             super().__init__()

@@ -1,4 +1,4 @@
-"""Training steps as one module: ten steps on the runners follow eager's loss curve."""
+"""Tests of training steps as one module: ten steps on the runners match eager's losses."""
 
 import copy
 
@@ -18,8 +18,8 @@ def mlp():
 
 def cnn():
     return torch.nn.Sequential(
-        # Without a bias, whose gradient is zero before a batch norm: Adam would scale rounding
-        # errors up to whole steps.
+        # No bias: its gradient is zero before a batch norm, and Adam would scale the rounding
+        # errors of that gradient up to whole steps.
         torch.nn.Conv2d(1, 4, 3, padding=1, bias=False),
         torch.nn.BatchNorm2d(4),
         torch.nn.ReLU(),

@@ -1,4 +1,4 @@
-"""MLIR as an export format of transformers, by the library's own calls, beside eager."""
+"""Tests of MLIR as an export format of transformers, through its API, compared with eager."""
 
 import pytest
 import torch
@@ -72,7 +72,7 @@ def test_saved_and_loaded(exported, bert, inputs, tmp_path):
 
 
 def test_prefill_and_decode_of_a_decoder():
-    """With the library's own cache, that grows; the components become one module as well."""
+    """Uses transformers' growing cache. The components can also be combined into one module."""
     torch.manual_seed(0)
     config = transformers.LlamaConfig(**SIZES, num_key_value_heads=1)
     llama = transformers.LlamaForCausalLM(config).eval()

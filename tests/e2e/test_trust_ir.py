@@ -1,4 +1,4 @@
-"""MLIR files that call `system`: refused before anything is compiled, on every runner."""
+"""Tests that every runner refuses MLIR files that call `system` before it compiles anything."""
 
 import subprocess
 import sys
@@ -57,7 +57,7 @@ def test_system_is_called_with_trust(exploit, marker):
 
 
 @pytest.mark.parametrize("command", ["run", "check", "import", "package"])
-def test_no_command_asks_or_runs_it(exploit, marker, command, tmp_path):
+def test_commands_refuse_it_without_a_prompt(exploit, marker, command, tmp_path):
     output = ["-o", str(tmp_path / "out")] if command == "package" else []
     done = subprocess.run(
         [sys.executable, "-m", "unmess", command, str(exploit), *output],
@@ -112,7 +112,7 @@ def test_no_command_asks_or_runs_it(exploit, marker, command, tmp_path):
         ),
     ],
 )
-def test_ways_out_of_the_program_are_refused(tmp_path, text, what):
+def test_operations_that_could_run_any_code_are_refused(tmp_path, text, what):
     path = tmp_path / "model.mlir"
     path.write_text(text)
     with pytest.raises(unmess.Error) as caught:

@@ -1,4 +1,4 @@
-"""Presets of IREE's compiler: which one is taken, and `unmess tune`."""
+"""Tests of the presets of IREE's compiler: the default one, and `unmess tune`."""
 
 import json
 
@@ -46,9 +46,9 @@ def preset(run):
         (torch.nn.GELU(), (torch.randn(2, 8),), "plain", "nothing gains"),
     ],
 )
-def test_the_default_goes_by_what_is_in_the_program(model, args, expected, why):
+def test_the_default_preset_depends_on_the_operations(model, args, expected, why):
     program = unmess.capture(model, args)
-    # The second time from the cache.
+    # The second load uses the cache.
     for _ in range(2):
         run = unmess.load(program, on="iree-cpu")
         assert preset(run) == expected
@@ -78,10 +78,10 @@ def test_an_unknown_preset():
     assert caught.value.stage == "usage"
 
 
-def test_the_best_is_taken_from_then_on(tmp_path, capfd, monkeypatch):
+def test_later_loads_use_the_best_preset(tmp_path, capfd, monkeypatch):
     path = tmp_path / "model.py"
     path.write_text(MODEL)
-    # The clock decides otherwise.
+    # Seconds per call, used instead of measured ones.
     calls = {"plain": 3.0, "channels-last": 2.0, "data-tiling": 1.0}
 
     def call(program, executable):
@@ -111,7 +111,7 @@ def test_the_best_is_taken_from_then_on(tmp_path, capfd, monkeypatch):
     run = unmess.load(program, on="iree-cpu")
     assert preset(run) == "data-tiling"
     assert any("found by `unmess tune`" in note.text for note in run.notes)
-    # Another processor's code is another program.
+    # The kept preset is only for the same target CPU.
     generic = unmess.TargetOptions(cpu="generic")
     assert (
         preset(unmess.load(program, on="iree-cpu", target=generic)) == "channels-last-data-tiling"
@@ -142,7 +142,7 @@ def test_a_preset_that_gives_another_result_is_not_taken(monkeypatch):
     ("presets", "cause"),
     [((), "no preset to try"), (("plain", "fast"), "unknown preset 'fast'")],
 )
-def test_presets_to_try_are_looked_at_first(monkeypatch, presets, cause):
+def test_presets_to_try_are_validated_first(monkeypatch, presets, cause):
     monkeypatch.setattr(tuning, "import_program", None)
     program = unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
     with pytest.raises(unmess.Error, match=cause) as caught:
@@ -150,7 +150,7 @@ def test_presets_to_try_are_looked_at_first(monkeypatch, presets, cause):
     assert caught.value.stage == "usage" and "channels-last" in caught.value.hint
 
 
-def test_a_preset_that_fails_costs_the_preset(monkeypatch):
+def test_plain_replaces_a_default_preset_that_fails(monkeypatch):
     compile_for = vm_module.compile_for
 
     def failing(module, target, preset):
@@ -171,7 +171,7 @@ def test_a_preset_that_fails_costs_the_preset(monkeypatch):
         unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="data-tiling"))
 
 
-def test_sizes_that_are_dynamic_have_no_tiles():
+def test_dynamic_sizes_get_the_plain_preset():
     model, x = torch.nn.Linear(8, 4), torch.randn(2, 8)
     dynamic = ({0: torch.export.Dim("n")},)
     run = unmess.load(unmess.capture(model, (x,), dynamic_shapes=dynamic), on="iree-cpu")
@@ -201,7 +201,7 @@ def test_tiles_of_dynamic_sizes_are_no_candidates(dynamic_program):
     }
 
 
-def test_what_cannot_be_kept_is_said(tmp_path, capfd, monkeypatch):
+def test_a_result_that_cannot_be_kept_is_reported(tmp_path, capfd, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file"))
     path = tmp_path / "model.py"

@@ -1,4 +1,7 @@
-"""Every type through the reference runner, compared with eager: casts, arithmetic, 8-bit floats."""
+"""Tests of casts, arithmetic and 8-bit floats for every dtype, compared with eager.
+
+The tests use the reference runner.
+"""
 
 import itertools
 import math
@@ -27,7 +30,7 @@ def assert_like_eager(function, *args, **capture):
 
 
 def numbers(dtype):
-    """Numbers that every type holds, as far as it has a sign and fractions; of ints, extremes."""
+    """Returns test values: negative ones if the type is signed, and the limits of integers."""
     if dtype == torch.bool:
         return torch.tensor([True, False, True])
     values = torch.tensor([0.0, 1.0, 2.5, 100.0, 7.75]).to(dtype)
@@ -40,13 +43,16 @@ def numbers(dtype):
 
 
 def is_defined(source, target):
-    """Complex to real loses a part, which PyTorch warns of; the tensors here are in range."""
+    """Returns whether a cast is defined.
+
+    Complex to real is not: it loses a part, and PyTorch warns. The values here are in range.
+    """
     return target.is_complex or not source.is_complex
 
 
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_casts(source):
-    """To every type at once. Negative floats to unsigned integers are undefined in C++."""
+    """Casts to every type at once. C++ does not define casts of negative floats to uint8."""
     x = numbers(source)
 
     def casts(x):
@@ -85,7 +91,7 @@ def test_without_dimensions_and_empty(dtype):
 
 
 def test_mixed_types():
-    """PyTorch's promotion of each pair of types."""
+    """Tests PyTorch's type promotion of each pair of types."""
 
     def sums(values):
         return [a + b for a, b in itertools.combinations(values, 2)]
@@ -93,14 +99,14 @@ def test_mixed_types():
     assert_like_eager(sums, [torch.ones(2, dtype=dtype) for dtype in TYPES])
 
 
-def test_a_complex_number_beside_f16():
-    """The result is complex32, with whatever infinities and NaN there are."""
+def test_a_complex_number_and_f16():
+    """The result is complex32, with the infinities and NaN of eager."""
     x = torch.tensor([torch.nan, torch.inf, -1.5], dtype=torch.float16)
     assert_like_eager(lambda x, z: x + z, x, torch.tensor(1 - 2j))
 
 
-def test_mixed_types_one_after_the_other():
-    """Of an unsigned integer beside others, too."""
+def test_concatenation_of_mixed_types():
+    """Concatenates uint8 with every type."""
     byte = torch.tensor([255, 1], dtype=torch.uint8)
 
     def joined(values):
@@ -124,14 +130,14 @@ def test_made_complex(dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_narrow_sums_and_products(dtype):
-    """Eager sums them in f32 and rounds once, so that long sums do not stall."""
+    """Eager sums narrow floats in f32 and rounds once, so that long sums do not stall."""
     x = torch.full((4, 3000), 0.25, dtype=dtype)
     w = torch.full((3000, 2), 0.5, dtype=dtype)
     assert_like_eager(lambda x, w: (x.sum(1), x.mean(1), x @ w, torch.softmax(x, 1)), x, w)
 
 
 def test_products_and_distances_in_f16():
-    """The product of all stays in range, that of every fifth number does not; f16 ends at 6e-8."""
+    """The product of all numbers is in range. That of every fifth one is not: f16 ends at 6e-8."""
     x = torch.tensor([3.0, 0.01, 2.0, 40.0, 0.4] * 5, dtype=torch.float16)
 
     def function(x):
@@ -142,13 +148,13 @@ def test_products_and_distances_in_f16():
 
 
 def test_vectors_of_bf16(always_vectors):
-    """Of 9 and 36 elements, which LLVM does not legalize as bf16."""
+    """LLVM does not legalize bf16 vectors of 9 and 36 elements."""
     x = torch.linspace(-3, 3, 18).bfloat16().reshape(2, 3, 3)
     assert_like_eager(torch.kron, x, x[0, :2, :2])
 
 
 def test_every_bf16():
-    """Subnormal numbers, infinities and NaN too; operations one after the other round each."""
+    """Includes subnormal numbers, infinities and NaN. Each operation of a chain rounds."""
     x = torch.arange(-(2**15), 2**15).to(torch.int16).view(torch.bfloat16)
 
     def function(x):
@@ -180,14 +186,14 @@ def test_dynamic_sizes(dtype):
 
 
 def same(a, b):
-    """Bit by bit, but for the sign of NaN."""
+    """Returns whether two tensors are bitwise equal. Any NaN equals any other."""
     nan = a.float().isnan() & b.float().isnan()
     return bool(((a.view(torch.uint8) == b.view(torch.uint8)) | nan).all())
 
 
 @pytest.mark.parametrize("dtype", FLOAT8, ids=str)
 def test_every_8_bit_float(dtype):
-    """Each code to wider types and back, and through what moves elements."""
+    """Converts each code to wider types and back, and moves elements."""
     codes = torch.arange(256).to(torch.uint8).view(dtype)
 
     def function(x):
@@ -206,7 +212,7 @@ def test_every_8_bit_float(dtype):
 
 @pytest.mark.parametrize("dtype", FLOAT8, ids=str)
 def test_rounding_to_8_bit_floats(dtype):
-    """All of bf16, which has every tie between two 8-bit floats, and the next f32 on both sides."""
+    """Rounds every bf16, which includes each tie between 8-bit floats, and its f32 neighbors."""
     exact = torch.arange(-(2**15), 2**15).to(torch.int16).view(torch.bfloat16).float()
     above, below = (torch.nextafter(exact, torch.tensor(end)) for end in (3e38, -3e38))
     x = torch.cat([exact, above, below])

@@ -1,4 +1,4 @@
-"""`--upstream-only` IR, compiled and run by upstream MLIR's bindings alone, compared with eager."""
+"""Tests of `--upstream-only` IR, run by upstream MLIR's bindings alone, compared with eager."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ CHILD = Path(__file__).parents[2] / "examples" / "upstream_mlir.py"
 
 
 def run_upstream(text, arguments, folder):
-    """The results of a module in a process of its own, which imports nothing of this project."""
+    """Runs a module in a new process without this project's code, and returns the results."""
     names = [str(folder / name) for name in ("module.mlir", "arguments.npz", "results.npz")]
     (folder / "module.mlir").write_text(text)
     np.savez(folder / "arguments.npz", *(each.detach().numpy() for each in arguments))
@@ -30,7 +30,7 @@ def run_upstream(text, arguments, folder):
 
 
 def check(model, args, folder, dynamic_shapes=None, call=None):
-    """Compares a model with eager on upstream MLIR, for the arguments of `call`."""
+    """Compares a model on upstream MLIR with eager, for the arguments in `call` or else `args`."""
     program = unmess.capture(model, args, dynamic_shapes=dynamic_shapes)
     module = unmess.lower(program, upstream_only=True)
     call = call or args
@@ -62,7 +62,7 @@ def test_convolutional_network(tmp_path):
 
 
 class Decoder(nn.Module):
-    """Tokens, causal attention, a gated network: what transformers consist of."""
+    """A small transformer: embedding, causal attention and a feed-forward network."""
 
     def __init__(self):
         super().__init__()
@@ -85,7 +85,7 @@ def test_transformer(tmp_path):
 
 
 def order(x, y):
-    """Sorts whose rows have ties and NaN, at sizes that are known when it runs."""
+    """Sorts rows with ties and NaN, at dynamic sizes."""
     return torch.sort(x, stable=True), torch.sort(y, dim=0, descending=True, stable=True), x.topk(2)
 
 
@@ -98,7 +98,7 @@ def test_sort_and_topk(tmp_path):
 
 
 def accumulate(x, places, updates):
-    """Scans and scatters, with places that occur more than once and negative ones."""
+    """Returns scans and scatters, with repeated and negative indices."""
     scattered = x.scatter_add(1, places, updates)
     replaced = x.index_put((places[:, 0],), updates.repeat(1, 2)[:, :4], accumulate=True)
     negative = x.index_put((places[:, 0] - 3, places[:, 1]), updates[:, 0])
@@ -131,7 +131,10 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x6xf
 
 
 def test_attention_that_is_one_operation(tmp_path):
-    """Which IR from elsewhere has. One row may look at nothing, and large scores overflow `exp`."""
+    """IR from other tools may contain `tm_tensor.attention`.
+
+    One row is fully masked, and large scores overflow `exp`.
+    """
     torch.manual_seed(0)
     query, key, value = torch.randn(2, 3, 8) * 100, torch.randn(2, 5, 8), torch.randn(2, 5, 6)
     mask = torch.zeros(2, 3, 5).masked_fill(torch.rand(2, 3, 5) > 0.5, -torch.inf)

@@ -1,4 +1,4 @@
-"""What `--upstream-only` rewrites, on the reference runner, compared with eager in edge cases."""
+"""Tests edge cases of `--upstream-only` on the reference runner, compared with eager."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ COLUMNS = torch.export.Dim("columns", max=64)
 
 
 def test_nan_and_infinity_in_a_sort():
-    """Where a plain `sort` is not stable, only the values are told."""
+    """Compares values only, since a plain `sort` is not stable."""
 
     def function(x):
         return torch.sort(x, dim=0).values, torch.sort(x, dim=-2, descending=True).values
@@ -65,7 +65,7 @@ def test_scans_at_any_size():
     check(function, (x,), ({0: ROWS, 1: COLUMNS},), calls)
 
 
-def test_places_that_occur_more_than_once():
+def test_repeated_indices():
     index = torch.tensor([[0, 0, 0], [4, 1, 4], [1, 1, 1]])
 
     def function(x, index, updates):
@@ -78,8 +78,8 @@ def test_places_that_occur_more_than_once():
     check(function, (torch.randn(3, 5), index, torch.randn(3, 3)))
 
 
-def test_updates_of_any_number():
-    """None at all, negative places, and the same row many times."""
+def test_any_number_of_updates():
+    """Covers no updates, negative indices, and the same row many times."""
     x = torch.randn(3, 4)
 
     def function(x, places, rows):
@@ -90,7 +90,7 @@ def test_updates_of_any_number():
     check(function, args, ({}, {0: ROWS}, {0: ROWS}), calls)
 
 
-def test_booleans_go_in_and_come_out():
+def test_boolean_inputs_and_results():
     def function(mask, x):
         return mask.logical_not(), (x > 0) & mask, mask.cumsum(0) > 1
 
@@ -100,7 +100,7 @@ def test_booleans_go_in_and_come_out():
     assert any("booleans" in str(note) for note in module.notes)
 
 
-def test_an_index_out_of_range_is_still_told():
+def test_an_index_out_of_range_is_still_an_error():
     program = unmess.capture(
         lambda x, places: x.index_put((places,), torch.ones(2)),
         (torch.zeros(3), torch.tensor([0, 1])),

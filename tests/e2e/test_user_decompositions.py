@@ -1,4 +1,4 @@
-"""Custom operators, and the decompositions that users write for them and for aten's."""
+"""Tests of custom operators, and of user decompositions for them and for aten operators."""
 
 import textwrap
 
@@ -32,7 +32,7 @@ X = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
 OPERATOR = torch.ops.unmess_test.scale.default
 
 
-def test_without_a_decomposition_it_stays_a_named_call_and_reaches_no_exit():
+def test_an_operator_without_decomposition_does_not_lower():
     program = unmess.capture(model, (X,))
     for stage in ("raw", "torch"):
         assert 'torch.operator "torch.unmess_test.scale"' in unmess.lower(program, to=stage).text()
@@ -46,14 +46,14 @@ def test_without_a_decomposition_it_stays_a_named_call_and_reaches_no_exit():
         assert "@unmess.decomposition(torch.ops.unmess_test.scale.default)" in caught.value.hint
 
 
-def test_with_a_decomposition_it_runs_and_the_note_says_whose_it_is():
+def test_a_decomposition_runs_and_a_note_names_its_source():
     @unmess.decomposition(OPERATOR)
     def scaled(x, factor):
         return torch.nn.functional.hardtanh(x, -10, 10) * factor
 
     program = unmess.capture(model, (X,))
     line = scaled.__code__.co_firstlineno
-    # What hardtanh is taken apart into has decompositions of its own.
+    # Hardtanh has decompositions of its own, which add notes.
     notes = [note.text for note in program.notes if note.kind == "decomposition"]
     assert f"unmess_test::scale, by {__file__}:{line}" in notes
     assert sum("unmess_test" in note for note in notes) == 1
@@ -61,8 +61,8 @@ def test_with_a_decomposition_it_runs_and_the_note_says_whose_it_is():
 
 
 @pytest.mark.parametrize("operator", [torch.ops.aten.silu, torch.ops.aten.silu.default])
-def test_of_an_aten_operator_for_some_calls(operator):
-    """NotImplemented leaves a call to what would have been done with it otherwise."""
+def test_a_decomposition_of_some_calls_of_an_aten_operator(operator):
+    """A call for which the decomposition returns NotImplemented is handled as without it."""
 
     @unmess.decomposition(operator)
     def doubled_halves(x):
@@ -78,7 +78,7 @@ def test_of_an_aten_operator_for_some_calls(operator):
     assert unmess.check(program, on="reference", calls=1).ok
 
 
-def test_in_the_file_that_holds_the_model(tmp_path):
+def test_a_decomposition_in_the_file_of_the_model(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
         textwrap.dedent(
@@ -108,6 +108,6 @@ def test_in_the_file_that_holds_the_model(tmp_path):
     assert unmess.check(program, on="reference", calls=1).ok
 
 
-def test_what_is_no_operator():
+def test_a_decomposition_of_a_non_operator_is_an_error():
     with pytest.raises(unmess.Error, match="is not an operator"):
         unmess.decomposition("aten::relu")

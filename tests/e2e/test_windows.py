@@ -1,4 +1,4 @@
-"""Depthwise convolutions, pooling and sums over outer dimensions as vector code, against eager."""
+"""Tests of depthwise convolutions, pooling and outer sums as vector code, compared with eager."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ import unmess
 
 
 class Windows(nn.Module):
-    """All kinds, so that one compilation serves many."""
+    """All kinds of windows in one module, so that a single compilation is enough."""
 
     def __init__(self, channels: int):
         super().__init__()
@@ -52,8 +52,11 @@ def test_outer_dimensions(dtype, always_vectors):
     torch.testing.assert_close(run(x), Sums()(x), equal_nan=True)
 
 
-def test_more_than_inputs_and_total(always_vectors):
-    """A number, as in a variance, or an assertion, as in adaptive pooling: left to loops."""
+def test_reductions_with_further_operands(always_vectors):
+    """Reductions that also have a number or an assertion stay loops.
+
+    Examples are a variance and adaptive pooling.
+    """
     x = torch.randn(2, 5, 7, dtype=torch.float64)
 
     def function(x):

@@ -1,4 +1,4 @@
-"""xDSL reads the generic form, and torch-mlir reads what xDSL prints."""
+"""Tests that xDSL reads the generic form, and torch-mlir reads the output of xDSL."""
 
 from io import StringIO
 
@@ -16,7 +16,7 @@ from unmess.core.parsing import parse
 
 
 def read(text, unknown=()):
-    """A module as xDSL has it, verified; only operations of these names may be unknown to it."""
+    """Returns a verified xDSL module. Exactly the operations in `unknown` must be unregistered."""
     context = Context(allow_unregistered=True)
     for name, dialect in xdsl.dialects.get_all_dialects().items():
         context.register_dialect(name, dialect)
@@ -28,7 +28,7 @@ def read(text, unknown=()):
 
 
 def through_xdsl(module, unknown=(), generic=False):
-    """A module at linalg, printed and parsed by xDSL, then by torch-mlir again."""
+    """Returns a linalg module that xDSL has parsed and printed, and torch-mlir has parsed again."""
     printed = StringIO()
     xdsl_module = read(module.text(generic=True), unknown)
     Printer(printed, print_generic_format=generic).print_op(xdsl_module)
@@ -37,7 +37,7 @@ def through_xdsl(module, unknown=(), generic=False):
 
 
 def check(model, args, unknown=(), **options):
-    """Compares eager with the reference runner on what has gone through xDSL."""
+    """Compares eager with the reference runner on a module that went through xDSL."""
     program = unmess.capture(model, args)
     expected = model(*args)
     for generic in (False, True):
@@ -45,7 +45,7 @@ def check(model, args, unknown=(), **options):
         torch.testing.assert_close(unmess.load(module)(*args), expected)
 
 
-def test_a_network_comes_back_as_it_was():
+def test_a_network_survives_a_round_trip():
     torch.manual_seed(0)
     layers = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()
     network = nn.Sequential(*layers, nn.Linear(36, 5), nn.Softmax(-1)).eval()
@@ -56,7 +56,7 @@ def test_a_network_comes_back_as_it_was():
     ("upstream_only", "unknown"),
     [(False, ["tm_tensor.scan", "tm_tensor.sort", "tm_tensor.yield"]), (True, [])],
 )
-def test_upstream_only_leaves_nothing_that_is_unknown(upstream_only, unknown):
+def test_upstream_only_leaves_no_unknown_operations(upstream_only, unknown):
     x = torch.randperm(12).float().reshape(3, 4)
     check(lambda x: (x.topk(2), x.cumsum(0)), (x,), unknown, upstream_only=upstream_only)
 

@@ -1,6 +1,6 @@
-"""The onnx package's own cases of nodes, compared with the outputs that are recorded in them.
+"""The node test cases of the onnx package, compared with the outputs that they record.
 
-A case is a model, mostly of one node, with inputs and expected outputs. Those with sequences,
+A case is a model, mostly of one node, with inputs and expected outputs. Cases with sequences,
 optional values or strings as inputs or outputs are left out.
 """
 
@@ -24,10 +24,10 @@ from importers.onnx.element_types import to_torch
 from importers.onnx.model import OnnxModel
 from importers.recipes.limits import Limit
 
-# The package itself allows 1e-3. Its outputs are computed in float32 or float64.
+# The package itself allows 1e-3. It has computed its outputs in float32 or float64.
 _ACCURACY = Accuracy(4, signed_zeros=False, relative=1e-5, of_largest=16)
-# The tolerance of the package, for outputs that are written down with four digits, and for means of
-# 6480 numbers, which the reference runner sums one after the other.
+# The tolerance of the package, for outputs that are recorded with four digits, and for means of
+# 6480 numbers, which the reference runner sums sequentially.
 _OF_PACKAGE = Accuracy(4, signed_zeros=False, relative=1e-3)
 _ROUNDED = frozenset(
     {"test_averagepool_2d_ceil_last_window_starts_on_pad", "test_gridsample_bicubic"}
@@ -38,21 +38,21 @@ _RANDOM_OPERATORS = frozenset({"Bernoulli", "RandomUniformLike"})
 
 
 class RecordedOnnxModel(OnnxModel):
-    """An ONNX model whose own result is the one that is recorded in the case."""
+    """An ONNX model that returns the result recorded in the case."""
 
     def __init__(self, proto: onnx.ModelProto, expected: tuple[torch.Tensor, ...]):
-        """`expected` are the outputs for the only call that is made."""
+        """Initializes the model with `expected`, the recorded outputs of its only call."""
         super().__init__(proto, Path.cwd())
         self._expected = expected
 
     def __call__(self, *_args: torch.Tensor) -> Any:
-        """The recorded result."""
+        """Returns the recorded result."""
         return self._expected[0] if len(self._expected) == 1 else self._expected
 
 
 @dataclass(frozen=True)
 class OnnxCase:
-    """A case of the package. Has what `operator_cases.outcomes` needs of a case."""
+    """A case of the package, with the attributes that `operator_cases.outcomes` needs."""
 
     name: str
     calls = ()
@@ -73,26 +73,26 @@ class OnnxCase:
         return max((o.version for o in imports if o.domain in ("", "ai.onnx")), default=0)
 
     def tensors(self, _args: tuple | None = None) -> tuple[torch.Tensor, ...]:
-        """The recorded inputs."""
+        """Returns the recorded inputs."""
         return tuple(map(_tensor, _CASES[self.name].data_sets[0][0]))
 
     def dynamic_shapes(self) -> None:
-        """None: all sizes are static."""
+        """Returns None: all sizes are static."""
 
     def module(self) -> OnnxModel:
-        """The model, whose own result is the recorded one."""
+        """Returns the model, which returns the recorded result."""
         case = _CASES[self.name]
         return RecordedOnnxModel(case.model, tuple(map(_tensor, case.data_sets[0][1])))
 
     def comparable(self, result: Any) -> Any:
-        """What is compared of a result: of random numbers, type and shape."""
+        """Returns the part of a result to compare: only dtype and shape of random numbers."""
         if self.is_random:
             return pytree.tree_map_only(torch.Tensor, torch.zeros_like, result)
         return result
 
     @property
     def accuracy(self) -> Accuracy:
-        """How close results have to be."""
+        """The required accuracy of results."""
         is_loose = self.name in _ROUNDED or _LONG_MEAN in self.name
         return _OF_PACKAGE if is_loose else _ACCURACY
 
@@ -105,18 +105,18 @@ class OnnxCase:
         return any(node.op_type in _RANDOM_OPERATORS for node in model.graph.node)
 
     def limit_on(self, _runner: str) -> Limit | None:
-        """None: nothing is known before it is tried."""
+        """Returns None: no limits are known in advance."""
 
 
 def _all_cases() -> dict[str, Any]:
     with warnings.catch_warnings():
-        # NumPy reports the overflows that the cases are about.
+        # NumPy warns of overflows, which some cases test.
         warnings.simplefilter("ignore")
         return {case.name: case for case in collect_testcases(None)}
 
 
-# Made when this is imported, so that processes forked from one that has done so have them: they
-# take 10 s.
+# Created on import, since it takes 10 s: processes forked from one that has imported this module
+# share the cases.
 _CASES = _all_cases()
 
 
@@ -127,7 +127,7 @@ def _tensor(value: Any) -> torch.Tensor:
 
 
 def _kind(case: Any) -> str:
-    """What the inputs and outputs are: `tensors`, or what is among them."""
+    """Returns `tensors`, or the other kind of value among the inputs and outputs."""
     graph = case.model.graph
     values = [*graph.input, *graph.output]
     kinds = {value.type.WhichOneof("value").removesuffix("_type") for value in values}
@@ -138,12 +138,12 @@ def _kind(case: Any) -> str:
 
 
 def onnx_cases() -> Iterator[OnnxCase]:
-    """All cases whose inputs and outputs are tensors, in the package's order."""
+    """Returns all cases whose inputs and outputs are tensors, in the package's order."""
     return (OnnxCase(name) for name, case in _CASES.items() if _kind(case) == "tensors")
 
 
 def left_out() -> Counter[str]:
-    """How many cases are left out, by what is among their inputs and outputs."""
+    """Returns the number of cases left out, by the kind of their inputs and outputs."""
     kinds = Counter(map(_kind, _CASES.values()))
     del kinds["tensors"]
     return kinds

@@ -1,7 +1,7 @@
-"""PyTorch's own samples of its operators (`op_db`), as cases that are compared with eager.
+"""Calls from PyTorch's own operator tests (`op_db`), as cases that are compared with eager.
 
-PyTorch tests its operators on these samples. Each entry of `op_db` has a generator of arguments for
-each dtype; what it generates depends on the random state, which is set here.
+Each entry of `op_db` generates samples, that is arguments, for each dtype. They depend on the
+random state, which is set here.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from torch.utils import _pytree as pytree
 
 from importers.recipes.limits import Limit
 
-# A dtype of which all samples are taken, and others, of which a few are.
+# A dtype with all its samples, and others with a few of theirs.
 MAIN_DTYPE = "f32"
 FURTHER_DTYPES = ("f64", "bf16", "i64", "u8", "bool", "c64")
 FURTHER_SAMPLES = 5
-# Where the samples that the tests run stop. `./pixiw run operator-samples` writes it.
+# The known limits of the samples that the tests run. `./pixiw run operator-samples` writes it.
 LIMITS_FILE = Path(__file__).with_name("operator_sample_limits.yaml")
 _EVERY = 8
-# More than for the table of operators: samples are chosen for tests of gradients, and some of them
-# are badly conditioned. The float64 result says how much eager itself is off.
+# Larger than for the table of operators: samples are chosen for tests of gradients, and some are
+# badly conditioned. The float64 result shows the error of eager itself.
 _ACCURACY = Accuracy(16, "worst", signed_zeros=False)
 _RANDOM = Accuracy(0, samples=True)
 _SEEDS = range(16)
-# Their values are what the memory has had before.
+# Operators that return uninitialized memory.
 _UNDEFINED = re.compile(r"(new_)?empty(_.*)?|resize_.*")
 
-# Of equal elements, any place is right.
+# Operators that may return the index of any of several equal elements.
 _ANY_PLACE = frozenset({"kthvalue", "median", "mode", "nanmedian"})
 
 OPERATORS: dict[str, OpInfo] = {info.full_name: info for info in common_methods_invocations.op_db}
@@ -50,8 +50,8 @@ def _unseeded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-# PyTorch's samples of random operators set a seed inside the call, which a captured program has
-# no form of.
+# PyTorch's samples of random operators set a seed inside the call. A captured program cannot do
+# this.
 common_methods_invocations.wrapper_set_seed = _unseeded
 
 
@@ -59,12 +59,12 @@ common_methods_invocations.wrapper_set_seed = _unseeded
 class OperatorSample:
     """A call of an operator with arguments that PyTorch's own tests use.
 
-    Has what `operator_cases.outcomes` needs of a case.
+    It has the attributes that `operator_cases.outcomes` needs.
 
     Attributes:
-        operator: name in `op_db`, with the variant.
-        dtype: short name, as in the table of operators.
-        number: of the sample, among those that `op_db` generates for the dtype.
+        operator: the name in `op_db`, with the variant.
+        dtype: the short name, as in the table of operators.
+        number: the index among the samples that `op_db` generates for the dtype.
     """
 
     operator: str
@@ -90,26 +90,26 @@ class OperatorSample:
         return pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
 
     def tensors(self, _args: tuple | None = None) -> tuple[torch.Tensor, ...]:
-        """What the captured module is called with."""
+        """Returns the arguments of the captured module."""
         leaves, _ = self._arguments()
         return tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
 
     def dynamic_shapes(self) -> None:
-        """None: all sizes are static."""
+        """Returns None: all sizes are static."""
 
     def module(self) -> torch.nn.Module:
-        """The call as a module of its tensors."""
+        """Returns the call as a module that takes its tensors."""
         return _Call(OPERATORS[self.operator].op, *self._arguments()).eval()
 
     def comparable(self, result: Any) -> Any:
-        """What is defined of a result: not the signs of singular vectors, nor unset memory."""
+        """Returns the defined part: no signs of singular vectors, no uninitialized memory."""
         if _UNDEFINED.fullmatch(self.operator):
             return pytree.tree_map_only(torch.Tensor, torch.zeros_like, result)
         result = self._sample.output_process_fn_grad(result)
         return self._with_elements(result) if self.operator in _ANY_PLACE else result
 
     def _with_elements(self, result: Any) -> Any:
-        """The elements at places instead of the places, which are free among equal elements."""
+        """Replaces indices by the elements there. Equal elements leave a choice of indices."""
         if isinstance(result, torch.Tensor):
             return result
         x, places = self._sample.input, result.indices
@@ -123,7 +123,7 @@ class OperatorSample:
 
     @functools.cached_property
     def accuracy(self) -> Accuracy:
-        """How close results have to be. Random is what differs between seeds in eager."""
+        """The required accuracy. Results are random if they differ between seeds in eager."""
         if _UNDEFINED.fullmatch(self.operator):
             return _ACCURACY
         module, results = self.module(), []
@@ -135,14 +135,14 @@ class OperatorSample:
         return _ACCURACY if same else _RANDOM
 
     def limit_on(self, _runner: str) -> Limit | None:
-        """None: nothing is known before it is tried."""
+        """Returns None: no limits are known in advance."""
 
 
 class _Call(torch.nn.Module):
     def __init__(self, function: Callable[..., Any], leaves: list[Any], spec: pytree.TreeSpec):
         super().__init__()
         self.function = function
-        # In a tuple, a tensor is no part of the module.
+        # The module stores no tensors. `forward` takes them.
         self.leaves = tuple(None if isinstance(x, torch.Tensor) else x for x in leaves)
         self.given = tuple(isinstance(x, torch.Tensor) for x in leaves)
         self.spec = spec
@@ -158,13 +158,13 @@ class _Call(torch.nn.Module):
 
 
 def dtypes_of(operator: str) -> list[str]:
-    """The dtypes, of those that are tried, that the operator takes on the CPU."""
+    """Returns the dtypes to test that the operator supports on the CPU."""
     taken = OPERATORS[operator].dtypes
     return [name for name in (MAIN_DTYPE, *FURTHER_DTYPES) if DTYPES[name] in taken]
 
 
 def samples_of(operator: str, dtype: str, count: int | None = None) -> list[OperatorSample]:
-    """The samples of an operator, or `count` of them: the first, the last, and those between."""
+    """Returns the samples of an operator, or `count` evenly spaced ones from first to last."""
     total = len(_samples(operator, dtype))
     if dtype != MAIN_DTYPE:
         count = min(FURTHER_SAMPLES, count or FURTHER_SAMPLES)
@@ -176,7 +176,7 @@ def samples_of(operator: str, dtype: str, count: int | None = None) -> list[Oper
 
 
 def tested_samples() -> list[OperatorSample]:
-    """What the tests run: the first float32 sample of every eighth operator."""
+    """Returns what the tests run: the first float32 sample of every eighth operator."""
     operators = [name for name in OPERATORS if MAIN_DTYPE in dtypes_of(name)]
     return [OperatorSample(name, MAIN_DTYPE, 0) for name in operators[::_EVERY]]
 
@@ -194,7 +194,7 @@ def _drawn(info: OpInfo, dtype: torch.dtype) -> Iterator[SampleInput]:
 
 
 def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors are the same but for rounding, which may depend on where they lie."""
+    """Returns whether tensors are equal but for rounding, which may depend on their address."""
     if a.shape != b.shape or not (a.is_floating_point() or a.is_complex()):
         return torch.equal(a, b)
     return torch.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True)
@@ -210,5 +210,5 @@ def _equal(some: list[Any], others: list[Any]) -> bool:
 
 
 def _numbers(x: torch.Tensor) -> torch.Tensor:
-    # There are few operators on halves of complex numbers.
+    # Few operators support complex32.
     return (x.to(torch.complex64) if x.dtype == torch.complex32 else x).nan_to_num()

@@ -1,4 +1,4 @@
-"""A part of the onnx package's own cases of nodes: `./pixiw run onnx-nodes` runs all of them."""
+"""Tests some node test cases of the onnx package. `./pixiw run onnx-nodes` runs all of them."""
 
 import functools
 
@@ -9,7 +9,7 @@ from operator_cases.outcomes import outcomes
 from unmess.core.workers import Parent
 from unmess.isolated import libraries_of
 
-# Cases of forms that have been wrong, and of each file of operators. Each is `test_` and the name.
+# Cases that have failed before, and some for each file of operators, without the prefix `test_`.
 CASES = (
     *("adam", "affine_grid_2d", "argmax_keepdims_example_select_last_index", "attention_4d_gqa"),
     *("attention_4d_softcap", "averagepool_2d_ceil", "basic_conv_with_padding"),
@@ -37,7 +37,7 @@ CASES = (
     *("tfidfvectorizer_tf_batch_onlybigrams_skip5", "top_k_smallest", "training_dropout_default"),
     *("tril_neg", "unique_sorted_with_axis", "upsample_nearest"),
 )
-# Those that are compiled with IREE as well.
+# Cases that also run on IREE.
 ON_BOTH = frozenset(
     {"lstm_with_peepholes", "resize_downsample_scales_linear_align_corners"}
     | {"qlinearmatmul_3D_int8_float32", "gridsample_nearest", "l2normalization_axis_0"}
@@ -47,7 +47,7 @@ ON_BOTH = frozenset(
 
 @functools.cache
 def failures():
-    """By runner, by name of the case."""
+    """Returns the Failure of each case, or None, by runner and name."""
     libraries = (*libraries_of((), ["reference", "iree-cpu"]), "onnx_cases")
     with Parent((*libraries, "importers.onnx.operators")) as parent:
         found = {}

@@ -1,4 +1,4 @@
-"""Some of PyTorch's own samples of its operators: as in eager, or stopped as is known.
+"""Tests that samples of PyTorch's own operator tests match eager, or fail as known.
 
 `./pixiw run operator-samples` runs all of them.
 """
@@ -14,7 +14,7 @@ from importers.recipes.limits import known_limits
 
 LIMITS = known_limits(LIMITS_FILE)
 SAMPLES = tested_samples()
-# Samples that are compiled together, by the same worker of the tests.
+# The number of samples that one test worker compiles together.
 _TOGETHER = 30
 PARAMETERS = [
     pytest.param(
@@ -29,7 +29,7 @@ PARAMETERS = [
 
 @functools.cache
 def outcomes_of_group(group):
-    """By sample."""
+    """Returns the outcomes of a group by sample."""
     samples = SAMPLES[group * _TOGETHER : (group + 1) * _TOGETHER]
     return dict(zip(samples, outcomes(samples), strict=True))
 

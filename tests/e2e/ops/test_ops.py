@@ -1,4 +1,4 @@
-"""Every case of the table of operators on both runners, as in eager, or stopped as is known."""
+"""Tests that each case of the operator table matches eager on both runners, or fails as known."""
 
 import functools
 from collections import Counter
@@ -9,7 +9,7 @@ from operator_cases.case import LIMITS, RUNNERS
 from operator_cases.outcomes import outcomes
 
 GROUPS = groups()
-# The cases of a group are tested by one worker, which finds out about all of them at once.
+# One test worker tests all cases of a group, since it computes their outcomes together.
 PARAMETERS = [
     pytest.param(
         *(number, case, runner),
@@ -24,7 +24,7 @@ PARAMETERS = [
 
 @functools.cache
 def outcomes_of_group(number):
-    """By case."""
+    """Returns the outcomes of a group by case."""
     return dict(zip(GROUPS[number], outcomes(GROUPS[number]), strict=True))
 
 
@@ -37,11 +37,11 @@ def test_as_in_eager(group, case, runner):
     else:
         assert failure is not None, f"the limit no longer holds: {limit}"
         assert failure.stage == limit.stage, str(failure)
-        # Which numbers are wrong, and how much, depends on the processor.
+        # Which numbers are wrong, and by how much, depends on the CPU.
         assert limit.stage == "compare" or limit.cause in failure.cause, str(failure)
 
 
-def test_limits_are_of_cases_and_no_case_is_there_twice():
+def test_case_names_are_unique_and_limits_name_cases():
     names = Counter(map(str, CASES))
     assert max(names.values()) == 1, names.most_common(3)
     assert LIMITS.keys() <= names.keys()

@@ -1,4 +1,4 @@
-"""Programs that need one repair or decomposition each, and what is said of them without it."""
+"""Programs that need one repair or decomposition each, and the errors without it."""
 
 import dataclasses
 import math
@@ -9,10 +9,10 @@ import torch.nn.functional as F
 
 @dataclasses.dataclass
 class Case:
-    """`repair` by name, a function that needs it, and what is said of the function without it.
+    """A function that needs the repair named `repair`, and in `without` the error without it.
 
-    `without` is None where torch-mlir then reads memory that nobody has written, and where only
-    some ways to decompose a program need the repair.
+    `without` is a regular expression. It is None if torch-mlir would read uninitialized memory, or
+    if only some ways to decompose a program need the repair.
     """
 
     repair: str
@@ -29,7 +29,7 @@ def random(*shape, dtype=torch.float32):
 
 
 def route(logits):
-    """As mixture-of-experts layers count the tokens of each expert."""
+    """Counts the tokens of each expert, as mixture-of-experts layers do."""
     experts = logits.topk(2, dim=-1).indices.reshape(-1)
     counts = torch.histc(experts.float(), bins=4, min=0, max=3)
     return counts, torch.cumsum(counts, 0, dtype=torch.int32)
@@ -55,7 +55,7 @@ def elements_along_selected(x, places):
 
 
 def best_two(x):
-    # Eager leaves their order open, so what is asked is a set.
+    # Eager does not define the order, so the result is a set.
     return torch.zeros_like(x).scatter(1, torch.topk(x, 2, sorted=False).indices, 1.0)
 
 
@@ -78,7 +78,7 @@ def zeros_of_a_layout(x):
 
 
 def asserted(z):
-    # The pairs that stand for complex numbers are no complex64 any more.
+    # Pairs of floats replace complex numbers, and their dtype is not complex64.
     torch.ops.aten._assert_tensor_metadata.default(z, dtype=torch.complex64)
     return z + 1
 
@@ -128,7 +128,7 @@ def complex_arguments(z, x):
 
 
 def shift_by_one(x):
-    """As RWKV has each token look at the one before."""
+    """Shifts each token to the next place, as RWKV does."""
     return F.pad(x, (0, 0, 1, -1))
 
 
@@ -191,7 +191,7 @@ def classes(x):
 
 
 def certain(weights):
-    """Draws of which only one result is possible."""
+    """Draws with only one possible result."""
     order = torch.randperm(7)
     none = torch.normal(weights, torch.zeros(3))
     return torch.multinomial(weights, 1), torch.multinomial(weights, 4, True), order.sort()[0], none
@@ -217,7 +217,7 @@ def recurrent(x):
 
 
 def branch_on_a_flag(x, mask):
-    """As Longformer asks whether any token attends to all."""
+    """Branches on whether any token attends to all others, as Longformer does."""
     if (mask > 0).any().item():
         return x + 1
     return x * 2
@@ -240,7 +240,7 @@ def masks(x, v):
 
 
 def rows_of_a_mask(x, chosen):
-    """As X-MOD sends the texts of a language through that language's part."""
+    """Computes the rows of each part separately, as X-MOD does for each language."""
     y = torch.zeros_like(x)
     y[chosen] = x[chosen] * 2
     y[~chosen] = x[~chosen] + 1
@@ -390,7 +390,7 @@ def folded(x):
 
 
 def samples_of_a_constant(x):
-    """As in RoIAlign: at least one."""
+    """Takes at least one sample, as RoIAlign does."""
     samples = torch.full_like(x, 2.0)
     return torch.where(samples < 1, 1.0, samples)
 
@@ -531,7 +531,7 @@ CASES = [
     ),
     Case("limits as choices", limits, (SPECIAL,), "NaN"),
     Case("integers in comparisons", bytes_and_numbers, (U8[0],), "differ"),
-    # Without it, the repair of numbers computes the same.
+    # Without this repair, the repair of numbers gives the same result.
     Case("flags read as integers", part_of_a_selection, (random(5), random(5) > -1), None),
     Case("limits as choices", F.relu6, (SPECIAL,), "NaN"),
     Case("limits as choices", limits_of_each, (SPECIAL, SPECIAL.roll(1), SPECIAL.roll(2)), "NaN"),

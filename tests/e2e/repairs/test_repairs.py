@@ -1,4 +1,4 @@
-"""Every repair and decomposition: a program is right with it, and is not without it."""
+"""Tests that programs are correct with each repair or decomposition, and wrong without it."""
 
 import math
 import re
@@ -28,7 +28,7 @@ from importers import decompositions, repairs
 
 
 def without(monkeypatch, name):
-    """Takes the repair or decomposition of that name away."""
+    """Removes the repair or decomposition with that name."""
     for module, names in ((repairs, "REPAIRS"), (decompositions, "DECOMPOSITIONS")):
         every = getattr(module, names)
         rest = tuple(entry for entry in every if entry.name != name)
@@ -39,7 +39,7 @@ def without(monkeypatch, name):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_right_with_it(case):
+def test_correct_with_the_repair(case):
     program = unmess.capture(case.function, case.args)
     assert any(case.repair in note.text for note in program.notes), program.notes
     report = unmess.check(program, on="reference", calls=1)
@@ -47,7 +47,7 @@ def test_right_with_it(case):
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.without], ids=str)
-def test_not_right_without_it(case, monkeypatch):
+def test_wrong_without_the_repair(case, monkeypatch):
     without(monkeypatch, case.repair)
     try:
         program = unmess.capture(case.function, case.args)
@@ -93,7 +93,7 @@ def test_a_window_beyond_the_input():
 
 
 def test_scatter_along_an_axis_from_the_back():
-    """Without the decomposition, the lowering takes the process down."""
+    """Without the decomposition, the lowering crashes the process."""
     indices = torch.tensor([[0, 2], [1, 3], [4, 0]])
 
     def scatters(x, y):
@@ -154,10 +154,8 @@ def placed_complex(z):
     ],
     ids=lambda case: case[0].__name__,
 )
-def test_right_with_repairs(case):
-    """Without them the process crashes, hangs, or reads memory that was not set: none is taken
-    away here.
-    """
+def test_correct_with_all_repairs(case):
+    """Does not remove the repairs: the process would crash, hang or read uninitialized memory."""
     report = unmess.check(unmess.capture(*case), on="reference", calls=1)
     assert report.ok, report.error
 
@@ -170,7 +168,7 @@ def test_rotary_embeddings_lower_to_every_exit():
 
 
 def test_operands_that_share_one_trace():
-    """Both real parts come from one trace, whose fake tensor they have in common."""
+    """Both real parts come from one trace and share its fake tensor."""
     z = random(3, dtype=torch.complex64)
     program = unmess.capture(lambda a, b: torch.polar(a.real, b.real), (z, z.flip(0)))
     report = unmess.check(program, on="reference", calls=1)
@@ -178,7 +176,7 @@ def test_operands_that_share_one_trace():
 
 
 def test_sorted_integers_on_iree(monkeypatch):
-    """Without the decomposition, IREE computes zeros where indices of a sort are sorted."""
+    """Without the decomposition, IREE computes zeros when it sorts the indices of a sort."""
 
     def undone_order(x):
         order = torch.argsort(x)
@@ -192,7 +190,7 @@ def test_sorted_integers_on_iree(monkeypatch):
 
 
 def test_logarithms_on_iree(monkeypatch):
-    """Without the decomposition, asinh is -inf from about -3000 down, and log10 does not link."""
+    """Without the decomposition, asinh is -inf below about -3000, and log10 does not link."""
     x = torch.tensor([-5000.0, -6.0, 0.25])
     report = unmess.check(unmess.capture(torch.asinh, (x,)), on="iree-cpu", calls=1)
     assert report.ok, report.error
@@ -235,7 +233,7 @@ def test_gelu_of_narrow_floats_is_rounded_once(monkeypatch):
     assert share_that_differs() > 0.3
 
 
-def test_concatenation_of_nothing_at_any_size(monkeypatch):
+def test_concatenation_of_empty_tensors_at_any_size(monkeypatch):
     batch = torch.export.Dim("batch", min=2, max=8)
     args = random(2, 3, 4), random(2, 5, 4)
 

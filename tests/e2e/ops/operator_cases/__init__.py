@@ -1,6 +1,6 @@
-"""The table of operators: calls of operators of PyTorch that are compared with eager.
+"""The table of operators: calls of PyTorch operators that are compared with eager.
 
-One file per category; `case.py` and `tensors.py` say how a case is written.
+Each category has a file. `case.py` and `tensors.py` define the notation of cases.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FILES = (
     "random_numbers",
 )
 
-# Cases that are compiled together.
+# The largest number of cases that are compiled together.
 _TOGETHER = 48
 
 CASES: tuple[Case, ...] = tuple(
@@ -37,7 +37,7 @@ CASES: tuple[Case, ...] = tuple(
 
 
 def groups() -> list[tuple[Case, ...]]:
-    """The cases that are compiled together; one that ends the process is alone."""
+    """Returns the groups of cases to compile together. A case that crashes the process is alone."""
     found = []
     for _category, cases in itertools.groupby(CASES, lambda case: case.category):
         cases = list(cases)

@@ -1,4 +1,4 @@
-"""Functions of two numbers or more, of each element, with broadcasting and promotion."""
+"""Elementwise functions of two or more operands, with broadcasting and promotion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from operator_cases.case import CHOICE, EACH, EXACT, C, Table
 TABLE = Table("Binary", EACH)
 op = TABLE.op
 
-# Every special number beside every other.
+# Every pair of special numbers.
 GRID = ("f32[13] special", "f32[13,1] special")
 EXTREMES = {
     dtype: (f"{dtype}[8] extreme", f"{dtype}[8,1] extreme") for dtype in ("i8", "i32", "i64")
@@ -40,7 +40,7 @@ op(
     accuracy=EXACT,
 )
 op("torch.div", C("c64[5]", "c64[5]"), C("c64[5]", "f32[5]"))
-# Signs of all four kinds; rounding down, and to zero.
+# All four combinations of signs, rounded down and towards zero.
 SIGNS = ("i64[9] distinct", "i64[4,1] negative"), ("i32[9] distinct", "i32[4,1] positive")
 for mode in ("floor", "trunc"):
     op(

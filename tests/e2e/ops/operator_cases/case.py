@@ -1,4 +1,4 @@
-"""What a case of the table is, and the short form in which the tables are written."""
+"""The cases of the operator table, and the short notation of the tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIMITS_FILE = Path(__file__).with_name("limits.yaml")
 LIMITS = known_limits(LIMITS_FILE)
 RUNNERS = ("reference", "iree-cpu")
 _ROOTS = {"torch": torch, "F": torch.nn.functional, "Tensor": torch.Tensor}
-# Sizes that a dynamic dimension takes.
+# The range of a dynamic size.
 _SIZES = {"min": 1, "max": 64}
 
 
@@ -27,12 +27,12 @@ class Case:
     """A call of an operator that is compared with eager.
 
     Attributes:
-        category: of the table.
-        operator: as users write it.
-        args, kwargs: of the call; a `TensorSpec` stands for a tensor.
-        function: what is captured.
-        accuracy: as of `op`.
-        calls: further argument lists, with which the captured program is called as well.
+        category: the category of the table.
+        operator: the operator, as users write it.
+        args, kwargs: the arguments of the call. A `TensorSpec` stands for a tensor.
+        function: the function to capture.
+        accuracy: the required accuracy of results.
+        calls: argument lists of further calls of the captured program.
     """
 
     category: str
@@ -44,22 +44,22 @@ class Case:
     calls: tuple[tuple, ...] = ()
 
     def __str__(self) -> str:
-        # A tensor made for one case alone, such as an index, is not spelled out.
+        # A tensor made for a single case, such as an index, is shown as `tensor`.
         texts = [_spelled(value) for value in self.args]
         texts += [f"{name}={_spelled(value)}" for name, value in self.kwargs.items()]
         return f"{self.operator}({', '.join(texts)})"
 
     def __reduce__(self):
-        # Its function may be a lambda, which has no name in another process.
+        # The function may be a lambda, which cannot be pickled.
         return named_case, (str(self),)
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        """Where it is known to stop."""
+        """The known limits of the case."""
         return LIMITS.get(str(self), ())
 
     def limit_on(self, runner: str) -> Limit | None:
-        """What stops the case on `runner`."""
+        """Returns the known limit of the case on `runner`, or None."""
         return next((limit for limit in self.limits if limit.holds_for(runner)), None)
 
     @property
@@ -68,16 +68,16 @@ class Case:
         return _specs(self.args)
 
     def tensors(self, args: tuple | None = None) -> tuple[torch.Tensor, ...]:
-        """What the captured module is called with, the same values each time.
+        """Returns the arguments of the captured module, with the same values each time.
 
         Args:
-            args: of another call than the case's own.
+            args: the arguments of another call. None: those of the case.
         """
         specs = _specs(self.args if args is None else args)
         return tuple(spec.tensor(number) for number, spec in enumerate(specs))
 
     def dynamic_shapes(self) -> tuple | None:
-        """As `unmess.capture` takes them for the module; None where all are static."""
+        """Returns the module's dynamic shapes for `unmess.capture`, or None if all are static."""
         names = {name for spec in self.specs for name in spec.dynamic.values()}
         dims = {name: torch.export.Dim(name, **_SIZES) for name in sorted(names)}
         if not dims:
@@ -87,11 +87,11 @@ class Case:
         )
 
     def module(self) -> torch.nn.Module:
-        """The call as a module of its tensors."""
+        """Returns the call as a module that takes its tensors."""
         return _Call(self.function, self.args, self.kwargs).eval()
 
     def comparable(self, result: Any) -> Any:
-        """What is compared of a result: all of it."""
+        """Returns the part of a result to compare: all of it."""
         return result
 
 
@@ -126,17 +126,18 @@ class _Call(torch.nn.Module):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How close floating-point results have to be.
+    """The required accuracy of floating-point results.
 
     Attributes:
-        units: in the last place, of what is compared with.
-        against_float64: whether that is the result computed in float64, and what eager is from it
-            is allowed in addition: of each element, or of the worst one.
+        units: the allowed difference, in units in the last place of the expected element.
+        against_float64: None compares with eager's result. `each` and `worst` compare with the
+            result computed in float64. They also allow a multiple of eager's own error: that of
+            each element, or that of the worst one.
         samples: whether results are random, and only their distribution is compared.
-        relative: a difference that is allowed in addition, relative to each element.
-        of_largest: the same, in units in the last place of the largest element.
-        signed_zeros: whether zeros have eager's sign. Of two zeros, eager's own maximum is either
-            one, by where in memory they are.
+        relative: an additional allowed difference, relative to each element.
+        of_largest: another one, in units in the last place of the largest element.
+        signed_zeros: whether zeros must have eager's sign. Eager's maximum of two zeros is either
+            one, depending on their place in memory.
     """
 
     units: float
@@ -147,26 +148,26 @@ class Accuracy:
     of_largest: float = 0.0
 
 
-# Rounded once, or not at all: moved, compared, selected.
+# Results that are rounded once or not at all: moved, compared or selected elements.
 EXACT = Accuracy(0)
-# One of the operands, of which zeros of either sign are equal.
+# The result is one of the operands. Zeros of either sign count as equal.
 CHOICE = Accuracy(0, signed_zeros=False)
-# The function of each element.
+# Elementwise functions.
 EACH = Accuracy(4, "each")
-# Each element depends on many, whose order of summation is open.
+# Each element depends on many others, which may be summed in any order.
 SUMS = Accuracy(4, "worst")
-# Random.
+# Random results.
 SAMPLES = Accuracy(0, samples=True)
 
 
 class C:
-    """The arguments of a case, where there is more than one tensor.
+    """The arguments of a case that takes more than a single tensor.
 
-    A string that `parse` knows is a tensor, also in a list.
+    A string that `parse` accepts stands for a tensor, also in a list.
     """
 
     def __init__(self, *args: Any, calls: tuple = (), **kwargs: Any):
-        """Arguments; `calls` are those of further calls of what is captured."""
+        """Stores the arguments. `calls` has those of further calls of the captured program."""
         self.args = args
         self.kwargs = kwargs
         self.calls = calls
@@ -193,9 +194,9 @@ class Table:
         """Adds cases of an operator.
 
         Args:
-            operator: its name, `torch.exp`, `F.relu` or `Tensor.view`; or an expression, where
-                `function` is given.
-            cases: the arguments of each; a string for a single tensor.
+            operator: its name, such as `torch.exp`, `F.relu` or `Tensor.view`, or an expression
+                if `function` is given.
+            cases: the arguments of each case. A string stands for a single tensor.
             accuracy: by default that of the category.
         """
         for case in cases:

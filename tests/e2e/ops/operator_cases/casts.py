@@ -1,4 +1,4 @@
-"""Types: casts between them, promotion, and numbers that become Python's."""
+"""Casts between types, promotion, and conversions to Python numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from operator_cases.tensors import DTYPES
 TABLE = Table("Types and casts", EXACT)
 op = TABLE.op
 
-# From each of these to each other one, on numbers that both have.
+# Casts from each of these types, of numbers that both types can represent.
 SOURCES = {
     "f32": "f32[n,5] halves",
     "f64": "f64[9] halves",
@@ -23,7 +23,7 @@ for source, text in SOURCES.items():
     for target in ("f32", "f16", "i32", "i8", "bool"):
         if source != target:
             op("Tensor.to", C(text, DTYPES[target]))
-# What is cut off: bits of integers, fractions, digits of floats.
+# Casts that lose bits of integers, fractions or digits of floats.
 op(
     "Tensor.to",
     *(C("i64[8] extreme", DTYPES[name]) for name in ("i32", "i16", "i8", "u8", "bool", "f32")),
@@ -92,7 +92,7 @@ for dtype in ("i16", "i8", "u8"):
         f"{dtype}[6] extreme",
         function=lambda x: (x.sum(), x.max(), x.cumsum(0)),
     )
-# Numbers that are read, and what Python computes with them.
+# Numbers read from tensors, and Python arithmetic with them.
 op("bool(x)", "f32[]", "i64[1]", "bool[]", function=lambda x: bool(x))
 op("int(x)", "f32[]", "i64[]", "bool[1,1]", function=lambda x: int(x))
 op("x.item() // y.item()", C("i64[]", "i64[] positive"), function=lambda x, y: x.item() // y.item())
@@ -105,7 +105,7 @@ for text, function in (
     ("abs(x.item()) + y.item()", lambda x, y: abs(x.item()) + y.item()),
 ):
     op(text, C("f64[]", "f64[]"), C("i64[]", "i64[] positive"), function=function)
-# The bits of elements.
+# The bits of elements as other types.
 for given, dtypes in (
     ("f32[3,4]", (torch.uint8, torch.bfloat16, torch.int64, torch.complex64)),
     ("i64[8] extreme", (torch.int32, torch.float64)),

@@ -1,4 +1,4 @@
-"""Where a result differs from eager's, more strictly than `unmess check`: element by element."""
+"""Compares results with eager's element by element, more strictly than `unmess check`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch.utils import _pytree as pytree
 
 from operator_cases.case import Accuracy
 
-# Times eager's own distance to the float64 result.
+# The allowed multiple of eager's own distance to the float64 result.
 _AGAINST_EAGER = 4
 
 
-# Of IREE, whose approximations of elementary functions have a small error relative to 1 rather
-# than to the result. It takes subnormal numbers for 0, too.
+# Added for IREE, whose approximations of elementary functions have a small error relative to 1
+# rather than to the result. IREE also treats subnormal numbers as 0.
 _IREE_UNITS_OF_ONE = 4
-# Of eager's random results.
+# The number of seeds for random results of eager.
 _SEEDS = 6
 
 
@@ -31,13 +31,13 @@ def difference(
     runner: str,
     comparable: Callable[[Any], Any] = lambda result: result,
 ) -> str | None:
-    """How `actual` differs from what `function` gives in eager, one line; None where it does not.
+    """Returns how `actual` differs from eager's result in one line, or None if it does not.
 
-    Types, shapes, integers and booleans are the same, NaN, infinities and zeros of either sign in
-    the same places. For floats, see `Accuracy`.
+    Types, shapes, integers and booleans must be equal. NaN, infinities and zeros of either sign
+    must be in the same places. For floats, see `Accuracy`.
 
     Args:
-        comparable: makes of a result what is compared.
+        comparable: returns the part of a result to compare.
     """
     with torch.no_grad():
         expected = function(*_copied(args))
@@ -56,14 +56,14 @@ def difference(
 def sample_difference(
     function: Callable[..., Any], args: tuple, actual: Sequence[Any]
 ) -> str | None:
-    """How the distribution of results differs from that of eager's results, one line.
+    """Returns how the distributions of `actual` and eager's results differ in one line, or None.
 
-    By the largest distance of their distributions (Kolmogorov and Smirnov). Allowed is what one
-    pair of samples in a thousand exceeds; or half more than the distance between eager's results
-    with several seeds, which is larger where elements depend on each other.
+    Measures the largest distance of the distributions (Kolmogorov-Smirnov). The allowed distance
+    is the one that one pair of samples in a thousand exceeds, or 1.5 times the distance between
+    eager's results with several seeds. The latter is larger if elements depend on each other.
 
     Args:
-        actual: results of calls. The elements of all of them are one sample.
+        actual: the results of several calls. All their elements form one sample.
     """
     found = [pytree.tree_leaves(result) for result in actual]
     expected = []
@@ -107,7 +107,7 @@ def _distance(some: torch.Tensor, other: torch.Tensor) -> float:
 
 
 def _numbers(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """All elements in ascending order, in float64; of complex ones the parts."""
+    """Returns all elements, or the parts of complex ones, in float64 and ascending order."""
     parts = [torch.view_as_real(x.resolve_conj()) if x.is_complex() else x for x in tensors]
     return torch.cat([x.double().flatten() for x in parts]).sort().values
 
@@ -122,7 +122,7 @@ _WIDER = {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
 def _in_float64(
     function: Callable[..., Any], args: tuple, comparable: Callable[[Any], Any]
 ) -> list[Any] | None:
-    """The leaves of the result in float64; None where the function does not take it."""
+    """Returns the leaves of the result in float64, or None if the function does not support it."""
     wide = pytree.tree_map_only(
         torch.Tensor,
         lambda x: x.double() if x.is_floating_point() else x.to(_WIDER.get(x.dtype, x.dtype)),
@@ -148,7 +148,7 @@ def _leaf(theirs: Any, ours: Any, truth: Any, accuracy: Accuracy, iree: bool) ->
         if expected != actual:
             return f"{attribute} {actual}, eager gives {expected}"
     if theirs.is_complex():
-        # The parts, whose errors are small relative to the whole number.
+        # Compare the parts. Their errors are relative to the magnitude of the complex number.
         scale = theirs.abs().unsqueeze(-1).expand(*theirs.shape, 2)
         if truth is not None and (truth.shape != theirs.shape or not truth.is_complex()):
             truth = None
@@ -198,7 +198,7 @@ def _floating(
     if bool(wrong.any()):
         return _first(wrong, theirs, ours)
     exact = expected if truth is None else truth.double()
-    # Where eager overflows and float64 does not, only eager says what is right.
+    # If eager overflows and float64 does not, expect eager's result.
     exact = torch.where(special | ~torch.isfinite(exact), expected, exact)
     allowed = accuracy.units * (limits.eps * exact.abs() + limits.smallest_normal * limits.eps)
     allowed = allowed + accuracy.relative * exact.abs()
@@ -215,7 +215,7 @@ def _floating(
         if accuracy.against_float64 == "worst" and own.numel():
             own = own.max()
             if theirs.dtype == torch.float64:
-                # Eager is the truth itself; what it may be off by is a few units of the largest.
+                # Eager is the float64 result itself. Its error may be a few units of the largest.
                 own = 4 * limits.eps * torch.where(special, 0, exact.abs()).max()
         allowed = allowed + _AGAINST_EAGER * own
     return _first(~special & ((actual - exact).abs() > allowed), theirs, ours)

@@ -174,7 +174,7 @@ op(
     function=lambda i, w: F.one_hot(i, 4).to(w.dtype) @ w,
     accuracy=SUMS,
 )
-# Masks that accumulate, and beside other indices.
+# Masks with accumulation, and masks combined with other indices.
 for accumulate in (False, True):
     op(
         f"x.index_put((mask, i), y, {accumulate})",

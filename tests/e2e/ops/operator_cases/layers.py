@@ -52,7 +52,7 @@ for name in ("softmax", "log_softmax"):
 op("F.softmin", C("f32[n,4]", dim=1))
 op("F.normalize", "f32[n,4]", C("f32[3,4]", p=1, dim=0), C("f32[2,3] zero"))
 
-# Products with weights.
+# Linear layers and embeddings.
 op("F.linear", C("f32[n,3]", "f32[4,3]"), C("f32[n,3]", "f32[4,3]", "f32[4]"))
 op("F.linear", C("f32[3]", "f32[4,3]", "f32[4]"), C("bf16[2,n,3]", "bf16[4,3]", "bf16[4]"))
 op("F.linear", C("f64[0,3]", "f64[4,3]"), C("f16[2,3]", "f16[4,3]"))
@@ -133,7 +133,7 @@ op("F.adaptive_max_pool2d", C("f32[b,4,6,8]", (3, 4)), C(X2, (4, 3)), C(X2, 1), 
 op("F.lp_pool1d", C("f32[b,4,9] positive", 2, 3))
 op("F.lp_pool2d", C("f32[b,4,6,7] positive", 2, 2))
 
-# Normalisations.
+# Normalizations.
 op("F.layer_norm", C("f32[n,4]", (4,)), C("f32[n,3,4]", (3, 4), "f32[3,4]", "f32[3,4]"))
 op("F.layer_norm", C("bf16[2,8]", (8,), "bf16[8]", "bf16[8]"), C("f64[2,4]", (4,), eps=0.1))
 op("F.group_norm", C("f32[b,4,5]", 2), C("f32[b,4,3,2]", 4, "f32[4]", "f32[4]"))
@@ -179,7 +179,7 @@ op(
 )
 op("nn.Bilinear", C("f32[n,3]", "f32[n,4]"), function=nn.Bilinear(3, 4, 2))
 
-# Sizes of pictures.
+# Resizing, sampling and padding of images.
 for mode in ("nearest", "nearest-exact"):
     op(
         "F.interpolate",
@@ -264,7 +264,7 @@ op("F.avg_pool1d", C("f32[3,8]", 3, 2, ceil_mode=True))
 op("F.avg_pool2d", C("f32[2,5,8]", 3, 2, 1, ceil_mode=True))
 op("F.avg_pool3d", C("f32[2,5,6,4]", 2, 2))
 
-# Samples of volumes, windows at random places, segments, sequences.
+# Sampling of volumes, fractional pooling, segments, sequences.
 op(
     "F.grid_sample",
     *(

@@ -1,4 +1,4 @@
-"""Products of matrices, and what is made of them."""
+"""Matrix products, factorizations and Fourier transforms."""
 
 from __future__ import annotations
 
@@ -101,7 +101,8 @@ op("torch.fft.fftshift", "f32[5]")
 op("x @ x.T", "f32[n,3]", "f64[2,2]", function=lambda x: x @ x.T)
 op("x.T @ y", C("f32[3,n]", "f32[3,m]"), function=lambda x, y: x.T @ y)
 
-# Loops over columns; what the operator leaves open, signs and phases of vectors, is multiplied out.
+# Loops over columns. Factors whose signs and phases are not determined are multiplied with each
+# other.
 LOOPS = Accuracy(16, "worst")
 
 

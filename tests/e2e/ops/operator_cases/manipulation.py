@@ -1,4 +1,4 @@
-"""Views, permutations, concatenation: elements move, and none is computed."""
+"""Views, permutations, concatenation: operators that move elements and compute none."""
 
 from __future__ import annotations
 

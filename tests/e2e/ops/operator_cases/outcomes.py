@@ -1,9 +1,9 @@
-"""Runs the cases of a group on the runners, beside eager.
+"""Runs the cases of a group on the runners and compares the results with eager.
 
-Capturing a small program is cheap, compiling is not: the programs of a group become the entry
-points of one module for each runner. Where that does not compile, halves of it are tried, down to
-single programs; so are halves of the group where the process crashes or hangs. What is wrong with
-one case costs one case.
+Capturing a small program is cheap, compiling is not. The programs of a group therefore become the
+entry points of one module per runner. If the module does not compile, its halves are tried, down
+to single programs. If the process crashes or hangs, the halves of the group are tried. So a failure
+of one case does not affect the others.
 """
 
 from __future__ import annotations
@@ -27,16 +27,19 @@ from unmess.core.workers import Died, Parent, each_in_workers
 from unmess.further_sizes import further_calls
 from unmess.isolated import shared_parent
 
-# Seconds for a group, on a machine that does something else as well.
+# Seconds for a group, on a computer that also does other work.
 _TIMEOUT = 400.0
-# Random results: that many elements make a sample, of at most so many calls.
+# The number of elements in a sample of random results, and the maximum number of its calls.
 _RANDOM_NUMBERS = 4000
 _RANDOM_CALLS = 100
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Where a case stopped: a stage of `unmess.Error`, `compare` or `crash`, and the cause."""
+    """Why a case failed.
+
+    `stage` is a stage of `unmess.Error`, or `compare`, `crash` or `eager`.
+    """
 
     stage: str
     cause: str
@@ -55,12 +58,12 @@ def outcomes(
     timeout: float = _TIMEOUT,
     parent: Parent | None = None,
 ) -> list[Outcome]:
-    """What became of each case, by runner; None where it is as in eager.
+    """Returns the Failure of each case by runner, or None if it matches eager.
 
     Args:
-        via: the exit whose IR runs; None for the runner's own way.
-        timeout: seconds for all of them together.
-        parent: where the workers come from; None for the parent that all share.
+        via: the output dialect whose IR runs. None: the runner's own lowering.
+        timeout: seconds for all cases together.
+        parent: the process that starts the workers. None: the shared one.
     """
     work = functools.partial(_outcomes, runners=runners, via=via)
     (found,) = each_in_workers(parent or shared_parent(), [cases], work, timeout)
@@ -82,7 +85,7 @@ def _outcomes(cases: Sequence[Case], runners: Sequence[str], via: str | None) ->
     results: dict[str, dict[str, Failure | None]] = {name: {} for name in names}
     for runner in runners:
         sound = {name: p for name, p in programs.items() if isinstance(p, Program)}
-        # One that is known not to compile, or did not for another runner, does so alone.
+        # Compile a program alone if it is known not to compile, or failed to for another runner.
         alone = [
             name
             for name in sound
@@ -92,8 +95,8 @@ def _outcomes(cases: Sequence[Case], runners: Sequence[str], via: str | None) ->
         loaded = _all_loaded(sound, alone, runner, via)
         is_random = any(names[name].accuracy.samples for name in sound)
         twins = _all_loaded(sound, alone, runner, via) if is_random else loaded
-        # Entry points share the state of random numbers: a call that draws some, and gives the same
-        # result all the same, would make it another one than the twin's.
+        # Entry points share the random state, so random cases run first. Other cases may draw
+        # numbers that do not show in their results, and would change the state, but not the twin's.
         for name in sorted(loaded, key=lambda name: not names[name].accuracy.samples):
             executable = loaded[name]
             results[name][runner] = (
@@ -109,7 +112,7 @@ def _outcomes(cases: Sequence[Case], runners: Sequence[str], via: str | None) ->
 def _all_loaded(
     programs: Mapping[str, Program], alone: Sequence[str], runner: str, via: str | None
 ) -> dict[str, Any]:
-    """What is called like each program, or its Failure, by name; those of `alone` on their own."""
+    """Returns the executable of each program, or its Failure. Compiles those in `alone` alone."""
     together = {name: program for name, program in programs.items() if name not in alone}
     each = ({name: programs[name]} for name in alone)
     return dict(pair for some in (together, *each) for pair in _loaded(some, runner, via))
@@ -132,7 +135,7 @@ def _stops_before_it_runs(stopped: Limit | Failure | None) -> bool:
 
 
 def _loaded(programs: Mapping[str, Program], runner: str, via: str | None) -> Iterator[tuple]:
-    """Each name with what is called like the program, or with the Failure."""
+    """Yields the name of each program with its executable or Failure."""
     if not programs:
         return
     try:
@@ -151,7 +154,7 @@ def _loaded(programs: Mapping[str, Program], runner: str, via: str | None) -> It
 
 
 def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failure | None:
-    """`twin` is of another Executable, which has been called as this one has."""
+    """Compares a case with eager. `twin` is of another Executable with the same earlier calls."""
     if case.accuracy.samples:
         return _sampled(case, program, executable, twin)
     calls = [(program.args, "")]
@@ -177,7 +180,7 @@ def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failu
 
 
 def _sampled(case: Case, program: Program, executable: Any, twin: Any) -> Failure | None:
-    """Each call gives other numbers, of eager's distribution; the twin's are the same."""
+    """Checks that calls give other numbers, with eager's distribution, and the twin the same."""
     try:
         sample, again = [executable(*program.args)], [twin(*program.args)]
         size = sum(x.numel() for x in pytree.tree_leaves(sample[0]))

@@ -1,4 +1,4 @@
-"""Random operators: the distribution is eager's, the numbers are others, the same in each run."""
+"""Random operators. They have eager's distribution, but other numbers, equal in each run."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ op(
     accuracy=CHOICE,
 )
 op("torch.cummin", C("f32[n,3]", 0), C("i64[5] ties", 0), accuracy=CHOICE)
-# Of one number, the logarithm of its exponential.
+# For a single number, this is the logarithm of its exponential.
 op("torch.logcumsumexp", C("f32[n,3]", 0), accuracy=Accuracy(16, "worst"))
 op("torch.diff", "f32[5]", C("f32[3,4]", dim=0), C("i64[5]", n=2))
 op("torch.median", "f32[5] distinct", C("f32[3,5] distinct", 1), "i64[4] distinct", accuracy=EXACT)

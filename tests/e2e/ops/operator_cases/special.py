@@ -24,7 +24,7 @@ for order in (0, 1, 2, 4):
 op("torch.mvlgamma", C("f32[4] positive", 1))
 op("torch.special.zeta", C("f32[n,3] positive", "f32[n,3]"), C(3.0, "f32[]"))
 
-# Loops whose length is data. What they compute in f64 is closer to the true value than eager.
+# Loops whose length depends on data. Their results in f64 are closer to the truth than eager's.
 op("torch.igamma", C("f32[n,3] positive", "f32[n,3] positive"), C("f32[13] special", "f32[]"))
 op("torch.igammac", C("f32[n,3] positive", "f32[n,3] positive"))
 for name in (
@@ -41,5 +41,5 @@ op(
     C(0.5, "i64[4] <9"),
 )
 
-# Parts of a number, and its neighbours.
+# Adjacent numbers.
 op("torch.nextafter", C("f32[13] special", "f32[13,1] special"), C("f64[5]", "f64[5]"))

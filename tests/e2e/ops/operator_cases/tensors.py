@@ -1,15 +1,15 @@
-"""Tensors from a short text: `f32[n,4]`, `i64[3] <5`, `f16[] special`.
+"""Creates tensors from a short notation: `f32[n,4]`, `i64[3] <5`, `f16[] special`.
 
-A size is a number, or a letter for a dynamic dimension. A word after the shape says which values:
+A size is a number, or a letter for a dynamic dimension. A word after the shape selects the values:
 
 | word | values |
 | --- | --- |
-| (none) | normal floats times two, integers from -9 to 9, flags |
+| (none) | normally distributed floats times two, integers from -9 to 9, booleans |
 | `positive` | floats from 0.1 to 3, integers from 1 to 9 |
 | `unit` | floats from -0.95 to 0.95 |
-| `special` | NaN, infinities, zeros of both signs, the ends of the range |
+| `special` | NaN, infinities, zeros of both signs, the limits of the type |
 | `subnormal` | numbers below the smallest normal one |
-| `extreme` | the ends of an integer's range, and what is next to zero |
+| `extreme` | the limits of an integer type, and numbers near them and near zero |
 | `distinct` | no two are equal |
 | `ties` | 0, 1 and 2 only |
 | `halves` | multiples of 0.5 |
@@ -49,14 +49,14 @@ _TEXT = re.compile(r"(\w+)\[([\w,]*)\](?: (\w+|<\d+))?")
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A tensor to be made.
+    """The description of a tensor.
 
     Attributes:
-        text: as it is written in the table.
-        dtype: its element type.
-        shape: at the example sizes.
+        text: the notation in the table.
+        dtype: the element type.
+        shape: the shape at the example sizes.
         dynamic: the name of each dynamic dimension by axis.
-        values: the word that says which, or an empty one.
+        values: the word that selects the values, or an empty string.
     """
 
     text: str
@@ -69,13 +69,13 @@ class TensorSpec:
         return self.text
 
     def tensor(self, number: int) -> torch.Tensor:
-        """The tensor; two with other `number`s differ, where values are random."""
+        """Returns the tensor. Random values depend on `number`."""
         seed = zlib.crc32(f"{self.text} {number}".encode())
         return _VALUES[self.values.rstrip("0123456789")](self, torch.Generator().manual_seed(seed))
 
 
 def parse(text: str) -> TensorSpec | None:
-    """What the text stands for; None where it is none of a tensor."""
+    """Returns the description of a tensor, or None if the text is not one."""
     found = _TEXT.fullmatch(text)
     if not found or found[1] not in DTYPES:
         return None

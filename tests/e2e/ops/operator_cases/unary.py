@@ -1,4 +1,4 @@
-"""Functions of one number, of each element."""
+"""Elementwise functions of one operand."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from operator_cases.case import CHOICE, EACH, EXACT, Accuracy, C, Table
 TABLE = Table("Unary", EACH)
 op = TABLE.op
 
-# Functions of any number.
+# Functions that are defined for all numbers.
 for name in ("exp", "expm1", "exp2", "tanh", "sigmoid", "erf", "atan", "asinh", "sin", "cos"):
     op(f"torch.{name}", "f32[n,3]", "f64[2,3]", "f32[13] special")
 for name in ("exp", "tanh", "erf"):
     op(f"torch.{name}", "f16[7]", "i64[5]")
 for name in ("erfc", "sinh", "cosh", "sinc"):
     op(f"torch.{name}", "f32[n,3]", "bf16[7]", "f32[13] special")
-# A quotient, whose divisor IREE has an error in.
+# The tangent is a quotient, and IREE's divisor has an error.
 op("torch.tan", "f32[n,3]", "bf16[7]", "f32[13] special", accuracy=Accuracy(16, "each"))
 
-# Functions of some numbers only: NaN elsewhere.
+# Functions that are NaN for some numbers.
 for name in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt"):
     op(f"torch.{name}", "f32[n,3] positive", "f64[2,3] positive", "f32[13] special")
 op("torch.log", "bf16[7] positive", "i32[4] positive")
@@ -31,7 +31,7 @@ op("torch.special.ndtr", "f32[n,3]")
 op("torch.deg2rad", "f32[n,3]", "i64[5]")
 op("torch.rad2deg", "f32[n,3]")
 
-# Exact ones.
+# Exact functions.
 for name in ("abs", "neg", "sign", "square"):
     op(
         f"torch.{name}",
@@ -63,7 +63,7 @@ for name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf"):
     op(f"torch.{name}", "f32[13] special", "f16[n,3]")
 op("torch.isnan", "i64[4]")
 
-# Ranges, empty tensors and numbers without dimensions.
+# Empty tensors, scalars and clamping.
 for name in ("exp", "abs", "sqrt", "floor", "erf"):
     op(f"torch.{name}", "f32[0,3]", "f32[] positive")
 op("torch.clamp", C("f32[n,3]", -1, 1), C("f32[13] special", -1.0, 2.0), accuracy=CHOICE)
@@ -88,10 +88,10 @@ op("torch.view_as_real", "c64[n,3]", accuracy=EXACT)
 op("torch.view_as_complex", "f32[n,3,2]", accuracy=EXACT)
 op("torch.isnan", "c64[5]")
 
-# Counts of bits and exponents.
+# Mantissas and exponents.
 op("torch.frexp", "f32[5]", "f64[13] special", "bf16[7]", accuracy=EXACT)
 op("torch.ldexp", C("f32[n]", "i32[n]"), C("f32[5]", "i64[5]"))
-# IREE takes them for zero.
+# Subnormal numbers, which IREE treats as zero.
 op("torch.exp", "f32[3] subnormal")
 op("torch.abs", "f32[3] subnormal", accuracy=EXACT)
 op("torch.sqrt", "f32[3] subnormal")
