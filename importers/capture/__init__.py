@@ -16,6 +16,7 @@ from importers.capture.dynamic_shapes import Declared, check_dynamic, with_relat
 from importers.capture.fake_kernels import corrected_fake_kernels
 from importers.capture.lost_tensors import LostTensor, refuse_lost_tensors
 from importers.capture.make_fx import MakeFx, WithGradients
+from importers.capture.memory_layout import with_strides
 from importers.capture.methods import (
     call_as_forward,
     has_only_call,
@@ -123,7 +124,7 @@ def _capture(
     signature, relations = with_relations(
         read_signature(exported, eager, weights), original, declared.axes
     )
-    signature = replace(signature, restore=restore)
+    signature = replace(with_strides(signature, original), restore=restore)
     fixed = check_dynamic(signature, declared)
     program = Program(
         name=name or _name(model),

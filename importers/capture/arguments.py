@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from unmess.core.strides import cloned
+
 
 def with_tensors_of_their_own(
     model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -24,7 +26,7 @@ def with_tensors_of_their_own(
 
     def own(tensor: torch.Tensor) -> torch.Tensor:
         if id(tensor) in seen:
-            return tensor.detach().clone().requires_grad_(tensor.requires_grad)
+            return cloned(tensor).requires_grad_(tensor.requires_grad)
         seen.add(id(tensor))
         return tensor
 

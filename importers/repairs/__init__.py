@@ -70,7 +70,7 @@ REPAIRS = (
     ),
     Repair(
         "as_strided as a selection",
-        "aten::as_strided of a row-major tensor",
+        "aten::as_strided of a tensor that fills its memory",
         "import",
         "the torch dialect has no strides; the elements that it picks are known by their numbers",
         gather_strided,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
 from importers.decompositions import decomposition_table
@@ -10,6 +12,26 @@ from importers.repairs.retrace import replace_call
 
 _AS_STRIDED = torch.ops.aten.as_strided.default
 _VIEW = torch.ops.aten.view.default
+# Operators whose result always lies in the memory of their first operand.
+_VIEWS = tuple(
+    getattr(torch.ops.aten, name)
+    for name in (
+        "alias",
+        "as_strided",
+        "detach",
+        "diagonal",
+        "expand",
+        "permute",
+        "select",
+        "slice",
+        "squeeze",
+        "t",
+        "transpose",
+        "unfold",
+        "unsqueeze",
+        "view",
+    )
+)
 
 
 def drop_layout_only_as_strided(graph: torch.fx.Graph) -> int:
@@ -66,36 +88,88 @@ def _is_layout_only(node: torch.fx.Node) -> bool:
 
 
 def gather_strided(graph: torch.fx.Graph) -> int:
-    """Replaces `as_strided` of a row-major tensor by `index_select`; returns how many.
+    """Replaces `as_strided` by `index_select` of the tensor that owns the memory; returns how many.
 
-    Tensors with another layout and dynamic sizes are left unchanged.
+    Calls with dynamic sizes are left unchanged. So are those on a tensor whose elements do not fill
+    its memory, such as every second column of a larger one.
     """
-    nodes = [node for node in graph.nodes if _is_selection(node)]
-    if not nodes:
+    found = [
+        (node, selection)
+        for node in graph.nodes
+        if node.op == "call_function"
+        and node.target is _AS_STRIDED
+        and (selection := _selection(node)) is not None
+    ]
+    if not found:
         return 0
     with tracing(graph, decomposition_table()) as table:
-        for node in nodes:
-            replace_call(node, _selected, table)
-    return len(nodes)
+        for node, selection in found:
+            node.args = (selection.owner,)
+            node.kwargs = {}
+            replace_call(node, selection.apply, table)
+    return len(found)
 
 
-def _is_selection(node: torch.fx.Node) -> bool:
-    if node.op != "call_function" or node.target is not _AS_STRIDED:
-        return False
-    operand = node.args[0].meta["val"]
-    numbers = [*operand.shape, *node.args[1], *node.args[2], *node.args[3:]]
-    return (
-        all(isinstance(number, int) or number is None for number in numbers)
-        and operand.is_contiguous()
-        and operand.storage_offset() == 0
-        and operand.untyped_storage().nbytes() == operand.numel() * operand.element_size()
-    )
+@dataclass(frozen=True)
+class _Selection:
+    """What `as_strided` selects from the memory of a tensor.
+
+    Attributes:
+        owner: the node whose tensor owns the memory.
+        expanded: dimensions of the owner with stride 0.
+        order: its other dimensions, by decreasing strides.
+        size, stride, offset: of the result, in elements.
+    """
+
+    owner: torch.fx.Node
+    expanded: tuple[int, ...]
+    order: tuple[int, ...]
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+    def apply(self, x: torch.Tensor) -> torch.Tensor:
+        """Returns the selected elements of `x`, the tensor of `owner`."""
+        for dim in self.expanded:
+            x = x.narrow(dim, 0, 1)
+        memory = x.permute(*self.order, *self.expanded).reshape(-1)
+        place = torch.full((), self.offset, dtype=torch.int64)
+        for length, step in zip(self.size, self.stride, strict=True):
+            place = place.unsqueeze(-1) + torch.arange(length) * step
+        return memory.index_select(0, place.reshape(-1)).reshape(self.size)
 
 
-def _selected(
-    x: torch.Tensor, size: list[int], stride: list[int], offset: int | None = None
-) -> torch.Tensor:
-    place = torch.full((), offset or 0, dtype=torch.int64)
-    for length, step in zip(size, stride, strict=True):
-        place = place.unsqueeze(-1) + torch.arange(length) * step
-    return x.reshape(-1).index_select(0, place.reshape(-1)).reshape(size)
+def _selection(node: torch.fx.Node) -> _Selection | None:
+    """Returns what a call of `as_strided` selects; None if it has to be left unchanged."""
+    operand = node.args[0]
+    owner = _owner(operand)
+    memory = owner.meta["val"]
+    size, stride = node.args[1], node.args[2]
+    offset = node.args[3] if len(node.args) > 3 else node.kwargs.get("storage_offset")
+    if offset is None:
+        offset = operand.meta["val"].storage_offset()
+    if memory.dtype != operand.meta["val"].dtype:
+        return None
+    numbers = (*memory.shape, *memory.stride(), memory.storage_offset(), *size, *stride, offset)
+    if not all(isinstance(number, int) for number in numbers) or memory.storage_offset():
+        return None
+    dims = range(memory.ndim)
+    expanded = tuple(dim for dim in dims if memory.stride(dim) == 0 and memory.shape[dim] > 1)
+    order = sorted(set(dims) - set(expanded), key=lambda dim: (-memory.stride(dim), dim))
+    # Sizes of 1 may have any stride.
+    filled = 1
+    for dim in reversed(order):
+        if memory.shape[dim] > 1 and memory.stride(dim) != filled:
+            return None
+        filled *= memory.shape[dim]
+    last = offset + sum(step * (length - 1) for length, step in zip(size, stride, strict=True))
+    if all(size) and last >= filled:
+        return None
+    return _Selection(owner, expanded, tuple(order), tuple(size), tuple(stride), offset)
+
+
+def _owner(node: torch.fx.Node) -> torch.fx.Node:
+    """Returns the node that a chain of views starts from."""
+    while getattr(node.target, "overloadpacket", None) in _VIEWS:
+        node = node.args[0]
+    return node

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unmess.bundle.elements import numpy_type
-from unmess.core.call import arrange, check_constant, misfit, shape_misfit
+from unmess.core.call import arrange, check_constant, misfit, shape_misfit, stride_misfit
 from unmess.core.files import read_manifest_file
 from unmess.core.size_expression import SizeExpression
 from unmess.core.sizes import Dim, solve
@@ -21,10 +21,14 @@ _NUMBERS = {"bool": bool, "int": int, "float": float}
 
 @dataclass(frozen=True)
 class Array:
-    """The shape (ints, `Dim` if dynamic) and dtype (PyTorch's name) of an array."""
+    """The shape (ints, `Dim` if dynamic) and dtype (PyTorch's name) of an array.
+
+    `strides` are as in `unmess.core.signature.TensorSpec`.
+    """
 
     shape: tuple[int | Dim, ...]
     dtype: str
+    strides: tuple[int | None, ...] | None = None
 
     def __str__(self) -> str:
         return "x".join([*map(str, self.shape), self.dtype])
@@ -176,7 +180,8 @@ def _spec(one: Mapping[str, Any]) -> Array | Number | Constant | Fixed:
         size if isinstance(size, int) else Dim(size["size"], size["min"], size["max"])
         for size in one["shape"]
     )
-    return Array(tuple(shape), one["dtype"])
+    strides = one.get("strides")
+    return Array(tuple(shape), one["dtype"], None if strides is None else tuple(strides))
 
 
 def _check_fixed(name: str, spec: Fixed, value: Any) -> None:
@@ -199,4 +204,8 @@ def _checked(name: str, spec: Array | Number, value: Any) -> Any:
         raise misfit(f"{name} has dtype {value.dtype}, expected {numpy_type(spec.dtype)}")
     if problem := shape_misfit(name, spec.shape, value.shape, spec):
         raise misfit(problem)
+    if spec.strides is not None:
+        strides = [stride // value.dtype.itemsize for stride in value.strides]
+        if problem := stride_misfit(name, spec.strides, value.shape, strides):
+            raise misfit(problem)
     return np.asarray(value)

@@ -71,6 +71,27 @@ def shape_misfit(
     return None
 
 
+def stride_misfit(
+    name: str, declared: Sequence[int | None], shape: Sequence[int], strides: Sequence[int]
+) -> str | None:
+    """Says how the strides of a tensor differ from the declared ones; None if they do not.
+
+    Args:
+        declared: in elements; None where they are not compared.
+        shape: of the tensor. Strides of dimensions of size 1 are not compared.
+        strides: of the tensor, in elements.
+    """
+    if all(
+        size == 1 or expected is None or stride == expected
+        for size, stride, expected in zip(shape, strides, declared, strict=True)
+    ):
+        return None
+    return (
+        f"{name} has strides {tuple(strides)}, expected {tuple(declared)}: the model reads its "
+        "memory with as_strided"
+    )
+
+
 def misfit(cause: str) -> Error:
     """Returns the Error for a call that does not fit."""
     return Error(

@@ -12,12 +12,13 @@ from torch.utils import _pytree as pytree
 from unmess.core.error import Error, first_line
 from unmess.core.program import Program
 from unmess.core.recorded import Recorded
+from unmess.core.strides import cloned
 from unmess.core.user_source import user_line
 
 
 def copied(tree: Any) -> Any:
     """Returns `tree` with copied tensors, since a model may write to its arguments."""
-    return pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), tree)
+    return pytree.tree_map_only(torch.Tensor, cloned, tree)
 
 
 def eager_of(program: Program) -> Callable[..., Any]:

@@ -9,17 +9,22 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from unmess.core.call import arrange, check_constant, misfit, shape_misfit
+from unmess.core.call import arrange, check_constant, misfit, shape_misfit, stride_misfit
 from unmess.core.size_expression import SizeExpression
 from unmess.core.sizes import Dim, broken_guard, solve
 
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """Shape (ints, `Dim` if dynamic) and dtype of a tensor."""
+    """Shape (ints, `Dim` if dynamic) and dtype of a tensor.
+
+    `strides`, in elements, are required of an input whose memory the model reads with `as_strided`.
+    A stride that depends on a dynamic size is None.
+    """
 
     shape: tuple[int | Dim, ...]
     dtype: torch.dtype
+    strides: tuple[int | None, ...] | None = None
 
     def __str__(self) -> str:
         return "x".join([*map(str, self.shape), str(self.dtype).removeprefix("torch.")])
@@ -221,7 +226,16 @@ def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
         return f"{name} has dtype {value.dtype}, expected {spec.dtype}"
     if problem := memory_misfit(name, value):
         return problem
-    return shape_misfit(name, spec.shape, tuple(value.shape), spec)
+    if problem := shape_misfit(name, spec.shape, tuple(value.shape), spec):
+        return problem
+    if spec.strides is None:
+        return None
+    if value.storage_offset():
+        return (
+            f"{name} begins at element {value.storage_offset()} of its memory, expected 0: the "
+            "model reads its memory with as_strided"
+        )
+    return stride_misfit(name, spec.strides, value.shape, value.stride())
 
 
 def memory_misfit(name: str, value: torch.Tensor) -> str | None:

@@ -99,7 +99,8 @@ def _spec(name: str, spec: TensorSpec | ScalarSpec | Constant) -> dict[str, Any]
     if isinstance(spec, ScalarSpec):
         return {"number": spec.type.__name__}
     dtype = str(spec.dtype).removeprefix("torch.")
-    return {"dtype": dtype, "shape": [_size(size) for size in spec.shape]}
+    form = {"dtype": dtype, "shape": [_size(size) for size in spec.shape]}
+    return form if spec.strides is None else {**form, "strides": list(spec.strides)}
 
 
 def _read_spec(slot: Mapping[str, Any]) -> TensorSpec | ScalarSpec | Constant:
@@ -115,7 +116,10 @@ def _read_spec(slot: Mapping[str, Any]) -> TensorSpec | ScalarSpec | Constant:
         size if isinstance(size, int) else Dim(size["size"], size["min"], size["max"])
         for size in slot["shape"]
     )
-    return TensorSpec(shape, getattr(torch, slot["dtype"]))
+    strides = slot.get("strides")
+    return TensorSpec(
+        shape, getattr(torch, slot["dtype"]), None if strides is None else tuple(strides)
+    )
 
 
 def _elements(tensor: torch.Tensor) -> dict[str, Any]:

@@ -66,22 +66,38 @@ def solve(
     dynamic.sort(key=lambda item: item[0].parsed.names != [item[0].expression])
     symbols: dict[str, int] = {}
     origin: dict[str, str] = {}
-    for dim, place in dynamic:
-        unknown = [name for name in dim.parsed.names if name not in symbols]
-        if len(unknown) == 1 and _is_linear(dim, unknown[0], symbols):
-            (name,) = unknown
-            symbols[name] = _invert(dim, name, symbols, place, places[place])
-            origin[name] = place
-        elif not unknown:
-            expected = dim.parsed.evaluate(symbols)
-            if expected != places[place]:
+    pending: list[tuple[Dim, str]] = []
+    while len(pending) != len(dynamic):
+        # A dimension that another one determines may precede it.
+        pending, dynamic = dynamic, []
+        for dim, place in pending:
+            unknown = [name for name in dim.parsed.names if name not in symbols]
+            if len(unknown) == 1 and _is_linear(dim, unknown[0], symbols):
+                (name,) = unknown
+                symbols[name] = _invert(dim, name, symbols, place, places[place])
+                origin[name] = place
+            elif unknown:
+                dynamic.append((dim, place))
+            elif (expected := dim.parsed.evaluate(symbols)) != places[place]:
                 raise misfit(_relation(dim, place, places, expected, origin))
+    _check_equal(pending, places)
     known = {**places, **numbers}
     broken = broken_guard(guards, known)
     if broken is not None:
         found = ", ".join(f"{name} is {known[name]}" for name in broken.names)
         raise misfit(f"the program holds where {broken} only, but {found}")
     return symbols
+
+
+def _check_equal(undetermined: Sequence[tuple[Dim, str]], places: Mapping[str, int]) -> None:
+    """Checks that dimensions with the same expression have the same size."""
+    first: dict[str, str] = {}
+    for dim, place in undetermined:
+        other = first.setdefault(dim.expression, place)
+        if places[place] != places[other]:
+            raise misfit(
+                f"{place} is {places[place]}, but {other} is {places[other]}: they must be equal"
+            )
 
 
 def broken_guard(

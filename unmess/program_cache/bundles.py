@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,10 +121,26 @@ def example_call(entry: Entry, bundle: Bundle, name: str) -> tuple[tuple[Any, ..
     }
     signature = bundle.entries[name]
     leaves = [
-        slot.spec.value if hasattr(slot.spec, "value") else values[f"input.{slot.name}"]
+        slot.spec.value
+        if hasattr(slot.spec, "value")
+        else _restrided(values[f"input.{slot.name}"], getattr(slot.spec, "strides", None))
         for slot in signature.inputs
     ]
     return unflatten(signature.call, iter(leaves))
+
+
+def _restrided(value: Any, strides: Sequence[int | None] | None) -> Any:
+    """An array with these strides, in elements, as `unmess.core.strides.restrided`."""
+    if strides is None or None in strides or not value.size:
+        return value
+    import numpy as np
+
+    last = sum(step * (size - 1) for step, size in zip(strides, value.shape, strict=True))
+    memory = np.empty(last + 1, value.dtype)
+    steps = [step * value.itemsize for step in strides]
+    array = np.lib.stride_tricks.as_strided(memory, value.shape, steps)
+    array[...] = value
+    return array
 
 
 def _arrays(path: Path) -> dict[str, Any]:

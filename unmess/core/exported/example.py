@@ -13,7 +13,8 @@ from unmess.core.eager import Exact, copied, guarded
 from unmess.core.error import Error
 from unmess.core.program import Program
 from unmess.core.recorded import Recorded
-from unmess.core.signature import Constant, Signature
+from unmess.core.signature import Constant, Input, Signature, TensorSpec
+from unmess.core.strides import restrided
 
 # Models with more bytes of weights are not run in float64 as well, which takes three times the
 # memory.
@@ -107,7 +108,7 @@ def recorded(
         if name.startswith(f"{entry}.")
     } | dict(numbers)
     inputs = [
-        leaf.spec.value if isinstance(leaf.spec, Constant) else values[f"input.{leaf.name}"]
+        leaf.spec.value if isinstance(leaf.spec, Constant) else _input(leaf, values)
         for leaf in signature.inputs
     ]
     call = pytree.tree_unflatten(inputs, signature.in_spec)
@@ -125,6 +126,12 @@ def recorded(
         exact=exact if any(leaf is not None for leaf in exact) else None,
         state=dict(_with_prefix(values.items(), "state.")),
     )
+
+
+def _input(leaf: Input, values: Mapping[str, Any]) -> Any:
+    value = values[f"input.{leaf.name}"]
+    # Files have row-major tensors only.
+    return restrided(value, leaf.spec.strides) if isinstance(leaf.spec, TensorSpec) else value
 
 
 def _with_prefix(items: Iterable[tuple[str, Any]], prefix: str) -> Iterable[tuple[str, Any]]:

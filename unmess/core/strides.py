@@ -1,0 +1,34 @@
+"""Copies of tensors with chosen strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+
+def restrided(tensor: torch.Tensor, strides: Sequence[int | None] | None) -> torch.Tensor:
+    """Returns a tensor with the same elements and these strides.
+
+    Args:
+        strides: in elements, of a tensor whose elements fill its memory; 0 along expanded
+            dimensions. Unless all are known, the tensor itself is returned.
+    """
+    if strides is None or None in strides or tensor.stride() == tuple(strides):
+        return tensor
+    stored = _stored(tensor, strides)
+    memory = torch.empty_strided(stored.shape, strides, dtype=tensor.dtype, device=tensor.device)
+    return memory.copy_(stored).expand(tensor.shape)
+
+
+def cloned(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a copy. Unlike `torch.clone`, it keeps expanded dimensions expanded."""
+    tensor = tensor.detach()
+    if tensor.layout != torch.strided or tensor.is_nested or 0 not in tensor.stride():
+        return tensor.clone()
+    return _stored(tensor, tensor.stride()).clone().expand(tensor.shape)
+
+
+def _stored(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
+    """The first slice of each expanded dimension."""
+    return tensor[tuple(slice(0, 1) if step == 0 else slice(None) for step in strides)]
