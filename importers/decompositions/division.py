@@ -12,7 +12,7 @@ def divide(x: torch.Tensor, y: Any, *, rounding_mode: str | None) -> Any:
     return floor_divide(x, y) if rounding_mode == "floor" else NotImplemented
 
 
-def floor_divide(x: torch.Tensor, y: Any) -> Any:
+def floor_divide(x: Any, y: Any) -> Any:
     """Returns `x // y` as in Python, or NotImplemented for booleans.
 
     For floating point, this is the exact quotient rounded down. To round down the rounded quotient
@@ -20,10 +20,10 @@ def floor_divide(x: torch.Tensor, y: Any) -> Any:
     """
     dtype = torch.result_type(x, y)
     if not dtype.is_floating_point:
-        return _floor_of_integers(x.to(dtype), _tensor(y, dtype))
+        return _floor_of_integers(_tensor(x, dtype), _tensor(y, dtype))
     # Follow the dtypes and steps of eager's kernels.
     wide = torch.float64 if dtype == torch.float64 else torch.float32
-    x, y = x.to(wide), _tensor(y, dtype).to(wide)
+    x, y = _tensor(x, dtype).to(wide), _tensor(y, dtype).to(wide)
     rest = torch.fmod(x, y)
     exact = (x - rest) / y
     below = torch.logical_and(torch.ne(rest, 0), torch.ne(rest < 0, y < 0))
@@ -67,13 +67,13 @@ def fmod(x: torch.Tensor, y: Any) -> Any:
     return torch.where(x < 0, -rest, torch.where(zero, x, rest))
 
 
-def remainder(x: torch.Tensor, y: Any) -> Any:
-    """Returns the remainder of integers, with `y` as a tensor; NotImplemented for other dtypes."""
+def remainder(x: Any, y: Any) -> Any:
+    """Returns the remainder, with a number as a tensor; NotImplemented for booleans."""
     dtype = torch.result_type(x, y)
-    if dtype.is_floating_point or dtype == torch.bool:
+    if dtype == torch.bool:
         return NotImplemented
-    return torch.remainder(x.to(dtype), _tensor(y, dtype))
+    return torch.remainder(_tensor(x, dtype), _tensor(y, dtype))
 
 
-def _tensor(y: Any, dtype: torch.dtype) -> torch.Tensor:
-    return y.to(dtype) if isinstance(y, torch.Tensor) else torch.full((), y, dtype=dtype)
+def _tensor(x: Any, dtype: torch.dtype) -> torch.Tensor:
+    return x.to(dtype) if isinstance(x, torch.Tensor) else torch.full((), x, dtype=dtype)

@@ -134,10 +134,17 @@ ARITHMETIC = (
         for overload in ("Tensor", "Scalar")
     ),
     Decomposition(
-        "remainder of integers by a number",
+        "remainder by a number",
         "aten::remainder.Scalar",
         "run",
         "torch-mlir folds that of a literal with the sign of the element",
+        remainder,
+    ),
+    Decomposition(
+        "remainder of a number",
+        "aten::remainder.Scalar_Tensor",
+        "linalg",
+        "torch-mlir has no lowering",
         remainder,
     ),
     Decomposition(

@@ -47,6 +47,23 @@ def test_sizes_that_must_be_equal():
         sizes(signature(tensor(N), tensor(3, N)), (4,), (3, 5))
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (0, 2, 1)])
+def test_sums_of_symbols_in_any_order(order):
+    dims = [Dim("n + m", 0, None), Dim("2*n", 0, None), Dim("n + m", 0, None)]
+    found = signature(tensor(*(dims[index] for index in order)))
+    assert sizes(found, [(5, 4, 5)[index] for index in order]) == {"n": 2, "m": 3}
+    with pytest.raises(unmess.Error, match="is 9, expected 5|is 5, expected 9"):
+        sizes(found, [(5, 4, 9)[index] for index in order])
+
+
+def test_equal_expressions_that_determine_no_symbol():
+    found = signature(tensor(Dim("n*m", 0, None), Dim("n*m", 0, None)))
+    assert sizes(found, (6, 6)) == {}
+    message = r"a.shape\[1\] is 8, but a.shape\[0\] is 6: they must be equal"
+    with pytest.raises(unmess.Error, match=message):
+        sizes(found, (6, 8))
+
+
 def test_a_derived_size_beside_its_symbol_in_any_order():
     double = Dim("2*n + 1", 5, 17)
     for specs, shapes in (((N, double), (4, 9)), ((double, N), (9, 4))):
