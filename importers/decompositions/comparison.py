@@ -9,13 +9,16 @@ import torch
 
 
 def with_number_of_its_kind(compare: Callable[..., torch.Tensor]) -> Callable[..., Any]:
-    """Returns a comparison of `x` with an int that is converted to the kind of `x`.
+    """Returns a comparison of `x` with a number of the same kind as its elements.
 
-    The int becomes a float if `x` is floating point. If `x` is an integer tensor, the int wraps
-    around to the range of its dtype, as in eager. Other calls return NotImplemented.
+    An int becomes a float if `x` is floating point. If `x` is an integer tensor, an int wraps
+    around to the range of its dtype, and a float makes `x` floating point, as in eager. Other calls
+    return NotImplemented.
     """
 
     def comparison(x: torch.Tensor, number: float) -> Any:
+        if isinstance(number, float) and not (x.is_floating_point() or x.is_complex()):
+            return compare(x.to(torch.result_type(x, number)), number)
         if not isinstance(number, int) or x.dtype == torch.bool or x.is_complex():
             return NotImplemented
         if x.is_floating_point():

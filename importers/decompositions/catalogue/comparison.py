@@ -61,7 +61,8 @@ COMPARISON = (
             f"aten::{compare.__name__}.Scalar",
             "run",
             "torch-mlir reads the bits of the integer as a float where it compares a constant: 2.0 "
-            "is less than 1 then; and uint8 is never -1, which eager takes for 255",
+            "is less than 1 then. It crashes for constant integers and a float. And uint8 is never "
+            "-1, which eager takes for 255",
             with_number_of_its_kind(compare),
         )
         for compare in (torch.lt, torch.le, torch.gt, torch.ge, torch.eq, torch.ne)
