@@ -35,8 +35,10 @@ def of_numbers(compare: Callable[[torch.Tensor, Any], torch.Tensor]) -> Callable
     """Returns a comparison of booleans, as numbers, with a number; others return NotImplemented."""
 
     def compared(x: torch.Tensor, number: Any) -> Any:
-        if x.dtype != torch.bool or isinstance(number, bool):
+        if x.dtype != torch.bool:
             return NotImplemented
+        if isinstance(number, bool):
+            number = int(number)
         return compare(x.to(torch.result_type(x, number)), number)
 
     return compared

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
 
 def with_tensor(
     function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
-) -> Callable[[torch.Tensor, int], torch.Tensor]:
-    """Wraps `function` to take a number, as a tensor of the promoted dtype."""
+) -> Callable[[Any, Any], torch.Tensor]:
+    """Wraps `function` to take a number as either operand, as a tensor of the promoted dtype."""
 
-    def with_number(x: torch.Tensor, number: int) -> torch.Tensor:
-        dtype = torch.result_type(x, number)
-        return function(x.to(dtype), torch.full((), number, dtype=dtype))
+    def with_number(x: Any, y: Any) -> torch.Tensor:
+        dtype = torch.result_type(x, y)
+        return function(
+            *(
+                each.to(dtype)
+                if isinstance(each, torch.Tensor)
+                else torch.full((), each, dtype=dtype)
+                for each in (x, y)
+            )
+        )
 
     return with_number

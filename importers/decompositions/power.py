@@ -28,6 +28,7 @@ def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
         return torch.pow(x.to(torch.result_type(x, exponent)), exponent)
     if not 0 <= exponent <= _LARGEST:
         return NotImplemented
+    x = x.to(torch.result_type(x, exponent))
     result, square = torch.ones_like(x), x
     while exponent:
         if exponent % 2:

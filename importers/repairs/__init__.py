@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from importers.repairs.assertions import assert_numbers
+from importers.repairs.booleans import add_booleans
 from importers.repairs.choices import take_the_only_choice
 from importers.repairs.complex_pairs import split_complex_numbers
 from importers.repairs.empty import leave_nothing_to_compute
@@ -23,6 +24,7 @@ from importers.repairs.narrow_integers import compute_in_wider_integers
 from importers.repairs.numbers import compute_numbers_as_tensors
 from importers.repairs.quotients import keep_quotients_from_folding
 from importers.repairs.reshape import take_apart_symbolic_views
+from importers.repairs.shifts import shift_by_any_count
 from importers.repairs.signature import with_fitting_signature
 from importers.repairs.whole_numbers import write_as_floating_point
 from unmess.core.error import Error, first_line
@@ -90,6 +92,20 @@ REPAIRS = (
         "the importer has no case for most of them, reads no booleans, and torch-mlir has no "
         "lowering of comparisons of floats",
         compute_numbers_as_tensors,
+    ),
+    Repair(
+        "sums of booleans",
+        "aten::add of two booleans",
+        "run",
+        "torch-mlir folds the sum of two constants to False if both are True",
+        add_booleans,
+    ),
+    Repair(
+        "shifts by any count",
+        "aten::bitwise_left_shift, bitwise_right_shift",
+        "run",
+        "LLVM leaves shifts by a negative number or by all bits undefined, which eager defines",
+        shift_by_any_count,
     ),
     Repair(
         "narrow integers in wider ones",

@@ -55,7 +55,7 @@ ARITHMETIC = (
             "booleans compared with numbers",
             f"aten::{function.__name__}.Scalar",
             "run",
-            "torch-mlir makes a boolean of the number",
+            "torch-mlir makes a boolean of the number, and orders constants as if True were -1",
             of_numbers(function),
         )
         for function in (torch.lt, torch.le, torch.gt, torch.ge, torch.eq, torch.ne)
@@ -260,6 +260,11 @@ ARITHMETIC = (
             ("bitwise_xor.Scalar", torch.bitwise_xor),
             ("bitwise_left_shift.Tensor_Scalar", torch.bitwise_left_shift),
             ("bitwise_right_shift.Tensor_Scalar", torch.bitwise_right_shift),
+            ("bitwise_and.Scalar_Tensor", torch.bitwise_and),
+            ("bitwise_or.Scalar_Tensor", torch.bitwise_or),
+            ("bitwise_xor.Scalar_Tensor", torch.bitwise_xor),
+            ("bitwise_left_shift.Scalar_Tensor", torch.bitwise_left_shift),
+            ("bitwise_right_shift.Scalar_Tensor", torch.bitwise_right_shift),
         )
     ),
     *(

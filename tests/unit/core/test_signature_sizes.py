@@ -52,7 +52,7 @@ def test_sums_of_symbols_in_any_order(order):
     dims = [Dim("n + m", 0, None), Dim("2*n", 0, None), Dim("n + m", 0, None)]
     found = signature(tensor(*(dims[index] for index in order)))
     assert sizes(found, [(5, 4, 5)[index] for index in order]) == {"n": 2, "m": 3}
-    with pytest.raises(unmess.Error, match="is 9, expected 5|is 5, expected 9"):
+    with pytest.raises(unmess.Error, match=r"is 9, expected 5|is 5, expected 9"):
         sizes(found, [(5, 4, 9)[index] for index in order])
 
 
