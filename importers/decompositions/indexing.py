@@ -50,7 +50,8 @@ def take_along_dim(x: torch.Tensor, indices: torch.Tensor, dim: int | None = Non
     x, indices = (
         each.expand(*others[:dim], each.shape[dim], *others[dim:]) for each in (x, indices)
     )
-    return torch.gather(x, dim, indices)
+    # Eager wraps indices around, if it has a dimension.
+    return torch.gather(x, dim, torch.remainder(indices, x.shape[dim]))
 
 
 def without_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., Any]:
