@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -23,6 +23,17 @@ def copied(view: Callable[..., Any]) -> Callable[..., Any]:
 def narrow_copy(x: torch.Tensor, dim: int, start: int, length: int) -> torch.Tensor:
     """Returns `length` slices of `x` along `dim`, from `start` on."""
     return x.narrow(dim, start, length)
+
+
+def split_with_sizes(x: torch.Tensor, sizes: Sequence[int], dim: int = 0) -> Any:
+    """Splits `x` along `dim` into parts of sizes that depend on data; else NotImplemented."""
+    if all(isinstance(size, int) for size in sizes):
+        return NotImplemented
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(x.narrow(dim, start, size))
+        start = start + size
+    return parts
 
 
 def diagonal_scatter(

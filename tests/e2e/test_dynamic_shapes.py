@@ -132,6 +132,11 @@ class Counted(torch.nn.Module):
         return x[: count.item()] * 2
 
 
+def split(x, sizes):
+    first, second = x.split(sizes.tolist(), 1)
+    return first * 2, second.sum(1), torch.cat([second, first], 1)
+
+
 MASKED = torch.tensor([[1.0, -1.0, 2.0], [0.0, 3.0, 0.0]])
 BY_DATA = {
     "nonzero": (torch.nonzero, [(MASKED,), (-MASKED,), (MASKED * 0,)]),
@@ -141,6 +146,7 @@ BY_DATA = {
         [(MASKED,), (MASKED + 1,)],
     ),
     "rows": (lambda x: x[x[:, 0] > 0] @ torch.ones(3, 2), [(MASKED,), (MASKED + 1,)]),
+    "split": (split, [(MASKED, torch.tensor(sizes)) for sizes in ([1, 2], [3, 0])]),
     "item": (Counted(), [(MASKED, torch.tensor(n)) for n in (2, 1)]),
 }
 

@@ -43,6 +43,13 @@ VIEWS = (
         "torch-mlir's lowering takes dtypes of the same width only",
         view_dtype,
     ),
+    Decomposition(
+        "split into sizes that depend on data",
+        "aten::split_with_sizes.default",
+        "linalg",
+        "torch-mlir lowers constant sizes only",
+        views.split_with_sizes,
+    ),
     *(
         Decomposition(
             "copy of a view",
