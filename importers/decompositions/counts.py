@@ -22,14 +22,21 @@ def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
 
 
 def repeat_interleave(counts: torch.Tensor, *, output_size: int | None = None) -> Any:
-    """Inserts checks of the counts, and keeps the call."""
+    """Repeats each position of `counts` as often as it says, after checks of the counts.
+
+    The call is kept if `output_size` gives the number of results.
+    """
     require(torch.ge(counts, 0), "repeat_interleave has a negative count")
     if output_size is not None:
         require(
             torch.eq(counts.sum(), output_size),
             "repeat_interleave has counts that do not add up to its output_size",
         )
-    return NotImplemented
+        return NotImplemented
+    ends = counts.to(torch.int64).cumsum(0)
+    size = ends[-1:].sum().item()
+    torch._check(size >= 0)
+    return (torch.arange(size).unsqueeze(1) >= ends).sum(1).to(counts.dtype)
 
 
 def bincount(

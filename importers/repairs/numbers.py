@@ -83,7 +83,9 @@ def _is_wanted(node: torch.fx.Node) -> bool:
     if node.target in _READS:
         return node.args[0].meta["val"].dtype == torch.bool
     operands = [_value(operand) for operand in node.args]
-    if not any(free_unbacked_symbols(x) for x in operands if _is_symbolic(x)):
+    # A guard may have replaced the symbol of a number by a constant.
+    is_data = any(map(_is_read, node.args))
+    if not is_data and not any(free_unbacked_symbols(x) for x in operands if _is_symbolic(x)):
         return False
     if node.target in _COMPARISONS:
         return any(isinstance(x, (float, torch.SymFloat)) for x in operands)
