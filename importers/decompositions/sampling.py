@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -58,6 +59,58 @@ def normal(mean: Any, std: Any = 1.0, generator: torch.Generator | None = None) 
     """
     like = mean + torch.zeros_like(std) if isinstance(std, torch.Tensor) else mean
     return torch.randn_like(like) * std + mean
+
+
+_NARROW = (torch.float16, torch.bfloat16)
+
+
+def narrow_normal(size: Sequence[int], **options: Any) -> torch.Tensor:
+    """Returns f16 or bf16 normal samples, drawn in f32; NotImplemented for other dtypes."""
+    dtype = options.get("dtype") or torch.get_default_dtype()
+    return torch.randn(size, dtype=torch.float32).to(dtype) if dtype in _NARROW else NotImplemented
+
+
+def narrow_normal_like(x: torch.Tensor, **options: Any) -> torch.Tensor:
+    """Returns `narrow_normal` in the shape of `x`, by default in its type."""
+    return narrow_normal(x.shape, dtype=options.get("dtype") or x.dtype)
+
+
+def narrow_uniform(size: Sequence[int], **options: Any) -> torch.Tensor:
+    """Returns f16 or bf16 samples from 0 to 1, without 1; NotImplemented for other dtypes.
+
+    Samples are multiples of half the distance between 1 and the next number, so that none is
+    rounded to 1.
+    """
+    dtype = options.get("dtype") or torch.get_default_dtype()
+    if dtype not in _NARROW:
+        return NotImplemented
+    steps = 2 / torch.finfo(dtype).eps
+    step = torch.floor(torch.rand(size, dtype=torch.float32) * steps).clamp(max=steps - 1)
+    return (step / steps).to(dtype)
+
+
+def narrow_uniform_like(x: torch.Tensor, **options: Any) -> torch.Tensor:
+    """Returns `narrow_uniform` in the shape of `x`, by default in its type."""
+    return narrow_uniform(x.shape, dtype=options.get("dtype") or x.dtype)
+
+
+def narrow_normal_in_place(
+    x: torch.Tensor, mean: float = 0, std: float = 1, generator: torch.Generator | None = None
+) -> torch.Tensor:
+    """Returns f16 or bf16 normal samples, drawn in f32, as `x` in shape and type."""
+    if x.dtype not in _NARROW:
+        return NotImplemented
+    return (torch.randn(x.shape, dtype=torch.float32) * std + mean).to(x.dtype)
+
+
+def narrow_uniform_in_place(
+    x: torch.Tensor, low: float = 0, high: float = 1, generator: torch.Generator | None = None
+) -> torch.Tensor:
+    """Returns f16 or bf16 samples from `low` to `high`, as `x` in shape and type."""
+    if x.dtype not in _NARROW:
+        return NotImplemented
+    samples = narrow_uniform(x.shape, dtype=x.dtype).to(torch.float32)
+    return (samples * (high - low) + low).to(x.dtype)
 
 
 def cauchy(

@@ -42,6 +42,25 @@ def samples(program):
     return unmess.load(program, on="reference")(torch.zeros(SHAPE))
 
 
+def draw_narrow(x):
+    return torch.rand_like(x), x.clone().uniform_(), torch.randn_like(x), x.clone().normal_()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_narrow_samples_are_finite_and_below_one(dtype, runner):
+    x = torch.zeros(200, 500, dtype=dtype)
+    run = unmess.load(unmess.capture(draw_narrow, (x,)), on=runner)
+    for _ in range(5):
+        *uniform, normal, normal_in_place = run(x)
+        for samples in uniform:
+            assert samples.min() >= 0 and samples.max() < 1
+            assert abs(samples.float().mean() - 0.5) < 0.005
+        for samples in (normal, normal_in_place):
+            assert samples.isfinite().all()
+            assert abs(samples.float().mean()) < 0.01 and abs(samples.float().std() - 1) < 0.01
+
+
 DISTRIBUTIONS = {
     "uniform": lambda x: x,
     "normal": lambda x: (1 + torch.erf(x / math.sqrt(2))) / 2,

@@ -12,6 +12,12 @@ from importers.decompositions.sampling import (
     integers_of_other_dtypes,
     log_normal,
     multinomial,
+    narrow_normal,
+    narrow_normal_in_place,
+    narrow_normal_like,
+    narrow_uniform,
+    narrow_uniform_in_place,
+    narrow_uniform_like,
     normal,
     normal_of_numbers,
     permutation,
@@ -38,6 +44,24 @@ RANDOM = (
             ("normal.Tensor_float", normal),
             ("normal.float_Tensor", normal),
             ("normal.float_float", normal_of_numbers),
+        )
+    ),
+    *(
+        Decomposition(
+            "samples of narrow floats",
+            f"aten::{operator}.default",
+            "run",
+            "torch-mlir rounds uniform samples to the dtype: some become 1, and the logarithm of "
+            "those that become 0 is infinite",
+            function,
+        )
+        for operator, function in (
+            ("rand", narrow_uniform),
+            ("rand_like", narrow_uniform_like),
+            ("randn", narrow_normal),
+            ("randn_like", narrow_normal_like),
+            ("uniform", narrow_uniform_in_place),
+            ("normal_functional", narrow_normal_in_place),
         )
     ),
     Decomposition(
