@@ -19,6 +19,7 @@ from importers.decompositions.grid_sample import grid_sampler_2d
 from importers.decompositions.grid_sample_3d import grid_sampler_3d
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
+from importers.decompositions.integer_pooling import max_pool3d_of_integers
 from importers.decompositions.linear_cross_entropy import (
     linear_cross_entropy,
     linear_cross_entropy_of_each,
@@ -58,6 +59,13 @@ LAYERS = (
         "torch",
         "the torch dialect has none",
         grid_sampler_3d,
+    ),
+    Decomposition(
+        "max pooling of integer volumes",
+        "aten::max_pool3d_with_indices.default",
+        "linalg",
+        "torch-mlir's lowering crashes",
+        max_pool3d_of_integers,
     ),
     *(
         Decomposition(

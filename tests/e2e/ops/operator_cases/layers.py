@@ -115,6 +115,11 @@ op(
 )
 op("F.max_pool2d", C(X2, 2, return_indices=True), C("f16[1,2,4,4]", 2), accuracy=CHOICE)
 op("F.max_pool3d", C(X3, 2), accuracy=CHOICE)
+op(
+    "F.max_pool3d",
+    C("i64[2,5,6,4]", 2, 3, 1, ceil_mode=True, return_indices=True),
+    C("u8[2,5,6,4]", (2, 3, 1), 1, dilation=(2, 1, 3), return_indices=True),
+)
 op("F.avg_pool1d", C(X1, 2), C(X1, 3, padding=1, count_include_pad=False))
 op(
     "F.avg_pool2d",
