@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,11 +45,6 @@ class Entry:
 
     folder: Path
     about: Mapping[str, Any]
-
-    @property
-    def age(self) -> float:
-        """Seconds since the capture."""
-        return time.time() - self.about["made"]
 
 
 @dataclass(frozen=True)
