@@ -31,6 +31,12 @@ def integer_constant(value: int) -> ir.Value:
     return made("torch.constant.int", "!torch.int", value=attribute)
 
 
+def float_constant(value: float) -> ir.Value:
+    """Creates a `torch.constant.float` at the current insertion point."""
+    attribute = ir.FloatAttr.get(ir.F64Type.get(), value)
+    return made("torch.constant.float", "!torch.float", value=attribute)
+
+
 def value_of(value: ir.Value) -> float:
     """Returns the value of a `torch.constant.int`, `.float` or `.bool`."""
     return value.owner.operation.attributes["value"].value

@@ -20,6 +20,7 @@ from torch_mlir import ir
 from pipelines.ir_modules import made
 from pipelines.torch_operations import (
     element_of,
+    float_constant,
     integer_constant,
     rewrite,
     sizes_of,
@@ -69,7 +70,10 @@ def _remainder(operation: ir.Operation) -> ir.Value:
     truths = _truths(kind)
     suffix = operation.name.rpartition(".")[2]
     left = operation.clone().result
-    zero, one = integer_constant(0), integer_constant(1)
+    one = integer_constant(1)
+    # torch-mlir folds comparisons of constant floats with integers wrongly.
+    is_float = element_of(kind).startswith(("f", "bf"))
+    zero = float_constant(0.0) if is_float else integer_constant(0)
     if suffix == "Scalar":
         is_other = made("torch.aten.lt.Scalar", truths, left, zero)
         if value_of(y) < 0:

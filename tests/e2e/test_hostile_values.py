@@ -106,6 +106,12 @@ case(
     *((floats(1, 2), ints(*counts)) for counts in ((0, 5), (5, 0), (4, 1))),
 )
 case(
+    "repeat_interleave without a size",
+    torch.repeat_interleave,
+    (floats(1, 2), ints(2, 3)),
+    *((floats(1, 2), ints(*counts)) for counts in ((0, 5), (0, 0), (1, 7), (-1, 6), (2, -3))),
+)
+case(
     "repeat_interleave of other counts",
     lambda x, counts: torch.repeat_interleave(x, counts, output_size=5),
     (floats(1, 2), ints(2, 3)),
@@ -309,19 +315,3 @@ case(
 _NEVER_REFUSED = {"power", "histc", "bucketize", "booleans and integers", "repeat_interleave"} | {
     name for name in CASES if name.startswith("grid_sample")
 }
-
-
-# Programs that do not lower, by the unsupported operator.
-STOPPED = {
-    "repeat_interleave": (
-        lambda x, counts: torch.repeat_interleave(x, counts).sum(),
-        (floats(1, 2), ints(2, 3)),
-    ),
-}
-
-
-@pytest.mark.parametrize("operator", STOPPED)
-def test_unsupported_operators_do_not_lower(operator):
-    function, example = STOPPED[operator]
-    with pytest.raises(unmess.Error, match=operator):
-        unmess.lower(unmess.capture(_Call(function), example))

@@ -518,12 +518,6 @@ CASES = [
     Case("samples from uniform ones", certain, (torch.tensor([[0.0, 2.0, 0.0], [0.0, 0.0, 1.0]]),)),
     Case("LSTM layer of oneDNN", recurrent, (random(5, 2, 3),)),
     Case(
-        "flags read as integers",
-        branch_on_a_flag,
-        (random(3), torch.tensor([0, 1])),
-        "no form in the torch dialect",
-    ),
-    Case(
         "transposed convolution of each channel",
         depthwise_transposed,
         (random(2, 4, 6), random(4, 1, 4), random(4)),
@@ -531,7 +525,8 @@ CASES = [
     ),
     Case("limits as choices", limits, (SPECIAL,), "NaN"),
     Case("integers in comparisons", bytes_and_numbers, (U8[0],), "differ"),
-    # Without this repair, the repair of numbers gives the same result.
+    # Without this repair, the repair of numbers gives the same results.
+    Case("flags read as integers", branch_on_a_flag, (random(3), torch.tensor([0, 1])), None),
     Case("flags read as integers", part_of_a_selection, (random(5), random(5) > -1), None),
     Case("limits as choices", F.relu6, (SPECIAL,), "NaN"),
     Case("limits as choices", limits_of_each, (SPECIAL, SPECIAL.roll(1), SPECIAL.roll(2)), "NaN"),
