@@ -16,8 +16,8 @@ _LIBC = ctypes.CDLL(None)
 def peak_memory(call: Callable[[], object]) -> int:
     """Returns the bytes by which resident memory rises during a second call, in a forked process.
 
-    The first call allocates what is kept between calls. Memory that it frees is returned to the
-    system.
+    The first call allocates the memory that later calls reuse. Memory that it frees is returned
+    to the system.
 
     Raises:
         ValueError: PyTorch has several threads, which do not exist in a forked process.
