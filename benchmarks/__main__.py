@@ -3,21 +3,21 @@
 import importlib
 import sys
 
-# What each one measures, and its approximate duration on two cores.
+# The quantity that each benchmark measures, and its approximate duration on two cores.
 BENCHMARKS = {
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
     "cache": ("loading a program, first and from the cache", "2 min"),
-    "dynamic_batch": ("iree-cpu: default preset beside plain, a dynamic batch", "10 min"),
-    "generation": ("tokens a second of SmolLM2-135M; fetches its weights", "5 min"),
-    "import_speed": ("live model to linalg, beside torch-mlir's own call", "3 min"),
+    "dynamic_batch": ("iree-cpu: default preset and plain, a dynamic batch", "10 min"),
+    "generation": ("tokens per second of SmolLM2-135M; downloads its weights", "5 min"),
+    "import_speed": ("capture and lower to linalg, compared with torch-mlir", "3 min"),
     "index_checks": ("checks of indices: the same programs with and without them", "5 min"),
-    "iree_classification": ("iree-cpu: default preset beside plain, 80 classifiers", "hours"),
+    "iree_classification": ("iree-cpu: default preset and plain, 80 classifiers", "hours"),
     "iree_memory": ("iree-cpu: memory of two processes that load BERT-base", "1 min"),
-    "iree_models": ("iree-cpu beside eager and torch.compile, ten models", "15 min"),
-    "large_model": ("live model to linalg: a Llama of a billion parameters", "2 min"),
+    "iree_models": ("iree-cpu, eager and torch.compile, ten models", "15 min"),
+    "large_model": ("capture and lower to linalg: a Llama of a billion parameters", "2 min"),
     "presets": ("iree-cpu: every preset, three models", "3 min"),
-    "reference": ("reference runner beside eager: time, memory, errors", "4 min"),
-    "startup": ("starts: commands beside bare imports; many models at once", "45 min"),
+    "reference": ("reference runner and eager: time, memory, errors", "4 min"),
+    "startup": ("start-up: commands, bare imports; many models at once", "45 min"),
 }
 USAGE = "usage: ./pixiw run bench NAME … | --all"
 

@@ -4,7 +4,7 @@ import importlib.metadata
 import venv
 from pathlib import Path
 
-# What a bundle runs with, its requirements, and safetensors to read weights.
+# The packages that a bundle needs, their requirements, and safetensors to read weights.
 DISTRIBUTIONS = ("iree-base-runtime", "ml-dtypes", "numpy", "safetensors")
 _ROOT = Path(__file__).resolve().parents[1]
 

@@ -1,4 +1,4 @@
-"""A module as a folder that runs without PyTorch: written, loaded, and compared with eager.
+"""Writes a bundle, a folder that runs without PyTorch, and compares its results with eager.
 
 python examples/bundle.py
 """
@@ -14,7 +14,7 @@ from nnmodule import model
 
 import unmess
 
-# This half needs iree-base-runtime and NumPy, and could run on another computer.
+# This part needs only iree-base-runtime and NumPy. It can also run on another computer.
 DEPLOYED = """
 import sys
 import numpy as np

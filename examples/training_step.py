@@ -1,4 +1,4 @@
-"""A training step (forward, loss, backward, Adam update) as one module, ten steps beside eager.
+"""Captures a training step (forward, loss, backward, Adam) as one module, and runs ten steps.
 
 python examples/training_step.py
 """

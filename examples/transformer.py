@@ -1,4 +1,4 @@
-"""A transformer whose sentence length is dynamic: one import runs at several lengths.
+"""Captures a transformer once, with a dynamic sentence length, and runs it at several lengths.
 
 python examples/transformer.py
 """

@@ -3,8 +3,8 @@
     unmess import MODEL --to linalg --upstream-only -o model.mlir
     python examples/upstream_mlir.py model.mlir arguments.npz results.npz
 
-`arguments.npz` has the arguments of `main` in order (weights come first), `results.npz` gets its
-results.
+`arguments.npz` has the arguments of `main` in order: inputs, then weights and state. The script
+writes the results to `results.npz`.
 """
 
 import ctypes
@@ -39,13 +39,13 @@ NUMPY = {"f32": "f4", "f64": "f8", "i64": "i8", "i32": "i4", "i16": "i2", "i8": 
 
 
 def run(text: str, arguments: list[np.ndarray]) -> list[np.ndarray]:
-    """The results of the function `main` of a linalg module, for these arguments."""
+    """Returns the results of the function `main` of a linalg module for these arguments."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         main = next(each for each in module.body if ir.StringAttr(each.sym_name).value == "main")
         results = [ir.RankedTensorType(each) for each in main.type.results]
         main.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
-        # The arguments are the caller's: bufferization may not compute in their memory.
+        # The caller owns the arguments, so bufferization must not write into their memory.
         read_only = ir.DictAttr.get({"bufferization.writable": ir.BoolAttr.get(False)})
         main.arg_attrs = [read_only] * len(arguments)
         PassManager.parse(f"builtin.module({','.join(PASSES)})").run(module.operation)
@@ -75,7 +75,7 @@ def _empty(result: ir.RankedTensorType) -> np.ndarray:
 
 
 def _array(descriptor: ctypes.Structure, result: ir.RankedTensorType) -> np.ndarray:
-    """A copy of a result."""
+    """Returns a copy of a result."""
     if not result.rank:
         return np.array(descriptor.aligned[descriptor.offset], NUMPY[str(result.element_type)])
     if 0 in list(descriptor.shape):

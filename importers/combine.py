@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from unmess.core.error import Error
-from unmess.core.program import Program
-from unmess.core.programs import Programs
-from unmess.core.signature import Signature
-from unmess.core.weights import memory_key
+from unmess.core.errors.error import Error
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
+from unmess.core.program.weights import memory_key
+from unmess.core.signature.signature import Signature
 
 
 def combine(programs: Mapping[str, Program], name: str | None = None) -> Programs:
@@ -27,13 +27,17 @@ def combine(programs: Mapping[str, Program], name: str | None = None) -> Program
         Error: stage `usage`, if there is no program or a name is not an identifier.
     """
     if not programs:
-        raise Error("usage", "there is no program to combine", hint="give one by entry point")
+        raise Error(
+            "usage",
+            "there is no program to combine",
+            hint="pass at least one program, by the name of its entry point",
+        )
     for entry in programs:
         if not entry.isidentifier() or entry.startswith("_"):
             raise Error(
                 "usage",
-                f"{entry!r} cannot name an entry point",
-                hint="take a Python identifier without a leading underscore",
+                f"{entry!r} is not a valid name of an entry point",
+                hint="use a Python identifier without a leading underscore",
             )
     joint = _JointNames()
     renamings = {entry: joint.of(program, entry) for entry, program in programs.items()}

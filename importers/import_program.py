@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from unmess.core.error import Error
-from unmess.core.module import WEIGHTS, Module
-from unmess.core.program import Program
-from unmess.core.programs import Programs
+from unmess.core.errors.error import Error
+from unmess.core.module.module import WEIGHTS, Module
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
 
 
 def import_program(program: Program | Programs, weights: str = "external") -> Module:
@@ -21,7 +21,9 @@ def import_program(program: Program | Programs, weights: str = "external") -> Mo
             the torch dialect cannot express.
     """
     if weights not in WEIGHTS:
-        raise Error("usage", f"unknown weights {weights!r}", hint=f"one of {', '.join(WEIGHTS)}")
+        raise Error(
+            "usage", f"unknown weights {weights!r}", hint=f"use one of {', '.join(WEIGHTS)}"
+        )
     first = next(iter(program.entries.values())) if isinstance(program, Programs) else program
     # Import the importer only when needed: a file does not need the libraries of the other one.
     if getattr(first, "file", None) is not None:

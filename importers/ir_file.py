@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmess.core.error import Error
-from unmess.core.module import Module
-from unmess.core.note import Note
-from unmess.core.program import Program
-from unmess.core.programs import Programs
-from unmess.core.recorded import Recorded
-from unmess.core.signature import Signature
+from unmess.core.errors.error import Error
+from unmess.core.module.module import Module
+from unmess.core.program.note import Note
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
+from unmess.core.program.recorded import Recorded
+from unmess.core.signature.signature import Signature
 
 if TYPE_CHECKING:
     import torch
@@ -88,7 +88,7 @@ class FileModule(Module):
         if self._parsed is None:
             # Imported here because it loads the dialects of all stages.
             from importers.ir_safety import check_operations
-            from unmess.core.parsing import parse_file
+            from unmess.core.ir.parsing import parse_file
 
             parsed = parse_file(self._file.path)
             # Check again, because the file may have changed since the first check.
@@ -154,8 +154,8 @@ def ir_program(
     if dynamic_shapes:
         raise Error(
             "usage",
-            "IR has its dynamic dimensions already",
-            hint="give --dynamic to the `unmess import` that writes the file",
+            "dynamic dimensions are given for an IR file, which declares its own",
+            hint="pass --dynamic to the `unmess import` that writes the file",
         )
     signature = file.entries[entry.name]
     signature.flatten_call(args, kwargs)
@@ -189,8 +189,9 @@ def import_ir(program: IrProgram | Programs, weights: str) -> Module:
     if weights not in ("external", file.weight_mode):
         raise Error(
             "usage",
-            f"the weights of {file.path} are {file.weight_mode}, which is decided when it is made",
-            hint=f"give --weights {weights} to the `unmess import` that writes it",
+            f"the weights of {file.path} are {file.weight_mode}, which cannot be changed after "
+            "the file is written",
+            hint=f"pass --weights {weights} to the `unmess import` that writes it",
         )
     return module_of(file, program, start)
 

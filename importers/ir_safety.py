@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
-from unmess.core.trust import needs_trust
-from unmess.core.user_source import location_line
+from unmess.core.errors.trust import needs_trust
+from unmess.core.errors.user_source import location_line
 
 # Dialects whose operations have values as operands and results, never memory. `memref`, `vector`,
 # `bufferization`, `llvm` and `gpu` have addresses. `transform` changes how the program is compiled.

@@ -8,9 +8,16 @@ import torch
 from torch.utils import _pytree as pytree
 from torch_mlir import ir
 
-from unmess.core.error import Error
-from unmess.core.signature import Argument, Input, Result, ScalarSpec, Signature, TensorSpec
-from unmess.core.sizes import Dim
+from unmess.core.errors.error import Error
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.signature import (
+    Argument,
+    Input,
+    Result,
+    ScalarSpec,
+    Signature,
+    TensorSpec,
+)
 
 _KINDS = ("input", "weight", "state")
 _TENSOR = re.compile(
@@ -94,8 +101,8 @@ def _spec(kind: ir.Type, name: str) -> TensorSpec | ScalarSpec:
     if element not in _ELEMENTS:
         raise Error(
             "source",
-            f"the type of {name}, {text}, is none of a model's",
-            hint="functions take and return ranked tensors and numbers",
+            f"{name} has the type {text}, which models do not have",
+            hint="write a function that takes and returns only ranked tensors and numbers",
         )
     sizes = match["dims"].split("x")[:-1] if match["sizes"] is None else match["sizes"].split(",")
     shape = tuple(

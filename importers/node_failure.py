@@ -8,8 +8,8 @@ import torch
 from torch.utils import _pytree as pytree
 from torch_mlir.extras import fx_importer
 
-from unmess.core.error import Error, first_line
-from unmess.core.user_source import node_line
+from unmess.core.errors.error import Error, first_line
+from unmess.core.errors.user_source import node_line
 
 
 def at(node: torch.fx.Node, action: Callable[[], None]) -> None:
@@ -53,5 +53,5 @@ def _spelled(target: object) -> str:
 def _reason(problem: Exception) -> str:
     # For an unknown kind of node, the importer's message is a print of the whole node.
     if str(problem).startswith("FIX ME"):
-        return "torch-mlir's importer has no case for it"
+        return "torch-mlir's importer does not support it"
     return first_line(problem)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from unmess.core.writing import write_text
+from unmess.core.files.writing import write_text
 
 FILE = Path(__file__).with_name("repair_list.yaml")
 _HEADER = """\

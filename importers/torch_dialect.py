@@ -17,18 +17,14 @@ from importers.capture.signature import output_specs
 from importers.capture.strategies import capture_hint
 from importers.control_flow import ControlFlowImporter
 from importers.node_failure import check_types
-from unmess.core.error import Error
-from unmess.core.layer import in_layer, node_layer
-from unmess.core.module import ENTRY, STRICT_SIZES, Module
-from unmess.core.program import Program
-from unmess.core.programs import Programs
-from unmess.core.signature import Argument, Signature, memory_misfit
-from unmess.core.weights import check_unchanged, row_major
-
-# Lifted constants of up to this many elements become literals: lowerings read their values (scales,
-# index lists), and readers of the IR can see them.
-_SMALL_CONSTANT = 64
-_WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+from unmess.core.errors.error import Error
+from unmess.core.ir.layer import in_layer, node_layer
+from unmess.core.ir.literals import SMALL_CONSTANT, WORDS, tensor_literal
+from unmess.core.module.module import ENTRY, STRICT_SIZES, Module
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
+from unmess.core.program.weights import check_unchanged, row_major
+from unmess.core.signature.signature import Argument, Signature, memory_misfit
 
 
 def import_exported(program: Program | Programs, weights: str) -> Module:
@@ -123,7 +119,7 @@ def _is_literal(program: Program, name: str, tensor: torch.Tensor, *, inline: bo
     if any(a.name == name and a.kind == "state" for a in program.signature.arguments):
         return False
     lifted = program.exported.graph_signature.inputs_to_lifted_tensor_constants.values()
-    small = tensor.numel() <= _SMALL_CONSTANT
+    small = tensor.numel() <= SMALL_CONSTANT
     return inline or (small and any(program.tied.get(target, target) == name for target in lifted))
 
 
@@ -141,23 +137,12 @@ class _ZeroCopyLiterals(fx_importer.FxImporterHooks):
         vtensor_type = gni._cc.tensor_to_vtensor_type(literal)
         if id(literal) not in self._attributes:
             # The reference to the tensor keeps its id from being reused.
-            self._attributes[id(literal)] = (literal, self._attribute(literal, tensor_type))
+            name = self._names.get(id(literal), "constant")
+            self._attributes[id(literal)] = (literal, tensor_literal(literal, tensor_type, name))
         _, attribute = self._attributes[id(literal)]
         return ir.Operation.create(
             "torch.vtensor.literal", results=[vtensor_type], attributes={"value": attribute}
         ).result
-
-    def _attribute(self, tensor: torch.Tensor, tensor_type: ir.Type) -> ir.Attribute:
-        # NumPy has neither bf16 nor f8, so pass elements as integers of the same width.
-        data = row_major(tensor)
-        if data.numel() <= _SMALL_CONSTANT and data.element_size() in _WORDS:
-            words = data.view(_WORDS[data.element_size()]).numpy()
-            return ir.DenseElementsAttr.get(words, type=tensor_type)
-        name = self._names.get(id(tensor), "constant")
-        memory = data.reshape(-1).view(torch.uint8).numpy()
-        return ir.DenseResourceElementsAttr.get_from_buffer(
-            memory, name, tensor_type, alignment=data.element_size()
-        )
 
 
 def _splat(element: torch.Tensor, tensor_type: ir.Type) -> ir.Attribute:
@@ -168,7 +153,7 @@ def _splat(element: torch.Tensor, tensor_type: ir.Type) -> ir.Attribute:
     if element.is_complex():
         return ir.DenseElementsAttr.get(element.numpy(), type=tensor_type)
     return ir.DenseElementsAttr.get(
-        element.view(_WORDS[element.element_size()]).numpy(), type=tensor_type
+        element.view(WORDS[element.element_size()]).numpy(), type=tensor_type
     )
 
 

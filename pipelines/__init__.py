@@ -1,1 +1,1 @@
-"""Lowers the torch dialect to exits, and runs programs."""
+"""Lowers the torch dialect to output dialects, and runs programs."""

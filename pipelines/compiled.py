@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from pipelines.debugging import is_debugging
-from unmess.core import artifacts
-from unmess.core.check import Check
-from unmess.core.module import Module
-from unmess.core.note import Note
-from unmess.core.own_sources import digest_of
+from unmess.core.cache import artifacts
+from unmess.core.cache.own_sources import digest_of
+from unmess.core.errors.check import Check
+from unmess.core.module.module import Module
+from unmess.core.program.note import Note
 
 # Digest of all project sources that affect compilation.
 _SOURCES = digest_of("pipelines", "unmess/core")
@@ -104,7 +104,7 @@ def lowered(module: Module, seconds: dict[str, float], unchecked: bool) -> Modul
     # The passes take long to import, and cached programs do not need them.
     from pipelines.indices.checking import check_indices
     from pipelines.indices.stablehlo import check_stablehlo_indices
-    from pipelines.ir_modules import copy_module
+    from pipelines.ir.modules import copy_module
 
     copy = replace(module, ir=copy_module(module.ir), seconds=seconds)
     if unchecked:
@@ -126,7 +126,7 @@ def stablehlo_for_iree(module: Module, unchecked: bool) -> Module:
         Error: stage `compile`, for a program of another tool that cannot be prepared.
     """
     from pipelines.indices.stablehlo import check_stablehlo_indices
-    from pipelines.ir_modules import copy_module
+    from pipelines.ir.modules import copy_module
     from pipelines.stablehlo.origin import is_foreign
     from pipelines.stablehlo.stages import for_iree
 
@@ -146,8 +146,8 @@ def lower(module: Module, to: str) -> Module:
 
 
 def has_globals(module: Module) -> bool:
-    """Returns whether a program at an exit changes memory of its own."""
-    from pipelines.ir_modules import find_operations
+    """Returns whether a program in an output dialect changes memory of its own."""
+    from pipelines.ir.modules import find_operations
 
     names = ("ml_program.global", "stablehlo.rng")
     return bool(find_operations(module.ir, lambda operation: operation.name in names))

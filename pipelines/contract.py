@@ -1,4 +1,5 @@
-"""Checks the backend contract, which the lowerings to every exit rely on. Lists all violations.
+"""Checks the backend contract, which the lowerings to every output dialect rely on. Lists all
+violations.
 
 Tensors have value semantics and a known rank and dtype, composite operators are decomposed, and no
 operator is unknown to the torch dialect. torch-mlir checks the same, but stops at the first
@@ -15,14 +16,14 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pipelines import custom_operators
-from pipelines.ir_modules import copy_module
-from pipelines.stages import WHOLE, torch_pipeline
-from unmess.core.error import Error
-from unmess.core.failure import only_errors
-from unmess.core.module import Module
-from unmess.core.names import check_name
-from unmess.core.recognition import stage_of
-from unmess.core.user_source import location_line
+from pipelines.ir.modules import copy_module
+from pipelines.stages import KEPT_OPS, torch_pipeline
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.errors.user_source import location_line
+from unmess.core.ir.recognition import stage_of
+from unmess.core.module.module import Module
+from unmess.core.options.names import check_name
 
 NOT_VALUE = "not value-semantic"
 RANK = "unknown rank"
@@ -37,7 +38,7 @@ KINDS = {
     DTYPE: "has a tensor of unknown dtype",
     NOT_DECOMPOSED: "is not decomposed",
     UNKNOWN: "is an unknown operator",
-    OTHER_TYPE: "has a type that backends do not take",
+    OTHER_TYPE: "has a type that is not supported by backends",
 }
 
 # With these options, torch-mlir's pass only checks the contract.
@@ -94,8 +95,9 @@ def check(
     if (stage := stage_of(checked)) != "torch" and not _is_empty(checked):
         raise Error(
             "usage",
-            f"the backend contract is of the torch dialect, and the module is at {stage}",
-            hint="start from the model, or from IR at raw or torch",
+            f"the module is at stage {stage}, but the backend contract applies to the "
+            "torch dialect",
+            hint="pass the model, or IR at stage raw or torch",
         )
     if at == "torch":
         return violations(checked, backend_legal_ops)
@@ -121,7 +123,7 @@ def violations(
         backend_legal_ops: as for `check`.
         composites: include composite operators that are not decomposed.
     """
-    legal = WHOLE.union(backend_legal_ops)
+    legal = KEPT_OPS.union(backend_legal_ops)
     found: list[Violation] = []
     # Layers repeat, so check an operator with the same operand types only once.
     known: dict[tuple, bool] = {}
@@ -141,7 +143,7 @@ def violations(
             if _spelled(operation).removesuffix(".default") not in legal:
                 report(UNKNOWN, operation, _operands(operation), operation.location)
         elif operation.name == _STATE:
-            report(NOT_VALUE, operation, "its slots are state", operation.location)
+            report(NOT_VALUE, operation, "module slots are state", operation.location)
         elif (
             composites
             and _spelled(operation) not in legal
@@ -180,9 +182,9 @@ def refuse(module: ir.Module, stage: str) -> None:
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         raise Error(
             stage,
-            f"the backend contract is broken: {found[0]}{more}",
+            f"the IR violates the backend contract: {found[0]}{more}",
             where=found[0].where,
-            hint="`unmess contract MODEL` lists every place",
+            hint="run `unmess contract MODEL` to list all violations",
         )
 
 

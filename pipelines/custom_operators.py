@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from torch_mlir import ir
 
-from unmess.core.error import Error
-from unmess.core.user_source import location_line
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import location_line
 
 _OPERATOR = "torch.operator"
 # The first pass of the pipeline to `torch` converts these.
@@ -72,10 +72,10 @@ def refuse(module: ir.Module, stage: str) -> None:
     lines = [line for operation in found if (line := location_line(operation.location))]
     raise Error(
         stage,
-        f"no lowering for {', '.join(names)}: a custom operator without a decomposition",
+        f"no lowering for {', '.join(names)}: custom operators need a decomposition",
         where=lines[0] if lines else None,
-        hint="write one: @unmess.decomposition(torch.ops."
-        f"{names[0]}) over a function of the operator's arguments",
+        hint="decorate a function of the operator's arguments with "
+        f"@unmess.decomposition(torch.ops.{names[0]})",
     )
 
 

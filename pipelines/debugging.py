@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from torch_mlir import ir
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -62,7 +62,9 @@ def debugging(
         raise Error(
             "usage",
             f"no step {', '.join(map(repr, unknown))} has run",
-            hint=f"those that have: {', '.join(mode.steps)}" if mode.steps else "none has",
+            hint=f"steps that have run: {', '.join(mode.steps)}"
+            if mode.steps
+            else "no step has run yet",
         )
 
 
@@ -113,5 +115,7 @@ def _verify(module: ir.Module, name: str) -> None:
             diagnostics = problem.error_diagnostics
             cause = diagnostics[0].message if diagnostics else "without a message"
             raise Error(
-                "compile", f"the IR is not valid after {name}: {cause}", hint="report this"
+                "compile",
+                f"the IR is invalid after step {name}: {cause}",
+                hint="report this bug with the model",
             ) from problem

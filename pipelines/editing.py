@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.own_passes import OwnPass, as_step
 from pipelines.pipeline import Pipeline
-from unmess.core.error import STAGES, Error
-from unmess.core.suggest import did_you_mean
+from pipelines.user_passes import UserPass, as_step
+from unmess.core.errors.error import STAGES, Error
+from unmess.core.options.suggest import did_you_mean
 
-_HINT = "the pass is the user's"
+_HINT = "check your pass (--insert-pass, insert_passes)"
 # The index of a place before all steps of a path.
 _BEFORE_ALL = -1
 
 
-def own_name(stage: str) -> str:
+def inserted_pipeline_name(stage: str) -> str:
     """Returns the name of the pipeline with the user's passes on IR at a stage."""
     return f"{stage}-inserted"
 
@@ -29,7 +29,7 @@ class _Place:
 
 
 def inserted(
-    path: Sequence[Pipeline], start: str, passes: Iterable[tuple[str, OwnPass]]
+    path: Sequence[Pipeline], start: str, passes: Iterable[tuple[str, UserPass]]
 ) -> list[Pipeline]:
     """Returns the path with the user's passes inserted.
 
@@ -65,7 +65,7 @@ def inserted(
 def _append(path: list[Pipeline], position: int, step) -> list[Pipeline]:
     """Adds a step after the end of a stage, in a pipeline of its own."""
     last = path[position]
-    name = own_name(last.stage)
+    name = inserted_pipeline_name(last.stage)
     if last.name == name:
         path[position] = replace(last, steps=(*last.steps, step))
         return path
@@ -75,7 +75,7 @@ def _append(path: list[Pipeline], position: int, step) -> list[Pipeline]:
 
 def _prepend(path: list[Pipeline], start: str, step) -> list[Pipeline]:
     """Adds a step before the first stage, in a pipeline of its own."""
-    first, name = path[0], own_name(start)
+    first, name = path[0], inserted_pipeline_name(start)
     if first.name == name:
         return [replace(first, steps=(*first.steps, step)), *path[1:]]
     return [Pipeline(name, start if start in STAGES else first.stage, _HINT, (step,)), *path]
@@ -94,7 +94,7 @@ def stopped(path: Sequence[Pipeline], start: str, after: str) -> list[Pipeline]:
     """
     place = _find(path, start, after)
     if place.index == _BEFORE_ALL:
-        return [part for part in path[:1] if part.name == own_name(start)]
+        return [part for part in path[:1] if part.name == inserted_pipeline_name(start)]
     last = path[place.position]
     steps = last.steps[: place.index + 1]
     return [*path[: place.position], replace(last, steps=steps)]
@@ -116,15 +116,15 @@ def _find(path: Sequence[Pipeline], start: str, name: str) -> _Place:
     if number and not (number.isdecimal() and 0 < int(number) <= len(places)) and places:
         raise Error(
             "usage",
-            f"no step {name} between {start} and {path[-1].stage}",
-            hint=f"{wanted} is there {'once' if len(places) == 1 else f'{len(places)} times'}",
+            f"there is no step {name} between {start} and {path[-1].stage}",
+            hint=f"{wanted} occurs {'once' if len(places) == 1 else f'{len(places)} times'}",
         )
     if not places:
         names = _names(path)
         raise Error(
             "usage",
-            f"no step {name} between {start} and {path[-1].stage if path else start}",
-            hint=did_you_mean(wanted, names, "`unmess pipeline` prints them"),
+            f"there is no step {name} between {start} and {path[-1].stage if path else start}",
+            hint=did_you_mean(wanted, names, "run `unmess pipeline` to list the steps"),
         )
     return places[int(number) - 1 if number else 0]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipelines.lower import lower
-from unmess.core.current_stage import enter_stage
-from unmess.core.module import Module
-from unmess.core.parsing import parse_file
-from unmess.core.recognition import stage_of
+from unmess.core.ir.parsing import parse_file
+from unmess.core.ir.recognition import stage_of
+from unmess.core.module.module import Module
+from unmess.core.processes.current_stage import enter_stage
 
 
 def read_module(path: str | Path, at: str | None = None) -> Module:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from unmess.core.error import Error
-from unmess.core.suggest import did_you_mean
+from unmess.core.errors.error import Error
+from unmess.core.options.suggest import did_you_mean
 
 
 def legal_ops(names: Collection[str]) -> frozenset[str]:
@@ -29,8 +29,8 @@ def legal_ops(names: Collection[str]) -> frozenset[str]:
         if not _is_in_pytorch(name):
             raise Error(
                 "usage",
-                f"no operator is called {name!r}",
-                hint=did_you_mean(name, dialect, "as in aten.softmax.int or mylib.foo"),
+                f"there is no operator {name!r}",
+                hint=did_you_mean(name, dialect, "write it like aten.softmax.int or mylib.foo"),
             )
     return found
 

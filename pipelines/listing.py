@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.pipeline import Pipeline
-from pipelines.reference.order import ORDER
+from pipelines.reference.pipeline import PIPELINE
 from pipelines.registry import PIPELINES
 
 
@@ -27,7 +27,7 @@ class Entry:
 def steps_of(name: str) -> list[Entry]:
     """Returns the steps of a pipeline, or all steps of the reference runner (`reference`)."""
     entries = []
-    for part in ORDER if name == "reference" else (PIPELINES[name],):
+    for part in PIPELINE if name == "reference" else (PIPELINES[name],):
         for step in part.steps if isinstance(part, Pipeline) else (part,):
             entries.append(Entry(step.name, getattr(step, "text", step.name), step.why))
     return entries

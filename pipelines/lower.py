@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pipelines import contract, custom_operators
-from pipelines.editing import inserted, own_name, stopped, without
-from pipelines.exits.tosa_precision import has_f64
+from pipelines.editing import inserted, inserted_pipeline_name, stopped, without
 from pipelines.legal_ops import legal_ops
-from pipelines.own_passes import OwnPass
+from pipelines.output_dialects.tosa_precision import has_f64
 from pipelines.pipeline import Pipeline
+from pipelines.stablehlo.portable import PORTABLE
 from pipelines.stages import NARROW_F64, PATHS, TO_LINALG, torch_pipeline
 from pipelines.upstream.lowering import lower_to_upstream
-from unmess.core.current_stage import enter_stage
-from unmess.core.error import Error
-from unmess.core.module import Module
-from unmess.core.names import check_stage, check_upstream_only
+from pipelines.user_passes import UserPass
+from unmess.core.errors.error import Error
+from unmess.core.ir.portable_artifact import check_version
+from unmess.core.module.module import Module
+from unmess.core.options.names import check_portable, check_stage, check_upstream_only
+from unmess.core.processes.current_stage import enter_stage
+from unmess.core.program.note import Note
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,17 @@ class Changes:
             `aten.softmax.int`.
     """
 
-    insert_passes: Iterable[tuple[str, OwnPass]] = ()
+    insert_passes: Iterable[tuple[str, UserPass]] = ()
     stop_after: str | None = None
     backend_legal_ops: Collection[str] = ()
 
 
 def lower(
-    module: Module, to: str, changes: Changes | None = None, upstream_only: bool = False
+    module: Module,
+    to: str,
+    changes: Changes | None = None,
+    upstream_only: bool = False,
+    portable: str | None = None,
 ) -> Module:
     """Lowers `module` in place to the stage `to`, and returns it.
 
@@ -47,25 +54,29 @@ def lower(
 
     Args:
         upstream_only: at `linalg`, rewrite operations that upstream MLIR does not have.
+        portable: at `stablehlo`, StableHLO's version of the portable artifact to save.
 
     Raises:
         Error: stage `usage`, if `to` is unknown or not after the module's stage, or a name in
             `changes` is unknown; otherwise the stage that failed, with a reproducer.
     """
     check_upstream_only(to, upstream_only)
+    check_portable(to, module.weight_mode, portable)
+    if portable is not None:
+        check_version(portable)
     start = time.perf_counter()
     changes = changes or Changes()
-    whole = legal_ops(changes.backend_legal_ops)
+    keep_ops = legal_ops(changes.backend_legal_ops)
     for pipeline, reached in plan(module.stage, to, changes, _skipped(module.ir, module.stage)):
         enter_stage(pipeline.stage)
-        advance(module.ir, pipeline, module.name, whole)
+        advance(module.ir, pipeline, module.name, keep_ops)
         module.stage = reached
     if upstream_only and module.stage == to and lower_to_upstream(module.ir, module.name):
-        # Imported here, because this import loads PyTorch.
-        from unmess.core.note import Note
-
-        text = "tensors of booleans that go in or come out are tensors of i8: 0 and 1"
+        text = "boolean inputs and results are i8 tensors in the IR, with the values 0 and 1"
         module.notes = (*module.notes, Note("upstream", text))
+    if portable is not None and module.stage == to:
+        PORTABLE.apply(module.ir, module.name)
+        module.portable = portable
     module.seconds["lower"] = module.seconds.get("lower", 0.0) + time.perf_counter() - start
     return module
 
@@ -119,7 +130,7 @@ def _reached(part: Pipeline, whole: Pipeline, start: str) -> str:
     """Returns the stage of a module after `part`, which may lack steps of `whole`."""
     if part.steps != whole.steps:
         return f"after {part.steps[-1].name}"
-    return start if part.name == own_name(start) else part.stage
+    return start if part.name == inserted_pipeline_name(start) else part.stage
 
 
 def _skipped(module: ir.Module, stage: str) -> tuple[str, ...]:
@@ -135,8 +146,8 @@ def _path(stage: str, to: str, backend_legal_ops: Collection[str]) -> list[Pipel
     if stage not in reached:
         raise Error(
             "usage",
-            f"a module at stage {stage} cannot be lowered to {to}",
-            hint="start from the model, or from an earlier stage",
+            f"cannot lower a module at stage {stage} to {to}",
+            hint="start from the model, or from IR at an earlier stage",
         )
     pipelines = PATHS[to] | ({"torch": torch_pipeline(backend_legal_ops)} if PATHS[to] else {})
     return list(pipelines.values())[reached.index(stage) :]

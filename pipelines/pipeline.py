@@ -14,10 +14,10 @@ from torch_mlir.passmanager import PassManager
 
 from pipelines.debugging import finished, is_debugging
 from pipelines.unlowered import without_lowering
-from unmess.core import trail
-from unmess.core.error import Error, first_line
-from unmess.core.reproducer import write_reproducer
-from unmess.core.user_source import location_line, user_line
+from unmess.core.cache.reproducer import write_reproducer
+from unmess.core.errors.error import Error, first_line
+from unmess.core.errors.user_source import location_line, user_line
+from unmess.core.processes import crash_log
 
 # torch-mlir's own pipeline to StableHLO has passes that this registers by name.
 _stablehlo.register_stablehlo_passes()
@@ -125,7 +125,7 @@ class Pipeline:
         original = module.operation.clone()
         with module.context as context:
             context.emit_error_diagnostics = False
-            if self.verify_each or is_debugging() or trail.is_tracing():
+            if self.verify_each or is_debugging() or crash_log.is_tracing():
                 self._apply_each(module, original, name)
                 return
             try:
@@ -140,7 +140,7 @@ class Pipeline:
 
     def _apply_each(self, module: ir.Module | ir.OpView, original: ir.OpView, name: str) -> None:
         for index, step in enumerate(self.steps):
-            if trail.is_tracing():
+            if crash_log.is_tracing():
                 self._leave_reproducer(step, module, name)
             try:
                 step.run(module)
@@ -156,9 +156,9 @@ class Pipeline:
         self, step: Step | Rewrite, module: ir.Module | ir.OpView, name: str
     ) -> None:
         """Writes the input of a step for a trace, and removes that of the previous step."""
-        before = trail.left("repro")
+        before = crash_log.last_recorded("repro")
         repro = _reproducer(step.command(self.tool), module.operation, f"{name}-{self.name}")
-        trail.leave(step=step.text, repro=repro)
+        crash_log.record(step=step.text, repro=repro)
         if before is not None:
             os.remove(before)
 
@@ -180,7 +180,7 @@ class Pipeline:
             return problem
         if not isinstance(problem, ir.MLIRError):
             cause, where = f"{first_line(problem)} (step {step.name})", user_line(problem)
-            return Error(self.stage, cause, where=where, hint="the step's own code", repro=repro)
+            return Error(self.stage, cause, where=where, hint="a rewrite of unmess", repro=repro)
         diagnostics = problem.error_diagnostics
         lines = [line for d in diagnostics if (line := location_line(d.location))]
         cause = _cause(diagnostics)
@@ -220,7 +220,7 @@ def _reproducer(command: str, before: ir.OpView, stem: str) -> str | None:
 def _cause(diagnostics: Sequence[ir.DiagnosticInfo]) -> str:
     """Returns the cause in the first diagnostic, with the operation that it refers to."""
     if not diagnostics:
-        return "a pass failed without a message"
+        return "the pass failed without an error message"
     cause = brief(diagnostics[0].message)
     notes = "\n".join(note.message for note in diagnostics[0].notes)
     operation = _OPERATION.search(notes)

@@ -12,17 +12,17 @@ from pipelines.debugging import step
 from pipelines.indices.checking import check_indices
 from pipelines.indices.divisions import check_divisions
 from pipelines.indices.stablehlo import check_stablehlo_indices
-from pipelines.ir_modules import entry_function
+from pipelines.ir.modules import entry_function
 from pipelines.iree.assertions import join_assertions, spell_lines
 from pipelines.iree.channels_last import to_channels_last
+from pipelines.iree.cropping import crop_to_windows
 from pipelines.iree.elementary.rewrite import compute_elementary_functions
 from pipelines.iree.packed_operands import separate_packing
-from pipelines.iree.reach import cut_to_reach
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.pipeline import Pipeline, Rewrite
 from pipelines.reference import lowering
-from pipelines.reference.order import lower_to_llvm
+from pipelines.reference.pipeline import lower_to_llvm
 from pipelines.reference.schedules.machine import MACHINES
 from pipelines.reference.steps.assertions import Assertions
 from pipelines.reference.steps.bf16 import compute_in_f32, keep_in_integers
@@ -34,16 +34,17 @@ from pipelines.reference.steps.fusion import fuse
 from pipelines.reference.steps.kernels import vectorize
 from pipelines.reference.steps.lifetimes import free_after_last_use
 from pipelines.reference.steps.llvm_attributes import annotate
-from pipelines.reference.steps.narrowing import convert_by_way_of_f32
+from pipelines.reference.steps.narrowing import narrow_through_f32
 from pipelines.reference.steps.outlining import outline
 from pipelines.reference.steps.pointers import pass_pointers
 from pipelines.reference.steps.reassociation import reassociate
-from pipelines.reference.steps.rows import join_rows
+from pipelines.reference.steps.rows import fuse_row_loops
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import dispatch, outline_tasks
 from pipelines.stablehlo import stages as stablehlo
+from pipelines.stablehlo.portable import PORTABLE
 from pipelines.upstream.lowering import UPSTREAM
-from unmess.core.public_functions import public_functions
+from unmess.core.ir.public_functions import public_functions
 
 PIPELINES: dict[str, Pipeline] = {
     pipeline.name: pipeline
@@ -56,6 +57,7 @@ PIPELINES: dict[str, Pipeline] = {
         stages.STABLEHLO_TO_LINALG,
         STABLEHLO_INPUT,
         stablehlo.FOREIGN_INPUT,
+        PORTABLE,
         UPSTREAM,
         lowering.PREPARE,
         lowering.BUFFERIZE,
@@ -97,17 +99,17 @@ _REWRITES = (
     stages.CASTS,
     stages.OPERATORS,
     *stablehlo.REWRITES,
-    *(step for step in UPSTREAM.steps if isinstance(step, Rewrite)),
+    *(step for step in (*UPSTREAM.steps, *PORTABLE.steps) if isinstance(step, Rewrite)),
 )
 
 # Functions that change a module in place, by name.
 FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     **{rewrite.name: step(rewrite.name)(rewrite.function) for rewrite in _REWRITES},
     "reference-unaliased": lowering.mark_unaliased,
-    "reference-read-where-used": lowering.read_where_used,
+    "reference-read-where-used": lowering.sink_views,
     "reference-protect": lowering.protect_arguments,
     "reference-fuse": lambda module: fuse(module, "module"),
-    "reference-join-rows": join_rows,
+    "reference-join-rows": fuse_row_loops,
     "reference-collapse": collapse_loops,
     "reference-checks": insert_checks,
     "reference-split-2": partial(split, threads=2),
@@ -115,7 +117,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     "reference-lifetimes": free_after_last_use,
     "reference-outline-tasks": outline_tasks,
     "reference-reassociate": reassociate,
-    "reference-narrow": convert_by_way_of_f32,
+    "reference-narrow": narrow_through_f32,
     "reference-expand-float8": expand_float8_casts,
     **{
         f"reference-vectorize-{name}": partial(vectorize, machine=machine, deserves=lambda _: True)
@@ -135,7 +137,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     "iree-keep-inputs": _keep_inputs,
     "iree-elementary-functions": compute_elementary_functions,
     "iree-channels-last": step("iree-channels-last")(to_channels_last),
-    "iree-cut-to-reach": cut_to_reach,
+    "iree-cut-to-reach": crop_to_windows,
     "iree-separate-packing": _separate_packing,
     "reference": lambda module: lower_to_llvm(
         module, "module", Assertions(), public_functions(module)

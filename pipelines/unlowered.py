@@ -13,7 +13,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.passmanager import PassManager
 
-from unmess.core.module import STRICT_SIZES
+from unmess.core.module.module import STRICT_SIZES
 
 # Operations of the torch dialect that are only operands or structure of operators.
 _CARRIERS = re.compile(

@@ -1,4 +1,4 @@
-"""What all Python tests share."""
+"""Fixtures that all Python tests share."""
 
 import contextlib
 import resource
@@ -14,7 +14,7 @@ from unmess.isolated import shared_parent
 
 @pytest.fixture
 def small_files():
-    """A context manager: files of this process end at a size, as on a full disk."""
+    """A context manager that limits the size of files this process writes, like a full disk."""
 
     @contextlib.contextmanager
     def limited(size: int):
@@ -32,7 +32,7 @@ def small_files():
 
 @pytest.fixture(scope="session")
 def skip_without():
-    """Skips a test for want of an optional device; fails it where the device is required."""
+    """Skips a test if an optional device is missing, or fails it if the device is required."""
 
     def skip(name: str, reason: str):
         if is_required(name):
@@ -44,11 +44,11 @@ def skip_without():
 
 @pytest.fixture(scope="session")
 def unmess_command():
-    """Runs `unmess ARGUMENTS` like `subprocess.run`, without the seconds that imports take."""
+    """Runs `unmess ARGUMENTS` like `subprocess.run`, but does not import the libraries again."""
     return CommandLine(shared_parent(), command_line.unmess, "unmess")
 
 
 @pytest.fixture(scope="session")
 def python_command():
-    """Runs `python FILE ARGUMENTS` like `subprocess.run`, without the seconds that imports take."""
+    """Runs `python FILE ARGUMENTS` like `subprocess.run`, without importing libraries again."""
     return CommandLine(shared_parent(), command_line.python, "python")

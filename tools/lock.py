@@ -25,7 +25,7 @@ import rattler
 import yaml
 from packaging.utils import canonicalize_name
 
-from unmess.core.writing import Replacements
+from unmess.core.files.writing import Replacements
 from unmess.environment import locked
 
 PLATFORM = "linux-64"

@@ -23,18 +23,18 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "e2e" / "ops")]
 
 from onnx_cases import OnnxCase, left_out, onnx_cases  # noqa: E402
-from operator_cases.case import RUNNERS  # noqa: E402
-from operator_cases.outcomes import Outcome, outcomes  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn  # noqa: E402
 
 from tools.row_log import appending, read_rows, write_row  # noqa: E402
-from unmess.core.cache import cache_folder  # noqa: E402
-from unmess.core.quiet import quiet_libraries  # noqa: E402
-from unmess.core.row import Row  # noqa: E402
-from unmess.core.workers import Parent  # noqa: E402
-from unmess.core.writing import write_text  # noqa: E402
+from unmess.conformance.operators.case import RUNNERS  # noqa: E402
+from unmess.conformance.operators.outcomes import Outcome, outcomes  # noqa: E402
+from unmess.core.cache.folder import cache_folder  # noqa: E402
+from unmess.core.errors.quiet import quiet_libraries  # noqa: E402
+from unmess.core.files.writing import write_text  # noqa: E402
+from unmess.core.processes.workers import Parent  # noqa: E402
 from unmess.isolated import libraries_of  # noqa: E402
+from unmess.row import Row  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators" / "onnx.md"
 # The number of cases that are compiled together.
@@ -47,8 +47,8 @@ _HEADER = """\
 Written by `./pixiw run onnx-nodes`, with {versions}; do not edit. The package onnx has
 {all} cases of nodes (`onnx.backend.test.case.node`). Each of the {tensors} cases whose inputs and
 outputs are tensors is captured, lowered, and run on the reference runner and on IREE on the CPU.
-The result is compared with the outputs that the case has; of random numbers, type and shape are.
-Left out are {left_out}.
+The result is compared with the outputs of the case; for random numbers, only type and shape are
+compared. Not included: {left_out}.
 
 See [the route for ONNX files](../routes/onnx.md) for how a file is captured.
 """
@@ -81,11 +81,21 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("text", nargs="*", help="of the names of cases (default: all)")
+    parser.add_argument(
+        "text",
+        nargs="*",
+        help="run the cases whose names contain one of these texts (default: all)",
+    )
     parser.add_argument("--runner", choices=RUNNERS, action="append", help="default: both")
     parser.add_argument("--results", type=Path, help="default: under the cache folder")
-    parser.add_argument("--again", choices=("failed", "all"), help="run these again")
-    parser.add_argument("--report", action="store_true", help="run nothing, use what is there")
+    parser.add_argument(
+        "--again",
+        choices=("failed", "all"),
+        help="run these cases again, even if there is a result",
+    )
+    parser.add_argument(
+        "--report", action="store_true", help="write the page from the stored results only"
+    )
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     return parser.parse_args()
 
@@ -144,7 +154,7 @@ def page(cases: Sequence[OnnxCase], results: Mapping[tuple[str, str], Row]) -> s
         tensors=len(cases),
         left_out=", ".join(f"{number} with {kind}" for kind, number in sorted(others.items())),
     )
-    lines = [header, *_summary(cases, results), "", "## What stops", ""]
+    lines = [header, *_summary(cases, results), "", "## Cases that fail", ""]
     lines += [*stops(results), "", "## Cases", ""]
     lines += [
         f"| case | opset | {' | '.join(RUNNERS)} |",

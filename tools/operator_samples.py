@@ -24,8 +24,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "e2e" / "ops")]
 
-from operator_cases.case import RUNNERS  # noqa: E402
-from operator_cases.outcomes import Outcome, outcomes  # noqa: E402
 from operator_samples import (  # noqa: E402
     FURTHER_DTYPES,
     LIMITS_FILE,
@@ -41,12 +39,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedCo
 
 from importers.recipes.limits import Limit, record_limits  # noqa: E402
 from tools.row_log import appending, read_rows, write_row  # noqa: E402
-from unmess.core.cache import cache_folder  # noqa: E402
-from unmess.core.quiet import quiet_libraries  # noqa: E402
-from unmess.core.row import Row  # noqa: E402
-from unmess.core.workers import Parent  # noqa: E402
-from unmess.core.writing import write_text  # noqa: E402
+from unmess.conformance.operators.case import RUNNERS  # noqa: E402
+from unmess.conformance.operators.outcomes import Outcome, outcomes  # noqa: E402
+from unmess.core.cache.folder import cache_folder  # noqa: E402
+from unmess.core.errors.quiet import quiet_libraries  # noqa: E402
+from unmess.core.files.writing import write_text  # noqa: E402
+from unmess.core.processes.workers import Parent  # noqa: E402
 from unmess.isolated import libraries_of  # noqa: E402
+from unmess.row import Row  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators" / "samples.md"
 # The number of samples that are compiled together.
@@ -59,11 +59,11 @@ _HEADER = """\
 Written by `./pixiw run operator-samples`, with {versions}; do not edit. PyTorch tests its operators
 on the samples of `op_db` (`torch.testing._internal.common_methods_invocations`). Each of them is
 captured, lowered, and run on the reference runner and on IREE on the CPU; the result is compared
-with eager PyTorch. Random operators are compared by distribution, `empty` and its relatives by
-shape and dtype, factors of matrices up to the signs and phases that are free.
+with eager PyTorch. Random operators are compared by distribution, `empty` and similar operators by
+shape and dtype, factors of matrices up to their free signs and phases.
 
-A cell is the number of samples that are right, of those that were run. An operator counts as right
-if all of its samples that were run are. Samples that eager PyTorch refuses are left out.
+A cell is the number of right samples, of those that were run. An operator counts as right if all of
+its samples that were run are right. Samples that eager PyTorch rejects are not included.
 """
 
 Results = dict[tuple[str, str], Row]
@@ -95,14 +95,26 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("text", nargs="*", help="of the names of operators (default: all)")
+    parser.add_argument(
+        "text",
+        nargs="*",
+        help="run the operators whose names contain one of these texts (default: all)",
+    )
     parser.add_argument(
         "--dtype", choices=(MAIN_DTYPE, *FURTHER_DTYPES), action="append", help="default: all"
     )
-    parser.add_argument("--count", type=int, help="samples of each operator and dtype")
+    parser.add_argument(
+        "--count", type=int, help="maximum number of samples for each operator and dtype"
+    )
     parser.add_argument("--results", type=Path, help="default: under the cache folder")
-    parser.add_argument("--again", choices=("failed", "all"), help="run these again")
-    parser.add_argument("--report", action="store_true", help="run nothing, use what is there")
+    parser.add_argument(
+        "--again",
+        choices=("failed", "all"),
+        help="run these samples again, even if there is a result",
+    )
+    parser.add_argument(
+        "--report", action="store_true", help="write the page from the stored results only"
+    )
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     return parser.parse_args()
 
@@ -181,7 +193,7 @@ def page(results: Mapping[tuple[str, str], Row]) -> str:
         found = counts[operator]
         cells = [_cell(found[column, True], found[column, False]) for column in columns]
         lines.append(f"| `{operator}` | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "## What stops", "", *stops(kept)]) + "\n"
+    return "\n".join([*lines, "", "## Samples that fail", "", *stops(kept)]) + "\n"
 
 
 def _cell(right: int, other: int) -> str:

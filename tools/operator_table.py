@@ -3,9 +3,9 @@
     ./pixiw run operator-table
     ./pixiw run operator-table --record [TEXT]
 
-The first command writes the page from the cases under `tests/e2e/ops` and runs nothing. `--record`
-runs the cases, or only those with TEXT in the name of the category or operator. It writes their
-failures to `limits.yaml` beside the cases, and then the page.
+The first command writes the page from the cases in `unmess/conformance/operators` and runs nothing.
+`--record` runs the cases, or only those with TEXT in the name of the category or operator. It
+writes their failures to `limits.yaml` beside the cases, and then the page.
 """
 
 from __future__ import annotations
@@ -17,32 +17,30 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from importers.recipes.limits import Limit, known_limits, record_limits
+from unmess.conformance.operators import CASES, groups
+from unmess.conformance.operators.case import LIMITS_FILE, RUNNERS, Case
+from unmess.conformance.operators.outcomes import Failure, Outcome, outcomes
+from unmess.conformance.operators.tensors import DTYPES
+from unmess.core.files.writing import write_text
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "e2e" / "ops"))
-
-from operator_cases import CASES, groups  # noqa: E402
-from operator_cases.case import LIMITS_FILE, RUNNERS, Case  # noqa: E402
-from operator_cases.outcomes import Failure, Outcome, outcomes  # noqa: E402
-from operator_cases.tensors import DTYPES  # noqa: E402
-
-from importers.recipes.limits import Limit, known_limits, record_limits  # noqa: E402
-from unmess.core.writing import write_text  # noqa: E402
-
 PAGE = ROOT / "docs" / "operators" / "table.md"
 _HEADER = """\
 # The table of operators
 
-Written by `./pixiw run operator-table` from the cases in `tests/e2e/ops/operator_cases`; do not
+Written by `./pixiw run operator-table` from the cases in `unmess/conformance/operators`; do not
 edit. Each case is a call that `./pixiw run operators` captures, lowers and runs on the reference
-runner and on IREE on the CPU, and compares with eager PyTorch element by element: types, shapes,
-integers, the places of NaN, infinities and the signs of zeros exactly, floating point to a few
-units in the last place. A letter is a dynamic size: the program is called at the example's, at a
-larger one and at 1. `special` is NaN, infinities, zeros of both signs and the ends of the range,
-`extreme` the ends of an integer type's range.
+runner and on IREE on the CPU, and compares with eager PyTorch element by element. Types, shapes,
+integers, the positions of NaN, infinities and the signs of zeros must be equal; other
+floating-point numbers may differ by a few units in the last place. A letter is a dynamic size: the
+program is called with the size of the example, a larger size, and size 1. `special` inputs are NaN,
+infinities, zeros of both signs and the limits of the range; `extreme` inputs are the limits of an
+integer type.
 
-`unmess ops MODEL` says which operators of one model lower, for any exit
-([operators](../operators.md)); what is taken apart before the lowering, and how to add to it, is in
-[repairs](../repairs.md).
+`unmess ops MODEL` lists which operators of one model lower, to any output dialect
+([operators](../operators.md)). [Repairs](../repairs.md) describes which operators are decomposed
+before they are lowered, and how to add decompositions.
 """
 
 
@@ -87,7 +85,7 @@ def page(cases: Sequence[Case], limits: Mapping[str, Sequence[Limit]]) -> str:
         lines += [_row(operator, of, limits) for operator, of in by_operator.items()]
         stops = list(_stops(members, limits))
         if stops:
-            lines += ["", "What stops:", "", *stops]
+            lines += ["", "Calls that fail:", "", *stops]
     return "\n".join(lines) + "\n"
 
 

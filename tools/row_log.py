@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
 
-from unmess.core.row import Row
+from unmess.row import Row
 
 
 def read_rows(file: Path) -> Iterator[Row]:

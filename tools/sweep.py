@@ -4,11 +4,12 @@
     ./pixiw run sweep hf --on reference --again failed
 
 Every finished row is appended to a results file. Another run only does what is missing there. When
-nothing is missing, the rows are compared with the known limits of the recipes
-(`importers/recipes/limits.yaml`). If a model stops at another stage, or no longer stops, the exit
-status is 1. Otherwise the table under `docs/models/` is written. `--record` writes the limits
-instead of comparing them, and the names of the models that the installed library has.
-`--report` checks nothing and uses the existing results; missing ones are "not run".
+nothing is missing, the rows are compared with the known limits of the recipes and with the models
+that are not built (`limits.yaml` and `not_built.yaml` in `importers/recipes/`). If a model stops at
+another stage, or no longer stops, the exit status is 1. Otherwise the table under `docs/models/` is
+written. `--record` writes these files instead of comparing them, and the names of the models that
+the installed library has. `--report` checks nothing and uses the existing results; missing ones are
+"not run".
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import argparse
 import os
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -27,15 +28,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from importers.recipes import Recipe, list_recipes
-from importers.recipes.limits import Limit, record_limits
-from importers.recipes.models import record_models
+from importers.recipes.limits import FILE, NOT_BUILT, Limit, record_limits
+from importers.sources.models import record_models
+from pipelines.backends.table import DEFAULT_RUNNERS
 from tools.row_log import appending, read_rows, write_row
-from unmess.core.cache import cache_folder
-from unmess.core.names import DEFAULT_RUNNERS
-from unmess.core.row import Row
-from unmess.core.workers import Parent
-from unmess.core.writing import write_text
+from unmess.core.cache.folder import cache_folder
+from unmess.core.files.writing import write_text
+from unmess.core.processes.workers import Parent
 from unmess.isolated import Options, check_together, libraries_of
+from unmess.row import Row
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "models"
 _TITLES = {"torchvision": "torchvision", "hf": "Hugging Face"}
@@ -49,6 +50,7 @@ _VERSIONS = {
 _RUNNERS_OWN = ("compile", "load", "run", "compare")
 
 _NOT_RUN, _EQUAL = "not run", "equal"
+_NOT_BUILT = "## Not built"
 _ESCAPES = {"|": "\\|", "<": "&lt;", "*": "\\*"}
 
 Results = dict[tuple[str, str], Row]
@@ -70,8 +72,8 @@ def main() -> int:
         recipes = [known[model] for model in wanted]
     file = options.results or cache_folder() / "sweeps" / f"{options.source}.jsonl"
     path = DOCS / f"{_TITLES[options.source].lower().replace(' ', '')}.md"
-    table = read_page(path.read_text()) if path.exists() else {}
     results = read(file)
+    table = without_outdated(read_page(path.read_text()), results) if path.exists() else {}
     if options.from_table:
         results = table | results
     if not options.report:
@@ -90,13 +92,21 @@ def main() -> int:
         if not options.report:
             return 1
     if options.record:
-        record_limits({recipe.model: limits_of(recipe, results, runners) for recipe in recipes})
+        found = {recipe.model: limits_of(recipe, results, runners) for recipe in recipes}
+        for limits_file, not_built in ((FILE, False), (NOT_BUILT, True)):
+            record_limits(
+                {
+                    model: [limit for limit in limits if (limit.stage == "source") is not_built]
+                    for model, limits in found.items()
+                },
+                limits_file,
+            )
     elif surprises := list(unexpected(recipes, results, runners)):
-        print("not as the recipes say:", *surprises, sep="\n  ")
+        print("results that differ from the recipes:", *surprises, sep="\n  ")
         return 1
     if not options.models:
         path.parent.mkdir(parents=True, exist_ok=True)
-        results = table | results
+        results = without_outdated(table, results) | results
         runners = list(dict.fromkeys([*(runner for _, runner in table), *runners]))
         write_text(path, page(options.source, recipes, results, runners))
         print(f"wrote {path.relative_to(DOCS.parents[1])}", file=sys.stderr)
@@ -121,13 +131,15 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--timeout", type=float, default=600, help="seconds per model and runner")
     parser.add_argument(
-        "--again", choices=("failed", "all"), help="check these again, though there is a result"
+        "--again", choices=("failed", "all"), help="check these again, even if there is a result"
     )
     parser.add_argument(
         "--from-table", action="store_true", help="do not check what the table has already"
     )
     parser.add_argument("--record", action="store_true", help="write the recipes' known limits")
-    parser.add_argument("--report", action="store_true", help="check nothing, use what is there")
+    parser.add_argument(
+        "--report", action="store_true", help="write the page from the stored results only"
+    )
     return parser.parse_args()
 
 
@@ -181,10 +193,10 @@ def _missing(model: str, runners: Sequence[str], results: Results, again: str | 
 
 
 def limits_of(recipe: Recipe, results: Results, runners: Sequence[str]) -> list[Limit]:
-    """Returns where a model stops, as limits for its recipe."""
+    """Returns where a model stops, as limits for its recipe. Stage `source` means not built."""
     run = [runner for runner in runners if (recipe.model, runner) in results]
     if not run:
-        return list(recipe.limits)
+        return list(recipe.stops)
     found = []
     for runner in run:
         row = results[recipe.model, runner]
@@ -204,7 +216,7 @@ def unexpected(
             if (recipe.model, runner) not in results:
                 continue
             row = results[recipe.model, runner]
-            stages = {limit.stage for limit in recipe.limits if limit.holds_for(runner)}
+            stages = {limit.stage for limit in recipe.stops if limit.holds_for(runner)}
             if row.ok and stages:
                 yield f"{recipe.model} on {runner} passes; known to stop in {', '.join(stages)}"
             elif not row.ok and row.stage not in stages:
@@ -212,27 +224,56 @@ def unexpected(
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Returns the number of models that match by runner, and the stages where others stop."""
+    """Returns the number of models that match by runner, and the stages where others stop.
+
+    Models that do not build or run in eager never reach the later stages, and are not counted.
+    """
     lines = []
     for runner in dict.fromkeys(row.runner for row in rows):
-        own = [row for row in rows if row.runner == runner]
-        # Exclude models that do not build or run in eager: they never reach the later stages.
-        runs = [row for row in own if row.stage != "source"]
+        own = [row for row in rows if row.runner == runner and row.stage != "source"]
         matches = sum(row.ok for row in own)
-        share = f"{matches / len(runs):.1%}" if runs else "none"
+        share = f" ({matches / len(own):.1%})" if own else ""
         stages = Counter(row.stage for row in own if not row.ok)
         stops = ", ".join(f"{count} in {stage}" for stage, count in stages.most_common())
         lines.append(
-            f"{runner}: {matches} of {len(own)} match eager, {share} of the {len(runs)} that build "
-            f"and run in eager" + (f"; stopped: {stops}" if stops else "")
+            f"{runner}: {matches} of {len(own)} match eager{share}"
+            + (f"; stopped: {stops}" if stops else "")
         )
     return "\n".join(lines)
 
 
+def without_outdated(table: Results, results: Results) -> Results:
+    """Returns the table's rows, except those that stop where their model no longer does.
+
+    A row that stops before any runner-specific stage is copied to the other runners, so a result on
+    one runner replaces it on all.
+    """
+    stages = defaultdict(set)
+    for (model, _), row in results.items():
+        stages[model].add(row.stage)
+    return {
+        (model, runner): row
+        for (model, runner), row in table.items()
+        if row.ok or row.stage in (*_RUNNERS_OWN, *stages[model]) or not stages[model]
+    }
+
+
 def page(source: str, recipes: Sequence[Recipe], results: Results, runners: Sequence[str]) -> str:
-    """Returns the table as Markdown: a row for each model, with the cause if it stops."""
+    """Returns the tables as Markdown: a row for each model, with the cause if it stops.
+
+    Models that are not built are in a table of their own, since that is the same for all runners.
+    """
     results = results | _same_on_all(results, runners)
-    every = [results.get((recipe.model, runner)) for recipe in recipes for runner in runners]
+    found = {
+        recipe: [results.get((recipe.model, runner)) for runner in runners] for recipe in recipes
+    }
+    not_built = {
+        recipe: row.error
+        for recipe, rows in found.items()
+        for row in rows[:1]
+        if row is not None and row.stage == "source"
+    }
+    every = [row for rows in found.values() for row in rows]
     rows = [row for row in every if row is not None]
     not_run = every.count(None)
     versions = ", ".join(f"{name} {version(name)}" for name in _VERSIONS[source])
@@ -245,29 +286,48 @@ def page(source: str, recipes: Sequence[Recipe], results: Results, runners: Sequ
         *([f"{not_run} checks have not been run, and are not counted."] if not_run else []),
         "",
         *(f"- {line}" for line in summary(rows).splitlines()),
+        *([f"- {len(not_built)} models are [not built](#not-built)"] if not_built else []),
         "",
         _row("model", "task", *runners),
         _row(*["---"] * (2 + len(runners))),
     ]
-    for recipe in recipes:
-        found = [results.get((recipe.model, runner)) for runner in runners]
-        states = [_NOT_RUN if row is None else _state(row) for row in found]
-        lines.append(_row(f"`{recipe.model}`", recipe.task, *map(_cell, states)))
+    for recipe, own in found.items():
+        if recipe not in not_built:
+            states = [_NOT_RUN if row is None else _state(row) for row in own]
+            lines.append(_row(f"`{recipe.model}`", recipe.task, *map(_cell, states)))
+    if not_built:
+        lines += ["", _NOT_BUILT, "", _row("model", "task", "cause"), _row(*["---"] * 3)]
+        lines += [
+            _row(f"`{recipe.model}`", recipe.task, _cell(cause))
+            for recipe, cause in not_built.items()
+        ]
     return "\n".join(lines) + "\n"
 
 
 def read_page(text: str) -> Results:
-    """Reads the rows back from a table that `page` wrote."""
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
-    (_, _, *runners), _, *models = [
-        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
-    ]
-    return {
+    """Reads the rows back from the tables that `page` wrote."""
+    results, _, not_built = text.partition(f"\n{_NOT_BUILT}\n")
+    (_, _, *runners), _, *models = _cells(results)
+    rows = {
         (model.strip("`"), runner): _row_of(model.strip("`"), runner, _text(cell))
         for model, _, *cells in models
         for runner, cell in zip(runners, cells, strict=True)
         if cell != _NOT_RUN
     }
+    for model, _, cause in _cells(not_built)[2:]:
+        for runner in runners:
+            row = Row(model.strip("`"), runner, ok=False, stage="source", error=_text(cause))
+            rows[row.model, runner] = row
+    return rows
+
+
+def _cells(text: str) -> list[list[str]]:
+    """Returns the cells of a Markdown table, by line."""
+    return [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
 
 
 def _same_on_all(results: Results, runners: Sequence[str]) -> Results:

@@ -25,7 +25,7 @@ FAST_END_TO_END = (
     "test_cli.py::test_check_gives_each_model_and_runner_one_row",
     "test_control_flow.py::test_condition_in_a_loop",
     "test_dynamic_shapes.py::test_attention_with_two_dynamic_dimensions",
-    "test_exits.py::test_transformer_layer",
+    "test_output_dialects.py::test_transformer_layer",
     "test_exported_files.py::test_entry_points_and_what_they_share",
     "test_generation.py::test_logits_and_cache_match_eager",
     "test_lazy.py::test_mlp",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmess.core.error import first_line
+from unmess.core.errors.error import first_line
 
 _OUTPUT_TYPES = {"linalg": "linalg-on-tensors", "tosa": "tosa", "stablehlo": "stablehlo"}
 
 
-def why_not(exit_: str, model: Any, *args: Any, **kwargs: Any) -> str | None:
-    """Returns why torch-mlir cannot lower a model to an exit, in one line; None if it can.
+def why_not(dialect: str, model: Any, *args: Any, **kwargs: Any) -> str | None:
+    """Returns why torch-mlir cannot lower a model to an output dialect, in one line; None if it
+    can.
 
     Args:
         model: a torch.nn.Module with the arguments of a call, or an ExportedProgram.
@@ -20,7 +21,7 @@ def why_not(exit_: str, model: Any, *args: Any, **kwargs: Any) -> str | None:
 
     try:
         with torch.no_grad():
-            fx.export_and_import(model, *args, output_type=_OUTPUT_TYPES[exit_], **kwargs)
+            fx.export_and_import(model, *args, output_type=_OUTPUT_TYPES[dialect], **kwargs)
     except Exception as problem:
         lines = [line.strip() for line in str(problem).splitlines()]
         told = [line for line in lines if line.startswith("error:") and "unknown:" not in line]

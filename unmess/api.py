@@ -14,31 +14,32 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from importers.import_program import import_program
+from pipelines.backends.table import check_runner
 from pipelines.legal_ops import legal_ops
-from unmess.core.current_stage import enter_stage
-from unmess.core.error import Error
-from unmess.core.failure import only_errors
-from unmess.core.module import Module
-from unmess.core.names import (
-    EXITS,
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.module.module import Module
+from unmess.core.options.names import (
+    OUTPUT_DIALECTS,
     check_name,
-    check_runner,
+    check_portable,
     check_stage,
     check_upstream_only,
 )
-from unmess.core.note import Note
-from unmess.core.program import Program
-from unmess.core.programs import Programs
-from unmess.core.signature import Signature, TensorSpec
-from unmess.core.sizes import Dim
-from unmess.core.target_options import TargetOptions
+from unmess.core.options.target_options import TargetOptions
+from unmess.core.processes.current_stage import enter_stage
+from unmess.core.program.note import Note
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.signature import Signature, TensorSpec
 from unmess.plain_check import PlainCheck
 
 if TYPE_CHECKING:
     from importers.sources.source import Source
     from pipelines.analysis.analysis import Analysis
-    from pipelines.executable import Executable
-    from pipelines.own_passes import OwnPass
+    from pipelines.backends.executable import Executable
+    from pipelines.user_passes import UserPass
     from unmess.compare import Report
 
 
@@ -84,8 +85,9 @@ def capture(
             if args or kwargs or dynamic_shapes is not None:
                 raise Error(
                     "usage",
-                    f"{model} has several entry points, with arguments of their own",
-                    hint="capture the model's methods one by one, and unmess.combine them",
+                    f"{model} has several entry points, each with its own example arguments",
+                    hint="call unmess.capture for each method of the model, and "
+                    "unmess.combine the programs",
                 )
             return _capture_entries(source, strategy, backend_legal_ops)
         name, notes = source.name, tuple(Note("source", text) for text in source.notes)
@@ -105,7 +107,7 @@ def capture(
         dynamic_shapes=dynamic_shapes,
         strategy=strategy,
         name=name,
-        whole=legal_ops(backend_legal_ops),
+        keep_ops=legal_ops(backend_legal_ops),
     )
     program.notes = (*notes, *program.notes)
     return program
@@ -179,7 +181,7 @@ def _capture_entries(
             dynamic_shapes=part.dynamic_shapes,
             strategy=strategy,
             name=source.name,
-            whole=legal_ops(backend_legal_ops),
+            keep_ops=legal_ops(backend_legal_ops),
         )
         for entry, part in source.entries.items()
     }
@@ -214,10 +216,11 @@ def lower(
     to: str = "linalg",
     weights: str = "external",
     *,
-    insert_passes: Iterable[tuple[str, OwnPass]] = (),
+    insert_passes: Iterable[tuple[str, UserPass]] = (),
     stop_after: str | None = None,
     backend_legal_ops: Collection[str] = (),
     upstream_only: bool = False,
+    portable: str | None = None,
 ) -> Module:
     """Lowers a program to a stage.
 
@@ -234,6 +237,9 @@ def lower(
             `aten.softmax.int`. `capture` decomposes operators too: give them there as well.
         upstream_only: rewrite the operations that only torch-mlir has, so that upstream MLIR's
             tools accept the IR; for `linalg` only.
+        portable: a version of StableHLO, such as `1.9.0`: compute sizes with StableHLO only, and
+            let `Module.save` write a portable artifact, which this version and later ones can
+            read; for `stablehlo` only.
 
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
@@ -243,9 +249,10 @@ def lower(
 
     check_stage(to)
     check_upstream_only(to, upstream_only)
+    check_portable(to, weights, portable)
     enter_stage("import")
     changes = Changes(insert_passes, stop_after, backend_legal_ops)
-    return lower_module(import_program(program, weights), to, changes, upstream_only)
+    return lower_module(import_program(program, weights), to, changes, upstream_only, portable)
 
 
 @only_errors()
@@ -256,25 +263,28 @@ def load(
     trust: bool = False,
     unchecked: bool = False,
 ) -> Executable:
-    """Makes a program callable on a runner.
+    """Makes a program callable on a backend.
 
-    A Module may be at any stage; it is not changed. The reference runner lowers one at `tosa` or
-    `stablehlo` to `linalg`, IREE takes it as it is.
+    A Module may be at any stage up to the one that the backend takes; it is not changed. The
+    reference runner lowers one at `tosa` or `stablehlo` to `linalg`, IREE takes it as it is.
 
     Args:
         program: a Program, Programs, a Module, the path of an MLIR file, or another model string.
-        on: `reference`, `iree-cpu`, `iree-vulkan`, `iree-cuda` or `iree-hip`. `unmess targets`
-            shows which of them run here.
+        on: `reference`, `iree-cpu`, `iree-vulkan`, `iree-cuda` or `iree-hip`; `FILE.py:NAME` or
+            `FILE.toml` for a backend of your own; or the name of one that `register_backend` or an
+            installed package (entry points `unmess.backends`) has added. `unmess targets` shows
+            which of them run here.
         target: which hardware IREE compiles for; by default this machine.
         trust: as for `capture`, for a model string.
         unchecked: leave out the checks of indices and other data when the program runs. An index
-            that is out of range then reads or writes memory outside of its tensor.
+            that is out of range then reads or writes memory outside of its tensor. A backend of
+            your own makes no checks that it does not make itself.
 
     Raises:
         Error: stage `usage`, `source` or `capture` for a model string, `import`, or the stage that
             failed.
     """
-    from pipelines import runners
+    from pipelines.backends.loading import load as load_module
 
     check_runner(on)
     if isinstance(program, str):
@@ -294,7 +304,7 @@ def load(
             f"cannot load a {type(program).__name__}",
             hint="pass a Program (unmess.capture) or a Module (unmess.lower)",
         )
-    return runners.load(program, on, target, unchecked=unchecked)
+    return load_module(program, on, target, unchecked=unchecked)
 
 
 @only_errors()
@@ -318,7 +328,7 @@ def check(
             example call is in the files beside it.
         calls: timed calls of each side, after one that is compared; their median is reported.
         target: which hardware IREE compiles for; by default this machine.
-        via: the exit whose IR runs: `linalg`, by default, `tosa` or `stablehlo`.
+        via: the output dialect whose IR runs: `linalg`, by default, `tosa` or `stablehlo`.
         trust: as for `capture`, for a model string.
         unchecked: see `load`.
 
@@ -332,7 +342,7 @@ def check(
 
     check_runner(on)
     if via is not None:
-        check_name("exit", via, EXITS)
+        check_name("output dialect", via, OUTPUT_DIALECTS)
     if isinstance(program, str):
         program = capture(program, trust=trust)
     module = program if via is None else lower(program, via)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 import unmess
 from importers.sources.example_inputs import parse_inputs
-from unmess.core.program import Program
-from unmess.core.programs import Programs
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
 
 
 def captured(

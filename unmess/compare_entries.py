@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import torch
 
-from pipelines.executable import Executable
+from pipelines.backends.executable import Executable
 from unmess.compare import Report, compare
-from unmess.core.programs import Programs
+from unmess.core.program.programs import Programs
 
 
 def compare_entries(programs: Programs, executable: Executable, calls: int = 5) -> Report:

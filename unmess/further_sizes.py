@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from unmess.core.program import Program
-from unmess.core.resize import resized
+from unmess.core.program.program import Program
+from unmess.core.program.resize import resized
 
 # How many combinations of sizes are tried: guards may allow few.
 _TRIES = 20_000

@@ -9,15 +9,15 @@ from typing import Any
 
 import torch
 
+from importers import cache_length
 from importers.sources.source import Source
+from pipelines.backends.table import check_runner
 from unmess.api import as_source, capture_generation, load
-from unmess.core import cache_length
-from unmess.core.error import Error
-from unmess.core.failure import only_errors
-from unmess.core.names import check_runner
-from unmess.core.note import Note
-from unmess.core.programs import Programs
-from unmess.core.target_options import TargetOptions
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.options.target_options import TargetOptions
+from unmess.core.program.note import Note
+from unmess.core.program.programs import Programs
 from unmess.sampling import Sampling
 from unmess.text import KeptTokenizer, Statistics, check_length, pieces, without_tokenizer
 
@@ -116,7 +116,7 @@ def encode(tokenizer: Any, prompt: str, chat: bool = False) -> torch.Tensor:
         raise Error(
             "usage",
             "the tokenizer has no chat template",
-            hint="leave chat out: the text continues the prompt",
+            hint="omit chat, to continue the prompt as plain text",
         )
     turn = [{"role": "user", "content": prompt}]
     encoded = tokenizer.apply_chat_template(

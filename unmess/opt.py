@@ -1,4 +1,7 @@
-"""`unmess-opt`: runs the project's pipelines, or single passes, on an MLIR file."""
+"""`unmess-opt`: runs the project's pipelines, or single passes, on an MLIR file.
+
+The pipelines are imported when they are needed, so that help and usage errors appear at once.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from unmess.cli import arguments
-from unmess.core.error import Error
-from unmess.core.suggest import did_you_mean
+from unmess.core.errors.error import Error
+from unmess.core.options.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from torch_mlir import ir
 
     from pipelines.pipeline import Pipeline
 
-_HINT = "`unmess-opt --list` names the pipelines"
+_HINT = "run `unmess-opt --list` to list the pipelines"
 # The name of the place before the first pass, for `--insert-pass`.
 _START = "start"
 
@@ -29,10 +32,9 @@ _START = "start"
     "names",
     multiple=True,
     metavar="NAME",
-    help="A pipeline, a step in Python, a pass with its options, or FILE.py:FUNCTION; may be "
-    "repeated.",
+    help="A pipeline, a rewrite, a pass with its options, or FILE.py:FUNCTION. May be repeated.",
 )
-@click.option("--pass-pipeline", "text", help="Passes as MLIR spells them: builtin.module(...).")
+@click.option("--pass-pipeline", "text", help="Passes in MLIR's syntax: builtin.module(...).")
 @arguments.print_after
 @arguments.stop_after
 @arguments.insert_pass
@@ -51,11 +53,11 @@ def command(
     """Run pipelines on an MLIR FILE (or standard input), in the order given."""
     from pipelines.debugging import debugging
     from pipelines.editing import inserted, stopped, without
-    from pipelines.exits.tosa_precision import has_f64
+    from pipelines.output_dialects.tosa_precision import has_f64
     from pipelines.pipeline import Pipeline
     from pipelines.registry import FUNCTIONS, PIPELINES
     from pipelines.stages import NARROW_F64
-    from unmess.core.parsing import parse
+    from unmess.core.ir.parsing import parse
 
     if listing:
         click.echo("\n".join((*PIPELINES, *FUNCTIONS)))
@@ -66,8 +68,9 @@ def command(
         if opaque:
             raise Error(
                 "usage",
-                f"{opaque[0]} is not a list of passes that could be changed",
-                hint="--insert-pass and --stop-after are for pipelines",
+                f"cannot insert passes into {opaque[0]!r} or stop in it: it is not a list "
+                "of passes",
+                hint="use --insert-pass and --stop-after with pipelines only",
             )
         path = inserted(path, _START, arguments.split_insertions(insert_passes))
         path = path if stop_after is None else stopped(path, _START, stop_after)
@@ -83,9 +86,9 @@ def command(
 
 
 def _find(name: str) -> Pipeline | Callable[[ir.Module], object]:
-    from pipelines.own_passes import as_step
     from pipelines.pipeline import Pipeline
     from pipelines.registry import FUNCTIONS, PIPELINES
+    from pipelines.user_passes import as_step
 
     if name in PIPELINES:
         return PIPELINES[name]
@@ -104,13 +107,13 @@ def _find(name: str) -> Pipeline | Callable[[ir.Module], object]:
 
 def _passes(text: str) -> Pipeline:
     """Returns the text of `--pass-pipeline` as one step: only MLIR can split it into passes."""
-    from pipelines.own_passes import problem_of
     from pipelines.pipeline import Pipeline, Step
+    from pipelines.user_passes import problem_of
 
     inner = text.removeprefix("builtin.module(").removesuffix(")")
     step = Step(inner, "given on the command line")
     if problem := problem_of(step):
-        raise Error("usage", f"--pass-pipeline does not parse: {problem}", hint=_HINT)
+        raise Error("usage", f"cannot parse --pass-pipeline: {problem}", hint=_HINT)
     return Pipeline("passes", "compile", _HINT, (step,))
 
 

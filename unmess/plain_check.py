@@ -21,7 +21,13 @@ class PlainCheck:
 
     def __str__(self) -> str:
         if self.ok:
-            return f"the preset {self.preset} is at fault: with plain, the result matches eager"
+            return (
+                f"the preset {self.preset} causes the difference: with plain, the result "
+                "matches eager"
+            )
         if self.ok is None:
-            return f"no result with plain, to compare the preset {self.preset} with: {self.error}"
-        return f"the preset {self.preset} is not at fault: with plain, {self.error}"
+            return (
+                f"the preset {self.preset} cannot be compared with plain, which gives no "
+                f"result: {self.error}"
+            )
+        return f"the preset {self.preset} does not cause the difference: with plain, {self.error}"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
-from unmess.core.error import Error
-from unmess.core.note import Note
+from unmess.core.errors.error import Error
+from unmess.core.program.note import Note
 
 # Logits divided by less may be infinite in float32, which makes the probabilities NaN.
 _COLDEST = 1e-5
@@ -64,7 +64,10 @@ class Sampling:
         """Notes about options that have no effect."""
         if self.seed is None or not self.greedy:
             return ()
-        text = "the seed has no effect: the most likely token is taken; temperature 1 samples"
+        text = (
+            "the seed has no effect: without sampling, the most likely token is chosen; set "
+            "a temperature to sample"
+        )
         return (Note("sampling", text),)
 
     def chooser(self, penalty: float = 1.0) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 
 class Decoder(Protocol):
@@ -59,13 +59,13 @@ def pieces(tokenizer: Decoder, tokens: Iterable[int]) -> Iterator[str]:
 def check_length(prompt_tokens: int, max_new_tokens: int, max_length: int) -> None:
     """Raises an Error (`usage`) if the prompt is empty or the cache cannot hold the text."""
     if prompt_tokens == 0:
-        raise Error("usage", "the prompt is empty", hint="give at least one token")
+        raise Error("usage", "the prompt is empty", hint="pass at least one token")
     if prompt_tokens + max_new_tokens > max_length:
         raise Error(
             "usage",
-            f"{prompt_tokens} tokens and {max_new_tokens} new ones are more than the "
+            f"{prompt_tokens} tokens and {max_new_tokens} new ones exceed the "
             f"{max_length} positions of the cache",
-            hint="a larger max_length makes a larger cache",
+            hint="pass a larger max_length for a larger cache",
         )
 
 
@@ -74,7 +74,7 @@ def without_tokenizer() -> Error:
     return Error(
         "usage",
         "the model has no tokenizer",
-        hint="a folder with its tokenizer's files, or a GGUF file, has one",
+        hint="pass a folder that has the tokenizer's files, or a GGUF file",
     )
 
 

@@ -16,12 +16,13 @@ from transformers.exporters import DynamoConfig, DynamoExporter, ModelRunner, re
 from transformers.exporters.metadata import ExportMetadata
 
 from importers.sources.exported_program_safety import load as load_exported
-from pipelines.executable import Executable
+from pipelines.backends.executable import Executable
+from pipelines.backends.table import check_runner
 from unmess import api
-from unmess.core.error import Error, first_line
-from unmess.core.module import Module
-from unmess.core.names import check_runner, check_stage
-from unmess.core.program import Program
+from unmess.core.errors.error import Error, first_line
+from unmess.core.module.module import Module
+from unmess.core.options.names import check_stage
+from unmess.core.program.program import Program
 
 FORMAT = "mlir"
 # Files inside the saved ExportedProgram.
@@ -123,8 +124,8 @@ class MlirExporter(DynamoExporter):
         except Exception as problem:
             raise Error(
                 "source",
-                f"PyTorch does not read {_weights_file(path)}: {first_line(problem)}",
-                hint="save the export again, with this version of PyTorch",
+                f"PyTorch cannot read {_weights_file(path)}: {first_line(problem)}",
+                hint="save the export again with this version of PyTorch",
             ) from problem
         return MlirProgram(texts[_NAME], exported, texts[_STAGE])
 
@@ -164,7 +165,7 @@ class MlirModelRunner(ModelRunner):
         """
         check_runner(on)
         if device is not None and torch.device(device).type != "cpu":
-            raise Error("usage", f"there is no runner on {device}", hint="leave the device out")
+            raise Error("usage", f"there is no runner on {device}", hint="omit the device")
         # A module at another stage would be lowered further, and must stay what was exported.
         source = program.module if program.stage == "linalg" else program.program
         return cls(api.load(source, on), metadata)

@@ -11,19 +11,19 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from importers.import_program import import_program
-from pipelines.executable import Executable
+from pipelines.backends.executable import Executable
+from pipelines.backends.loading import load
 from pipelines.iree.presets import PRESETS, check_preset, keep_tuned
 from pipelines.iree.targets import target as target_of
 from pipelines.iree.vm_module import program_key
-from pipelines.runners import load
 from unmess.compare import compare
 from unmess.compare_entries import compare_entries
-from unmess.core.current_stage import enter_stage
-from unmess.core.error import Error
-from unmess.core.failure import only_errors
-from unmess.core.program import Program
-from unmess.core.programs import Programs
-from unmess.core.target_options import TargetOptions
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.options.target_options import TargetOptions
+from unmess.core.processes.current_stage import enter_stage
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
 
 RUNNER = "iree-cpu"
 # Each candidate is called at least this many times, and until its calls have taken so many seconds.
@@ -84,7 +84,7 @@ def tune(
             preset gives eager's result.
     """
     if not presets:
-        raise Error("usage", "no preset to try", hint=f"some of {', '.join(PRESETS)}")
+        raise Error("usage", "there is no preset to try", hint=f"pass some of {', '.join(PRESETS)}")
     for preset in presets:
         check_preset(preset)
     target = target or TargetOptions()
@@ -111,8 +111,8 @@ def tune(
     if not right:
         raise Error(
             "compare",
-            f"no preset gives what eager gives: {candidates[0].problem}",
-            hint=f"`unmess check --on {RUNNER}` shows more",
+            f"no preset gives the same result as eager: {candidates[0].problem}",
+            hint=f"run `unmess check --on {RUNNER}` for details",
         )
     _time(program, right, executables, progress)
     right.sort(key=lambda candidate: candidate.seconds)

@@ -12,8 +12,8 @@ import threading
 from http import HTTPStatus
 from pathlib import Path
 
-from unmess.core.error import Error
-from unmess.core.module import Module
+from unmess.core.errors.error import Error
+from unmess.core.module.module import Module
 
 _LOOPBACK = "127.0.0.1"
 # The only types of file in Netron's package that its page asks for.
@@ -56,7 +56,7 @@ class Viewer:
             raise Error(
                 "usage",
                 "the graph viewer Netron is not installed",
-                hint="pip install 'unmess[view]' (the locked environment has it)",
+                hint="run `pip install 'unmess[view]'`; the locked environment has it",
             )
         self._netron = Path(found.submodule_search_locations[0])
         try:
@@ -65,7 +65,7 @@ class Viewer:
             raise Error(
                 "usage",
                 f"cannot serve on port {port}: {problem.strerror}",
-                hint="leave out --port to get a free one",
+                hint="omit --port to use a free port",
             ) from problem
         number = self._server.server_address[1]
         self._server.hosts = {f"{_LOOPBACK}:{number}", f"localhost:{number}"}

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from unmess.core.names import DEFAULT_RUNNERS
-from unmess.core.workers import Parent
+from pipelines.backends.table import DEFAULT_RUNNERS
+from unmess.core.processes.workers import Parent
 from unmess.isolated import Options, check_together, libraries_of
 
 _NAMES = (
@@ -24,7 +24,7 @@ _NAMES = (
     "squeezebert stablelm vit xglm"
 )
 TYPES = tuple(_NAMES.split())
-# What a sweep imported before it forked, when it did not use a `Parent` yet.
+# The modules that a sweep imported before it forked, before it used a `Parent`.
 _BASICS = ("torch_mlir.ir", "torchvision", "transformers.modeling_utils", "unmess.api")
 # The number of models that one side checks before the next side runs.
 _CHUNK = 6

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from importers.capture import strategies
-from importers.capture.arguments import with_tensors_of_their_own
+from importers.capture.arguments import copy_shared_tensors
 from importers.capture.decompositions import decompose
 from importers.capture.dynamic_shapes import Declared, check_dynamic, with_relations
 from importers.capture.fake_kernels import corrected_fake_kernels
@@ -30,10 +30,10 @@ from importers.detection import PADDING, fixed_size
 from importers.ir_file import IrEntry, ir_program
 from importers.quantized import IN_INTEGERS, in_integers
 from importers.repairs import apply_repairs
-from unmess.core.error import Error
-from unmess.core.note import Note
-from unmess.core.program import Attempt, Program
-from unmess.core.quiet import quiet_pytorch
+from unmess.core.errors.error import Error
+from unmess.core.errors.quiet import quiet_pytorch
+from unmess.core.program.note import Note
+from unmess.core.program.program import Attempt, Program
 
 
 def capture(
@@ -44,18 +44,18 @@ def capture(
     dynamic_shapes: Any = None,
     strategy: str = "auto",
     name: str | None = None,
-    whole: Collection[str] = (),
+    keep_ops: Collection[str] = (),
 ) -> Program:
     """Captures a live model. See `unmess.capture`, which takes model strings too.
 
     Args:
-        whole: operators to keep without decomposition, such as `aten.softmax.int` or `aten.gelu`.
+        keep_ops: operators that are not decomposed, such as `aten.softmax.int` or `aten.gelu`.
 
     Raises:
         Error: stage `usage` or `capture`.
     """
     with quiet_pytorch(), corrected_fake_kernels():
-        return _capture(model, args, kwargs, dynamic_shapes, strategy, name, whole)
+        return _capture(model, args, kwargs, dynamic_shapes, strategy, name, keep_ops)
 
 
 def _capture(
@@ -65,7 +65,7 @@ def _capture(
     dynamic_shapes: Any,
     strategy: str,
     name: str | None,
-    whole: Collection[str],
+    keep_ops: Collection[str],
 ) -> Program:
     start = time.perf_counter()
     restore, quantized, specialized = None, False, ()
@@ -74,7 +74,7 @@ def _capture(
 
         def capture_module(module: Any, args: tuple, shapes: Any) -> Program:
             own_name = name or "onnx"
-            return _capture(module, args, None, shapes, strategy, own_name, whole)
+            return _capture(module, args, None, shapes, strategy, own_name, keep_ops)
 
         program = capture_onnx(
             model, _as_tuple(args), dict(kwargs or {}), dynamic_shapes, capture_module
@@ -91,8 +91,9 @@ def _capture(
         if dynamic_shapes:
             raise Error(
                 "usage",
-                "an ExportedProgram has its dynamic dimensions already",
-                hint="give dynamic_shapes to torch.export.export",
+                "dynamic_shapes is given for an ExportedProgram, whose dynamic dimensions are "
+                "fixed",
+                hint="pass dynamic_shapes to torch.export.export",
             )
         _check_exported(model)
         exported, attempts, eager = model, (), model.module()
@@ -106,7 +107,7 @@ def _capture(
             if not args and not kwargs:
                 args = example_of(model) or ()
         with fixed_size(module) as restore, in_integers(module) as quantized:
-            own = with_tensors_of_their_own(module, _as_tuple(args), dict(kwargs or {}))
+            own = copy_shared_tensors(module, _as_tuple(args), dict(kwargs or {}))
             exported, attempts, declared, specialized = strategies.export(
                 module, *own, dynamic_shapes, strategy
             )
@@ -118,7 +119,7 @@ def _capture(
             hint="pass an nn.Module, a function, an ExportedProgram or a model string",
         )
     original = exported
-    exported, decompositions = decompose(exported, whole)
+    exported, decompositions = decompose(exported, keep_ops)
     exported, repairs = apply_repairs(exported)
     weights, tied = read_weights(exported)
     signature, relations = with_relations(
@@ -141,7 +142,7 @@ def _capture(
     program.notes = (
         *capture_notes(model, program),
         *((Note("bounded", PADDING),) if restore else ()),
-        *((Note("quantised", IN_INTEGERS),) if quantized else ()),
+        *((Note("quantized", IN_INTEGERS),) if quantized else ()),
         *declared.notes,
         *relations,
         *fixed,
@@ -184,7 +185,9 @@ def _as_tuple(args: Any) -> tuple[Any, ...]:
     if isinstance(args, (tuple, list)):
         return tuple(args)
     raise Error(
-        "usage", f"args is a {type(args).__name__}", hint="pass a tuple of positional arguments"
+        "usage",
+        f"args is a {type(args).__name__}, not a tuple",
+        hint="pass a tuple of positional arguments",
     )
 
 

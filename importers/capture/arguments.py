@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from unmess.core.strides import cloned
+from unmess.core.program.strides import cloned
 
 
-def with_tensors_of_their_own(
+def copy_shared_tensors(
     model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Copies the tensors of an example call that occur twice or belong to the model.

@@ -11,18 +11,18 @@ from importers.capture.flex_attention import inline_flex_attention
 from importers.capture.higher_order import simpler_operators
 from importers.capture.local_decompositions import NotLocal, decompose_locally
 from importers.decompositions import decomposition_table
-from unmess.core.error import Error, first_line
-from unmess.core.note import Note
-from unmess.core.user_source import user_line
+from unmess.core.errors.error import Error, first_line
+from unmess.core.errors.user_source import user_line
+from unmess.core.program.note import Note
 
 
 def decompose(
-    exported: torch.export.ExportedProgram, whole: Collection[str] = ()
+    exported: torch.export.ExportedProgram, keep_ops: Collection[str] = ()
 ) -> tuple[torch.export.ExportedProgram, list[Note]]:
     """Decomposes the operators of `decomposition_table` and makes the program functional.
 
     Args:
-        whole: operators to keep, such as `aten.softmax.int` or `aten.gelu`.
+        keep_ops: operators to keep, such as `aten.softmax.int` or `aten.gelu`.
 
     Returns:
         The program, and a note for each decomposition by unmess or the user that was used.
@@ -35,11 +35,13 @@ def decompose(
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
         used: dict[str, Note] = {}
         try:
-            table = decomposition_table(used, whole)
-            return decompose_locally(exported, table, whole), list(used.values())
+            table = decomposition_table(used, keep_ops)
+            return decompose_locally(exported, table, keep_ops), list(used.values())
         except NotLocal:
             used.clear()
-            return _decompose_whole(exported, decomposition_table(used, whole)), list(used.values())
+            return _decompose_whole(exported, decomposition_table(used, keep_ops)), list(
+                used.values()
+            )
         except Exception as problem:
             raise _does_not_decompose(problem) from problem
 
@@ -61,13 +63,13 @@ def _does_not_decompose(problem: Exception) -> Error:
     if "SparseTensorImpl" in str(problem) or "SparseCsrTensorImpl" in str(problem):
         return Error(
             "capture",
-            "the model makes a sparse tensor, and programs have dense ones only",
+            "the model creates a sparse tensor; programs support dense tensors only",
             where=user_line(problem),
-            hint="leave the tensor dense, or make it dense (Tensor.to_dense) before the call",
+            hint="keep the tensor dense, or convert it before the call (Tensor.to_dense)",
         )
     return Error(
         "capture",
-        f"the exported program does not decompose: {first_line(problem)}",
+        f"PyTorch cannot decompose the exported program: {first_line(problem)}",
         where=user_line(problem),
-        hint="`unmess check --debug` shows PyTorch's own traceback",
+        hint="`unmess check --debug` shows PyTorch's traceback",
     )

@@ -23,15 +23,16 @@ from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 from torch.utils._sympy.numbers import int_oo
 
-from unmess.core.dynamic_axis import DynamicAxis, parse_dynamic
-from unmess.core.error import Error, first_line
-from unmess.core.note import Note
-from unmess.core.resize import resized
-from unmess.core.signature import Dim, Signature, TensorSpec
-from unmess.core.size_expression import SizeExpression
+from unmess.core.errors.error import Error, first_line
+from unmess.core.options.dynamic_axis import DynamicAxis, parse_dynamic
+from unmess.core.program.note import Note
+from unmess.core.program.resize import resized
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.signature import Signature, TensorSpec
+from unmess.core.signature.size_expression import SizeExpression
 
 # Sizes that PyTorch always treats as constants.
-_SPECIALISED = (0, 1)
+_SPECIALIZED = (0, 1)
 _SOURCE = re.compile(r"\bL(?P<path>(?:\[[^\]]+\])+)(?:\.size\(\)\[(?P<axis>\d+)\])?")
 _FIX = re.compile(r"^\s*(?P<name>\w+) = (?P<value>.+?)\s*$", re.MULTILINE)
 
@@ -120,8 +121,9 @@ class Declared:
         if shapes is None:
             raise Error(
                 "capture",
-                f"the model does not take the sizes declared dynamic: {_violation(found)}",
-                hint="let such a size be static, or leave it without a name and range of its own",
+                "the model does not accept the sizes that are declared dynamic: "
+                f"{_violation(found)}",
+                hint="make this size static, or declare it dynamic without a name and a range",
             ) from found.problem
         return replace(
             self, shapes=shapes, axes=_Inputs(module, self.args, self.kwargs).axes(shapes)
@@ -157,7 +159,7 @@ def declare(
         raise Error(
             "usage",
             f"dynamic_shapes does not fit the call: {first_line(problem)}",
-            hint="it has the structure of the arguments: ({0: batch}, None) or {'x': {0: batch}}",
+            hint="give it the structure of the arguments: ({0: batch}, None) or {'x': {0: batch}}",
         ) from problem
     roots = {axis.root for axis in axes if axis.root is not None}
     ranged = frozenset(root.__name__ for root in roots if (root.min, root.max) != (0, int_oo))
@@ -326,16 +328,16 @@ def _enlarged(declared: Declared, inputs: _Inputs) -> Declared:
                 raise Error(
                     "usage",
                     f"{name} is {known} in the example's {other.place}, {value} in {axis.place}",
-                    hint="dimensions that share a name must have sizes that go together",
+                    hint="give dimensions that share a name consistent sizes",
                 )
         low, high = _bounds(axis)
-        specialised = value in _SPECIALISED
-        if (high is not None and value > high) or (value < low and not specialised):
+        specialized = value in _SPECIALIZED
+        if (high is not None and value > high) or (value < low and not specialized):
             raise _no_example(axis, size, f"declared {low}..{'' if high is None else high}")
-        if specialised:
+        if specialized:
             value = max(2, low)
             if size == 0 or (high is not None and value > high):
-                raise _no_example(axis, size, "which PyTorch takes for a constant")
+                raise _no_example(axis, size, "which PyTorch treats as a constant")
             sizes[axis.leaf, axis.axis] = value if axis.root is None else offset + step * value
     if not sizes:
         return declared
@@ -349,7 +351,7 @@ def _enlarged(declared: Declared, inputs: _Inputs) -> Declared:
             leaves[axis.leaf] = resized(old.detach(), shape)
             notes.append(f"{axis.place} from {old.shape[axis.axis]} to {sizes[place]}")
     args, kwargs = inputs.call(leaves)
-    text = f"enlarged, since PyTorch takes a size of 1 for a constant: {', '.join(notes)}"
+    text = f"enlarged, because PyTorch treats a size of 1 as a constant: {', '.join(notes)}"
     return replace(declared, args=args, kwargs=kwargs, notes=(Note("example", text),))
 
 
@@ -371,7 +373,7 @@ def _no_example(axis: Axis, size: int, why: str) -> Error:
     return Error(
         "usage",
         f"the example's {axis.place} is {size}, {why}",
-        hint="declare what the example is one of, or give another example",
+        hint="declare a range that includes the example's size, or give another example",
     )
 
 
@@ -391,9 +393,9 @@ def _contradicted(axis: Axis, fix: str) -> Error:
     first, last = _bounds(axis)
     return Error(
         "capture",
-        f"the model takes {name} ({axis.place}) as {takes}, declared "
+        f"the model accepts {name} ({axis.place}) only as {takes}, but it is declared as "
         f"{first}..{'' if last is None else last}",
-        hint=f"declare {takes}, or leave the range out",
+        hint=f"declare {takes}, or omit the range",
     )
 
 
@@ -420,9 +422,9 @@ def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:
             raise Error(
                 "capture",
                 f"{axis.place} was declared dynamic, but the capture fixed it to {size}",
-                hint="leave it static, or try --strategy non-strict, which says why",
+                hint="leave it static, or try --strategy non-strict, which reports the reason",
             )
-        notes.append(Note("specialised", f"the model fixes {axis.place} (Dim.AUTO) to {size}"))
+        notes.append(Note("specialized", f"the model fixes {axis.place} (Dim.AUTO) to {size}"))
     return notes
 
 

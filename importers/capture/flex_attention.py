@@ -16,7 +16,7 @@ from torch._guards import detect_fake_mode
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 _aten = torch.ops.aten
 _INFINITY = float("-inf")
@@ -153,7 +153,7 @@ class _Attention:
                 if many.intersection(node.all_input_nodes) and node.target not in _CONSTANTS:
                     many.add(node)
                 known[node] = self._valued(self.graph.node_copy(node, lambda old: known[old]))
-        raise AssertionError("a graph has an output")
+        raise AssertionError("the graph has no output")
 
     def _check(self, node: Node, many: set[Node]) -> None:
         operands = node.all_input_nodes
@@ -185,9 +185,9 @@ def _is_read(node: Node) -> bool:
 def _not_pointwise(target: object) -> Error:
     return Error(
         "capture",
-        f"a score or mask function of flex_attention calls {target}, which is not element by "
-        "element",
-        hint="compute it before, and read its elements by indices",
+        f"a score or mask function of flex_attention calls {target}, which is not an elementwise "
+        "operator",
+        hint="compute the tensor before the attention, and read its elements by indices",
     )
 
 

@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from importers.capture.named_state import named_state, register, replaced
 from importers.capture.tensor_data import data_access
 from importers.capture.torchscript import CollectedGraph
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 _DEVICE = "lazy"
 _FALLBACK = "aten::"  # prefix of the counters of operators that fell back to immediate execution
@@ -39,7 +39,10 @@ class Lazy:
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
         if dynamic_shapes:
-            raise ValueError("lazy tensors have the sizes of the example: no dynamic shapes")
+            raise ValueError(
+                "the strategy lazy does not support dynamic shapes: lazy tensors "
+                "have the sizes of the example"
+            )
         _start_backend()
         start = named_state(module)
         leaves, spec = pytree.tree_flatten((args, kwargs))
@@ -98,7 +101,10 @@ def _collected(roots: list[torch.Tensor], places: dict[int, Any]) -> CollectedGr
     inputs = [places.get(identity, value) for identity, value in zip(ids, data, strict=True)]
     count = len(list(graph.inputs()))
     if count != len(inputs):
-        raise RuntimeError(f"the collected graph has {count} inputs, {len(inputs)} are known")
+        raise RuntimeError(
+            f"the graph of lazy tensors has {count} inputs, but only {len(inputs)} "
+            "tensors are known"
+        )
     return CollectedGraph(graph, inputs)
 
 
@@ -165,7 +171,7 @@ class _Watch(TorchDispatchMode):
         if torch.Tag.nondeterministic_seeded in operator.tags:
             raise Error(
                 "capture",
-                f"{operator} draws random numbers, which would be constants of the program",
+                f"{operator} draws random numbers, which would become constants of the program",
                 hint="pass random numbers as inputs",
             )
         args, kwargs = pytree.tree_map_only(torch.Tensor, self._value, (args, kwargs))
@@ -211,7 +217,8 @@ class _Watch(TorchDispatchMode):
         if not all(map(_is_lazy, filter(torch.is_tensor, pytree.tree_leaves(result)))):
             raise Error(
                 "capture",
-                f"{operator} moves a tensor to another device, where its operators are not seen",
+                f"{operator} moves a tensor to another device, where its operators are not "
+                "recorded",
                 hint="capture with strategy auto, or keep the tensors on one device",
             )
         return result

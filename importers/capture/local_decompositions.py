@@ -51,26 +51,28 @@ class NotLocal(Exception):
 
 
 def decompose_locally(
-    exported: torch.export.ExportedProgram, table: dict, whole: Collection[str] = ()
+    exported: torch.export.ExportedProgram, table: dict, keep_ops: Collection[str] = ()
 ) -> torch.export.ExportedProgram:
     """Decomposes the operators of `table` and composite operators, to a functional program.
 
     Args:
-        whole: composite operators to keep, such as `aten.linear`; they are not in the table.
+        keep_ops: composite operators to keep, such as `aten.linear`; they are not in the table.
 
     Raises:
         NotLocal: for sizes that depend on data, higher-order operators other than regions without
             gradients, or an in-place operator on a value that has other views.
     """
     with tracing(exported.graph, table) as python:
-        return _Rewriter(exported, python, whole).run()
+        return _Rewriter(exported, python, keep_ops).run()
 
 
 class _Rewriter:
-    def __init__(self, exported: torch.export.ExportedProgram, table: dict, whole: Collection[str]):
+    def __init__(
+        self, exported: torch.export.ExportedProgram, table: dict, keep_ops: Collection[str]
+    ):
         self._exported = exported
         self._table = table
-        self._whole = whole
+        self._keep_ops = keep_ops
         self._nodes = list(exported.graph.nodes)
         self._position = {node: index for index, node in enumerate(self._nodes)}
         self._inputs = {spec.arg.name: spec for spec in exported.graph_signature.input_specs}
@@ -145,7 +147,7 @@ class _Rewriter:
             return copy
         if node.target._schema.is_mutable:
             return self._rewrite_in_place(node)
-        if str(node.target).removesuffix(".default") in self._whole:
+        if str(node.target).removesuffix(".default") in self._keep_ops:
             return self._copy(node)
         if node.target in self._table or _is_composite(node.target):
             return self._expand(node, node.target)
@@ -178,7 +180,10 @@ class _Rewriter:
     def _rewrite_in_place(self, node: torch.fx.Node) -> torch.fx.Node:
         """Rewrites an in-place operator to its functional form, which replaces the operand."""
         if node.graph is not self._exported.graph:
-            raise NotLocal(f"{node.target} is in a region, whose order with the rest is not known")
+            raise NotLocal(
+                f"{node.target} is in a region, and its order relative to other "
+                "operators is not known"
+            )
         if node.target.overloadpacket is torch.ops.aten.set_:
             raise NotLocal(f"{node.target} leaves the old storage to the tensor's other views")
         functional = _functional_form(node.target)
@@ -259,7 +264,9 @@ class _Rewriter:
                 with self._knowledge(target):
                     graph = trace(call, tensors, self._table)
             except (_ShapeEnvGuardError, GuardOnDataDependentSymNode) as problem:
-                raise NotLocal(f"{target} asks for more than is known: {problem}") from problem
+                raise NotLocal(
+                    f"{target} depends on sizes that are not known: {problem}"
+                ) from problem
             _check_trace(target, graph)
             self._traces[key] = graph
         return self._traces[key]
@@ -308,7 +315,7 @@ def _functional_form(target: torch._ops.OpOverload) -> torch._ops.OpOverload:
     writes = [bool(a.alias_info and a.alias_info.is_write) for a in arguments]
     packet = target._overloadpacket.__name__
     if not packet.endswith("_") or writes != [True] + [False] * (len(writes) - 1):
-        raise NotLocal(f"{target} mutates something else than its first argument")
+        raise NotLocal(f"{target} mutates another argument than its first")
     functional = getattr(getattr(torch.ops, target.namespace), packet[:-1], None)
     if functional is None or target._overloadname not in functional.overloads():
         raise NotLocal(f"{target} has no functional form")

@@ -6,7 +6,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 
-from unmess.core.user_source import node_line
+from unmess.core.errors.user_source import node_line
 
 
 class LostTensor(Exception):
@@ -27,8 +27,8 @@ def refuse_lost_tensors(exported: torch.export.ExportedProgram) -> None:
     for name, tensor in (*exported.state_dict.items(), *exported.constants.items()):
         if isinstance(tensor, torch.Tensor) and has_no_values(tensor):
             raise LostTensor(
-                "PyTorch's tracer lost a tensor that the model computes in a thread or by an "
-                "access that is no operator",
+                "PyTorch's tracer lost a tensor that the model computes in another thread or "
+                "reads without an operator",
                 _reader(exported, name),
             )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch.export.graph_signature import InputKind
 
-from unmess.core.signature import Signature, TensorSpec
+from unmess.core.signature.signature import Signature, TensorSpec
 
 # `aten::as_strided`, `as_strided_`, `as_strided_copy` and `as_strided_scatter`.
 _READS_MEMORY = "aten::as_strided"
@@ -23,8 +23,8 @@ def with_strides(signature: Signature, exported: torch.export.ExportedProgram) -
     """Requires the example's strides of every input that `as_strided` depends on.
 
     Args:
-        exported: as torch.export made it. Decompositions add calls of `as_strided` of their own,
-            which PyTorch makes anew for each layout.
+        exported: the result of torch.export. After decomposition, a program has further calls of
+            `as_strided`, which PyTorch adds for the layout of the example.
     """
     strides = _strides(exported)
 
@@ -61,7 +61,7 @@ def _strides(exported: torch.export.ExportedProgram) -> dict[str, tuple[int | No
 
 
 def _dependencies(graph: torch.fx.Graph) -> set[torch.fx.Node]:
-    """The nodes that the layout of an operand of `as_strided` depends on."""
+    """Returns the nodes that the layout of an operand of `as_strided` depends on."""
     found: set[torch.fx.Node] = set()
     pending = [
         operand
@@ -78,7 +78,7 @@ def _dependencies(graph: torch.fx.Graph) -> set[torch.fx.Node]:
 
 
 def _operators(node: torch.fx.Node) -> Iterator[object]:
-    """The operator that a node calls, and those of the graphs that it calls."""
+    """Yields the operator that a node calls, and those of the graphs that it calls."""
     yield node.target
     for operand in node.all_input_nodes:
         if operand.op == "get_attr":

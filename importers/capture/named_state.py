@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 # Optimizers whose moments start at zero: a first step with zero moments equals one without any.
 _START_AT_ZERO = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop)
@@ -50,7 +50,7 @@ def _moments(
                     "capture",
                     f"the optimizer {type(optimizer).__name__} updates a tensor that is not a "
                     "parameter of the module that holds it",
-                    hint="let the module hold the network that the optimizer trains, too",
+                    hint="make the network that the optimizer trains an attribute of the module",
                 )
             moments[names[id(parameter)]] = optimizer.state.get(parameter, {})
     return moments
@@ -81,7 +81,8 @@ def with_moments(module: torch.nn.Module, args: tuple, kwargs: dict) -> torch.nn
         if any(made.values()) and not _starts_at_zero(optimizer):
             raise Error(
                 "capture",
-                f"the moments of {type(optimizer).__name__} are not known before its first step",
+                f"the state of the optimizer {type(optimizer).__name__} does not exist before its "
+                "first step",
                 hint="run one step before the capture",
             )
         mine = copy.copy(optimizer)

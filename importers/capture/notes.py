@@ -8,11 +8,11 @@ import torch
 
 from importers.capture.make_fx import MakeFx
 from importers.capture.strategies import Draft
-from unmess.core.error import first_line
-from unmess.core.note import Note
-from unmess.core.program import Program
-from unmess.core.signature import Constant
-from unmess.core.weights import brief
+from unmess.core.errors.error import first_line
+from unmess.core.program.note import Note
+from unmess.core.program.program import Program
+from unmess.core.program.weights import brief
+from unmess.core.signature.signature import Constant
 
 
 def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
@@ -23,10 +23,14 @@ def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
         if attempt.error is not None
     ]
     if program.strategy == Draft.name:
-        notes.append(Note("fallback", "draft export assumes guards that hold on the example only"))
+        notes.append(
+            Note("fallback", "draft export assumes conditions that may hold for the example only")
+        )
     training = _training_layers(model)
     if program.strategy == MakeFx.name:
-        notes.append(Note("gradients", "captured by make_fx, with what autograd computes"))
+        notes.append(
+            Note("gradients", "captured by make_fx, including the operators that autograd runs")
+        )
     elif training:
         notes.append(
             Note(
@@ -39,18 +43,21 @@ def capture_notes(model: Any, program: Program) -> tuple[Note, ...]:
         if isinstance(leaf.spec, Constant) and leaf.spec.value is not None
     ]
     if fixed:
-        notes.append(Note("specialised", f"fixed to the example's values: {', '.join(fixed)}"))
+        notes.append(Note("specialized", f"fixed to the example's values: {', '.join(fixed)}"))
     if program.specialized:
         shown = ", ".join(f"{one.name} = {brief(one.value)}" for one in program.specialized)
-        notes.append(Note("specialised", f"control flow fixed to the values of {shown}"))
+        notes.append(Note("specialized", f"control flow fixed to the values of {shown}"))
     states = [result.name for result in program.signature.results if result.kind == "state"]
     if states:
         notes.append(
-            Note("state", f"written by the model, kept by the Executable: {', '.join(states)}")
+            Note(
+                "state",
+                f"state that the model writes and the Executable keeps: {', '.join(states)}",
+            )
         )
     if program.tied:
         pairs = ", ".join(f"{name} = {first}" for name, first in sorted(program.tied.items()))
-        notes.append(Note("tied", f"stored once: {pairs}"))
+        notes.append(Note("tied", f"tied weights, stored once: {pairs}"))
     return tuple(notes)
 
 

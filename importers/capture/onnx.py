@@ -11,11 +11,11 @@ from torch.utils import _pytree as pytree
 
 from importers.onnx.model import OnnxModel, OnnxValue
 from importers.onnx.module import OnnxModule
-from unmess.core.error import Error
-from unmess.core.note import Note
-from unmess.core.program import Program
-from unmess.core.signature import Constant, Input, Signature
-from unmess.core.weights import brief
+from unmess.core.errors.error import Error
+from unmess.core.program.note import Note
+from unmess.core.program.program import Program
+from unmess.core.program.weights import brief
+from unmess.core.signature.signature import Constant, Input, Signature
 
 # Captures a module: (module, args, dynamic shapes).
 Capture = Callable[[OnnxModule, tuple, Any], Program]
@@ -33,7 +33,7 @@ def capture_onnx(
     if dynamic_shapes:
         raise Error(
             "usage",
-            "an ONNX model has its dynamic dimensions already",
+            "dynamic_shapes is given for an ONNX model, whose file declares its dynamic dimensions",
             hint="change the shapes in the file",
         )
     try:
@@ -110,7 +110,7 @@ def _captured(
             program = capture(module, args, found)
         except Error:
             raise problem from None
-        note = Note("sizes", f"open sizes of the file that the graph fixes: {problem.cause}")
+        note = Note("sizes", f"the graph fixes sizes that are dynamic in the file: {problem.cause}")
         program.notes = (*program.notes, note)
         return program
 
@@ -148,13 +148,13 @@ def _complete(program: Program, model: OnnxModel, module: OnnxModule, args: tupl
         f"{names[name]} = {brief(value)}" for name, value in module.fixed.items() if name in names
     ]
     if fixed:
-        note = Note("specialised", f"fixed to the example's values: {', '.join(fixed)}")
+        note = Note("specialized", f"fixed to the example's values: {', '.join(fixed)}")
         program.notes = (*program.notes, note)
     if model.held_in_wider:
         note = Note(
             "types",
-            f"{', '.join(model.held_in_wider)}: PyTorch does not compute with the file's type; "
-            "each element is in a wider one",
+            "PyTorch does not compute with the element types of "
+            f"{', '.join(model.held_in_wider)}; each element is stored in a wider type",
         )
         program.notes = (*program.notes, note)
 

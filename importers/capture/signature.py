@@ -17,18 +17,18 @@ from torch.export.graph_signature import (
     TensorArgument,
 )
 
-from unmess.core.error import Error
-from unmess.core.signature import (
+from unmess.core.errors.error import Error
+from unmess.core.program.weights import memory_key
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.signature import (
     Argument,
     Constant,
-    Dim,
     Input,
     Result,
     ScalarSpec,
     Signature,
     TensorSpec,
 )
-from unmess.core.weights import memory_key
 
 _SCALARS = {SymIntArgument: int, SymFloatArgument: float, SymBoolArgument: bool}
 _WEIGHT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -114,7 +114,8 @@ def read_signature(
         elif spec.kind not in _WEIGHT_KINDS:
             raise Error(
                 "capture",
-                f"the model takes a {spec.kind.name.lower()} ({spec.arg.name})",
+                f"the model has an argument of kind {spec.kind.name.lower()} ({spec.arg.name}), "
+                "which is not supported",
                 hint="pass tensors and numbers only",
             )
     arguments = [
@@ -144,8 +145,9 @@ def read_signature(
         else:
             raise Error(
                 "capture",
-                f"the program has a {spec.kind.name.lower()} result ({spec.arg.name})",
-                hint="capture the inference form of the model",
+                f"the program has a result of kind {spec.kind.name.lower()} ({spec.arg.name}), "
+                "which is not supported",
+                hint="capture the model for inference, with eval() and without a loss",
             )
     return Signature(
         in_spec=exported.call_spec.in_spec,
@@ -169,7 +171,7 @@ def _leaf_spec(argument, nodes, ranges) -> TensorSpec | ScalarSpec | Constant:
             return ScalarSpec(scalar)
     raise Error(
         "capture",
-        f"{argument.name} is a {type(argument).__name__}, which has no form in the IR",
+        f"{argument.name} is a {type(argument).__name__}, which the IR cannot represent",
         hint="pass tensors and numbers only",
     )
 

@@ -11,13 +11,13 @@ from unittest import mock
 import torch
 import torch.fx.proxy
 
-from unmess.core.user_source import is_users
+from unmess.core.errors.user_source import is_users
 
 _LAYERS = os.path.join(os.path.dirname(torch.__file__), "nn", "modules") + os.sep
 
 
 @contextlib.contextmanager
-def whole_stacks(caller: str) -> Iterator[None]:
+def full_stack_traces(caller: str) -> Iterator[None]:
     """Makes traced nodes keep all user frames called from the file `caller`, in the `with` block.
 
     By default the tracer keeps only frames of functions named `forward`. A model that is a plain

@@ -21,8 +21,7 @@ from importers.capture.lost_tensors import refuse_lost_tensors
 from importers.capture.make_fx import MakeFx
 from importers.capture.named_state import optimizers
 from importers.capture.python_state import Changed, watching
-from importers.capture.readable import Readable
-from importers.capture.stack_traces import whole_stacks
+from importers.capture.stack_traces import full_stack_traces
 from importers.capture.tensor_attributes import (
     carried,
     changes_its_form,
@@ -31,12 +30,13 @@ from importers.capture.tensor_attributes import (
 )
 from importers.capture.tensor_data import data_access, data_access_in_dynamo
 from importers.capture.torchscript import TorchScript
+from importers.capture.traceable_comparisons import TraceableComparisons
 from importers.capture.transformers_patches import exportable
-from unmess.core.eager import copied
-from unmess.core.error import Error, first_line
-from unmess.core.note import Note
-from unmess.core.program import Attempt, Specialized
-from unmess.core.user_source import is_users, user_line
+from unmess.core.errors.error import Error, first_line
+from unmess.core.errors.user_source import is_users, user_line
+from unmess.core.program.eager import copied
+from unmess.core.program.note import Note
+from unmess.core.program.program import Attempt, Specialized
 
 # The maximum number of captures. Each one after the first uses the sizes and state attributes that
 # the previous one requires.
@@ -75,7 +75,7 @@ class NonStrict:
         except Exception as problem:
             if not _depends_on_data(problem):
                 raise
-            with Readable(), known_values(module) as known:
+            with TraceableComparisons(), known_values(module) as known:
                 try:
                     exported = self._export(module, args, kwargs, dynamic_shapes)
                 except Exception:
@@ -83,13 +83,13 @@ class NonStrict:
             if known.used & known.written:
                 raise ValueError(
                     "the model takes a branch by the value of "
-                    f"{_shown(known.used & known.written)}, and writes it in the same call"
+                    f"{_shown(known.used & known.written)}, which it writes in the same call"
                 ) from problem
             self.specialized = frozenset(known.used)
             return exported
 
     def _export(self, module, args, kwargs, dynamic_shapes):
-        with whole_stacks(__file__), data_access(module), block_masks_without_vmap():
+        with full_stack_traces(__file__), data_access(module), block_masks_without_vmap():
             return torch.export.export(
                 module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
             )
@@ -104,7 +104,9 @@ class Strict:
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
         if isinstance(module, TorchScript):
-            raise TypeError("TorchDynamo reads Python bytecode, and TorchScript has none")
+            raise TypeError(
+                "TorchDynamo needs Python bytecode, which TorchScript modules do not have"
+            )
         with data_access_in_dynamo():
             return torch.export.export(
                 module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=True
@@ -119,7 +121,7 @@ class Draft:
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
-        with whole_stacks(__file__), data_access(module):
+        with full_stack_traces(__file__), data_access(module):
             exported = torch.export.draft_export(
                 module, args, kwargs, dynamic_shapes=dynamic_shapes
             )
@@ -180,12 +182,12 @@ def _check_eager(module: torch.nn.Module, declared: Declared) -> None:
     if problem is not None and _eager_problem(module, declared, torch.enable_grad) is not None:
         raise Error(
             "source",
-            f"the model fails on its example arguments, in eager too: {first_line(problem)}",
+            f"the model fails on its example arguments in eager PyTorch: {first_line(problem)}",
             where=user_line(problem),
             hint="; ".join(
                 [
                     *(note.text for note in declared.notes),
-                    "change the arguments, or the model, until eager PyTorch takes them",
+                    "change the arguments or the model, so that the call succeeds in eager PyTorch",
                 ]
             ),
         ) from problem
@@ -244,20 +246,36 @@ def export(
                     for name in sorted(used)
                 )
         except Conflict as found:
-            declared, last = declared.refined(module, found), found
+            declared, failure = declared.refined(module, found), _unrelated(found)
             continue
         if attempts[-1].strategy == Strict.name:
             changed = _changed_in_eager(module, declared)
         if more := _state_in_attributes(module, changed, declared) - state:
-            state |= more
+            state, failure = state | more, _unsettled(more)
             continue
         notes = _notes(module, changed, declared, state)
         declared = replace(declared, notes=(*declared.notes, *notes))
         return exported, attempts, declared, specialized
-    raise Error(
+    raise failure
+
+
+def _unrelated(last: Conflict) -> Error:
+    """Returns the error for dynamic sizes whose relations are still unknown."""
+    return Error(
         "capture",
-        f"the model's relations between dynamic sizes are not found: {first_line(last)}",
-        hint="leave the sizes without names, so that PyTorch finds them",
+        f"the relations between the model's dynamic sizes are unknown after {_REFINEMENTS} "
+        f"attempts: {first_line(last)}",
+        hint="declare the sizes without names, so that PyTorch relates them",
+    )
+
+
+def _unsettled(attributes: set[str]) -> Error:
+    """Returns the error for attributes that are still found to be state."""
+    return Error(
+        "capture",
+        f"the model still updates attributes that are not captured as state after {_REFINEMENTS} "
+        f"attempts: {_shown(attributes)}",
+        hint="keep the tensors in buffers (register_buffer)",
     )
 
 
@@ -282,14 +300,18 @@ def _notes(
     """Returns notes on attributes that are state, and on those that the program cannot update."""
     notes = [_python_state(changed.values)] if changed.values else []
     if state:
-        notes.append(Note("state", f"attributes that are state, as buffers: {_shown(state)}"))
+        notes.append(
+            Note(
+                "state", f"attributes that the model updates, captured as buffers: {_shown(state)}"
+            )
+        )
     made = set(changed.tensors) - set(tensor_attributes(module))
     if made and _calls_differ(module, declared):
         notes.append(
             Note(
                 "state",
-                f"made by the first call in eager, and not passed on by the program: {_shown(made)}"
-                "; call the model once before the capture to make them state",
+                "the first eager call creates these attributes, and the program does not keep "
+                f"them: {_shown(made)}; call the model once before the capture to make them state",
             )
         )
     return notes
@@ -331,7 +353,9 @@ def _shown(names: set[str]) -> str:
 
 def _python_state(names: set[str]) -> Note:
     return Note(
-        "state", f"changed in Python by each call, the program keeps the first: {_shown(names)}"
+        "state",
+        "each call changes these Python attributes, and the program keeps their first "
+        f"values: {_shown(names)}",
     )
 
 
@@ -366,7 +390,7 @@ def _first(
     tried = ", ".join(attempt.strategy for attempt in attempts)
     raise Error(
         "capture",
-        f"torch.export does not take the model ({tried}): {first_line(problem)}",
+        f"torch.export cannot capture the model (tried: {tried}): {first_line(problem)}",
         where=user_line(problem),
         hint=capture_hint(problem),
     ) from problem
@@ -380,7 +404,7 @@ def _chosen(strategy: str, module: torch.nn.Module) -> Sequence[type[Strategy]]:
         if candidate.name == strategy:
             return (candidate,)
     names = ", ".join(["auto", *(candidate.name for candidate in STRATEGIES)])
-    raise Error("usage", f"unknown capture strategy {strategy!r}", hint=f"one of {names}")
+    raise Error("usage", f"unknown capture strategy {strategy!r}", hint=f"use one of {names}")
 
 
 def _depends_on_data(problem: BaseException) -> bool:
@@ -394,10 +418,13 @@ def _depends_on_data(problem: BaseException) -> bool:
 def capture_hint(problem: BaseException) -> str:
     """Returns a hint for a model that `torch.export` cannot capture."""
     text = f"{type(problem).__name__} {problem}"
-    if "writes it in the same call" in text:
+    if "which it writes in the same call" in text:
         return "call the model once in eager before the capture, if only its first call differs"
     if _depends_on_data(problem):
         return "the control flow depends on values: use torch.where or torch.cond, or torch._check"
     if "DynamicShapes" in text or "Constraints violated" in text or "ConstraintViolation" in text:
         return "the model fixes a dimension declared dynamic: make it static or use Dim.AUTO"
-    return "eager takes the model, torch.export does not: `unmess check --debug` shows more"
+    return (
+        "the model runs in eager PyTorch, but torch.export fails: `unmess check --debug` shows "
+        "its traceback"
+    )

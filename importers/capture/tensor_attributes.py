@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 # A container with more elements is treated as data, not as state.
 _FEW = 64
@@ -133,10 +133,10 @@ def changes_its_form(path: str, before: Any, after: Any) -> Error:
     """Returns the error for an attribute whose shapes, dtypes or containers change in a call."""
     return Error(
         "capture",
-        f"the model keeps state in {path}, whose form changes in a call: "
-        f"{_described(before)}, then {_described(after)}",
-        hint="state keeps its shape and dtype: start with a tensor of the final shape, or call "
-        "the model once before the capture",
+        f"a call changes the shape or dtype of the state in {path}, from {_described(before)} to "
+        f"{_described(after)}",
+        hint="start with a tensor of the final shape and dtype, or call the model once before the "
+        "capture",
     )
 
 

@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from importers.capture.sequences import SEQUENCES, write_sequence
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 _GET = torch.Tensor.data.__get__
 _SET = torch.Tensor.data.__set__
@@ -141,9 +141,9 @@ class DataAccess(TorchFunctionMode):
             if (tensor.shape, tensor.dtype) != (value.shape, value.dtype):
                 raise Error(
                     "capture",
-                    f"the model gives {name} data of another shape or dtype: "
-                    f"{_described(value)}, was {_described(tensor)}",
-                    hint="state and arguments keep their shape and dtype: use another tensor",
+                    f"the model assigns data of another shape or dtype to {name}: "
+                    f"{_described(value)} instead of {_described(tensor)}",
+                    hint="use another tensor: state and arguments must keep their shape and dtype",
                 )
         # Data assigned to one tensor may be a view of another: clone all before writing.
         values = [value.clone() for _, value in assigned] if len(assigned) > 1 else None
@@ -154,7 +154,7 @@ class DataAccess(TorchFunctionMode):
 
 
 def _no_form(func: Callable[..., Any]) -> str:
-    return f"a program has no form for {_WITHOUT_FORM[func]}"
+    return f"a program cannot represent {_WITHOUT_FORM[func]}"
 
 
 def _is_accessor(func: Callable[..., Any]) -> bool:

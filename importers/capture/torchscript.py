@@ -22,8 +22,8 @@ import torch.fx.proxy
 from importers.capture import torchscript_operators as operators
 from importers.capture.stack_traces import is_interesting
 from importers.capture.tensor_attributes import changes_its_form, is_alike
-from unmess.core.error import Error
-from unmess.core.user_source import is_users
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import is_users
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)|^(\S+\.py)\((\d+)\): (\S+)', re.M)
 _TRACER = re.compile(r"torch[/\\]jit[/\\]_trace\.py$")

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 # The values of c10::ScalarType.
 _DTYPES = {
@@ -100,7 +100,7 @@ def _operator(node: torch._C.Node, operands: list[Any]) -> Any:
     if node.hasAttribute("source"):
         # Lazy tensors are functional: they record views as copies.
         if overload is torch.ops.aten.native_batch_norm.default:
-            return _normalised(*operands)
+            return _normalized(*operands)
         overload = _view_of(overload)
     arguments = overload._schema.arguments
     keywords, positional = {}, []
@@ -113,7 +113,7 @@ def _operator(node: torch._C.Node, operands: list[Any]) -> Any:
     return overload(*positional, **keywords)
 
 
-def _normalised(x, weight, bias, mean, variance, training, momentum, eps) -> tuple:
+def _normalized(x, weight, bias, mean, variance, training, momentum, eps) -> tuple:
     """Evaluates `native_batch_norm` outside training, where nothing uses its other results."""
     batch_norm = torch.ops.aten.batch_norm.default
     result = batch_norm(x, weight, bias, mean, variance, training, momentum, eps, False)
@@ -132,7 +132,7 @@ def _view_of(overload: torch._ops.OpOverload) -> torch._ops.OpOverload:
 def _no_form(node: torch._C.Node, reason: str) -> Error:
     return Error(
         "capture",
-        f"the TorchScript node {node.kind()} has no form in an ExportedProgram: {reason}",
+        f"the TorchScript node {node.kind()} cannot be converted to an ExportedProgram: {reason}",
         hint="export the PyTorch model itself (torch.export.save to a .pt2 file)",
     )
 

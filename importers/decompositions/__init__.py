@@ -9,23 +9,25 @@ from typing import Any
 from torch._decomp import core_aten_decompositions
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
-from importers.decompositions.catalogue import DECOMPOSITIONS
+from importers.decompositions.catalog import DECOMPOSITIONS
 from importers.decompositions.user import user_decompositions
-from unmess.core.note import Note
+from unmess.core.program.note import Note
 
 # torch-mlir does not decompose these, since it lowers some of their forms. PyTorch's decompositions
 # cover all forms, and `importers.repairs.complex_pairs` computes the results.
 _FOURIER = ("aten::fft_", "aten::stft", "aten::istft")
 
 
-def decomposition_table(used: dict[str, Note] | None = None, whole: Collection[str] = ()) -> dict:
+def decomposition_table(
+    used: dict[str, Note] | None = None, keep_ops: Collection[str] = ()
+) -> dict:
     """Returns the decompositions of operators that the importer or the lowerings do not support.
 
     Args:
         used: receives a note for each decomposition of unmess or of the user that replaces a call
             while the table is used.
-        whole: operators to keep, without a decomposition in the table, such as `aten.softmax.int`
-            or `aten.gelu`.
+        keep_ops: operators that get no decomposition in the table, such as `aten.softmax.int` or
+            `aten.gelu`.
     """
     table = dict(_table_for_torch_mlir())
     own = [
@@ -42,7 +44,7 @@ def decomposition_table(used: dict[str, Note] | None = None, whole: Collection[s
     for overload, text, entry in (*own, *users):
         table[overload] = _recorded(entry.function, text, used, otherwise=table.get(overload))
     for overload in list(table):
-        if str(overload).removesuffix(".default") in whole:
+        if str(overload).removesuffix(".default") in keep_ops:
             del table[overload]
     return table
 

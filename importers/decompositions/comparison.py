@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 
-def with_number_of_its_kind(compare: Callable[..., torch.Tensor]) -> Callable[..., Any]:
+def compare_with_number(compare: Callable[..., torch.Tensor]) -> Callable[..., Any]:
     """Returns a comparison of `x` with a number of the same kind as its elements.
 
     An int becomes a float if `x` is floating point. If `x` is an integer tensor, an int wraps
@@ -31,7 +31,9 @@ def with_number_of_its_kind(compare: Callable[..., torch.Tensor]) -> Callable[..
     return comparison
 
 
-def of_numbers(compare: Callable[[torch.Tensor, Any], torch.Tensor]) -> Callable[..., Any]:
+def compare_booleans_with_number(
+    compare: Callable[[torch.Tensor, Any], torch.Tensor],
+) -> Callable[..., Any]:
     """Returns a comparison of booleans, as numbers, with a number; others return NotImplemented."""
 
     def compared(x: torch.Tensor, number: Any) -> Any:
@@ -44,7 +46,9 @@ def of_numbers(compare: Callable[[torch.Tensor, Any], torch.Tensor]) -> Callable
     return compared
 
 
-def of_mixed(compare: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
+def compare_booleans_with_integers(
+    compare: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+) -> Callable[..., Any]:
     """Returns a comparison of booleans, as numbers, with numbers; others return NotImplemented."""
 
     def compared(x: torch.Tensor, y: torch.Tensor) -> Any:

@@ -17,7 +17,7 @@ def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
     if not isinstance(num_classes, int) or num_classes < 1:
         return NotImplemented
     inside = torch.logical_and(torch.ge(classes, 0), torch.lt(classes, num_classes))
-    require(inside, f"one_hot has a class that is not in 0 to {num_classes - 1}")
+    require(inside, f"one_hot has a class that is not from 0 to {num_classes - 1}")
     return torch.eq(classes.unsqueeze(-1), torch.arange(num_classes)).to(torch.int64)
 
 

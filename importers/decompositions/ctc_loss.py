@@ -37,13 +37,19 @@ def ctc_loss(
     steps, batch, classes = scores.shape
     inputs = _lengths(input_lengths, batch)
     lengths = _lengths(target_lengths, batch)
-    require(torch.logical_and(inputs >= 0, inputs <= steps), "ctc_loss has an input too long")
+    require(
+        torch.logical_and(inputs >= 0, inputs <= steps),
+        "ctc_loss has an input length that is negative or above the number of steps",
+    )
     labels = _labels(targets, lengths, batch)
     longest = labels.shape[1]
-    require(torch.logical_and(lengths >= 0, lengths <= longest), "ctc_loss has a target too long")
+    require(
+        torch.logical_and(lengths >= 0, lengths <= longest),
+        "ctc_loss has a target length that is negative or too large",
+    )
     used = torch.arange(longest) < lengths.unsqueeze(1)
     in_range = torch.logical_and(labels >= 0, labels < classes)
-    require(torch.logical_or(in_range, ~used), "ctc_loss has a target that is no class")
+    require(torch.logical_or(in_range, ~used), "ctc_loss has a target that is not a class")
     # Put blanks between the labels and at both ends.
     around = torch.full((batch, longest + 1), blank, dtype=torch.int64)
     labels = torch.where(torch.logical_and(used, in_range), labels, blank)

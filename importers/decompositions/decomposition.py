@@ -11,7 +11,8 @@ import torch
 
 @dataclass(frozen=True)
 class Decomposition:
-    """A decomposition of an operator that PyTorch keeps and that torch-mlir, or an exit, rejects.
+    """A decomposition of an operator that PyTorch keeps and that torch-mlir, or an output dialect,
+    rejects.
 
     Attributes:
         name: the name in notes.

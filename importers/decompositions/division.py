@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from importers.decompositions.numbers import as_tensor
+
 
 def divide(x: torch.Tensor, y: Any, *, rounding_mode: str | None) -> Any:
     """Returns `x / y` elementwise, rounded down; NotImplemented for other modes."""
@@ -20,10 +22,10 @@ def floor_divide(x: Any, y: Any) -> Any:
     """
     dtype = torch.result_type(x, y)
     if not dtype.is_floating_point:
-        return _floor_of_integers(_tensor(x, dtype), _tensor(y, dtype))
+        return _floor_of_integers(as_tensor(x, dtype), as_tensor(y, dtype))
     # Follow the dtypes and steps of eager's kernels.
     wide = torch.float64 if dtype == torch.float64 else torch.float32
-    x, y = _tensor(x, dtype).to(wide), _tensor(y, dtype).to(wide)
+    x, y = as_tensor(x, dtype).to(wide), as_tensor(y, dtype).to(wide)
     rest = torch.fmod(x, y)
     exact = (x - rest) / y
     below = torch.logical_and(torch.ne(rest, 0), torch.ne(rest < 0, y < 0))
@@ -51,7 +53,7 @@ def _floor_of_integers(x: torch.Tensor, y: torch.Tensor) -> Any:
 
 
 def fmod(x: torch.Tensor, y: Any) -> Any:
-    """Returns the exact remainder of division rounded towards zero, with the sign of `x`.
+    """Returns the exact remainder of division rounded toward zero, with the sign of `x`.
 
     Returns NotImplemented for two integer tensors.
     """
@@ -60,9 +62,9 @@ def fmod(x: torch.Tensor, y: Any) -> Any:
         # torch-mlir lowers fmod of two integer tensors.
         if isinstance(y, torch.Tensor):
             return NotImplemented
-        return torch.fmod(x.to(dtype), _tensor(y, dtype))
+        return torch.fmod(x.to(dtype), as_tensor(y, dtype))
     x = x.to(dtype)
-    rest = torch.remainder(x.abs(), _tensor(y, dtype).abs())
+    rest = torch.remainder(x.abs(), as_tensor(y, dtype).abs())
     zero = torch.logical_and(torch.eq(x, 0), torch.eq(rest, 0))
     return torch.where(x < 0, -rest, torch.where(zero, x, rest))
 
@@ -72,8 +74,4 @@ def remainder(x: Any, y: Any) -> Any:
     dtype = torch.result_type(x, y)
     if dtype == torch.bool:
         return NotImplemented
-    return torch.remainder(_tensor(x, dtype), _tensor(y, dtype))
-
-
-def _tensor(x: Any, dtype: torch.dtype) -> torch.Tensor:
-    return x.to(dtype) if isinstance(x, torch.Tensor) else torch.full((), x, dtype=dtype)
+    return torch.remainder(as_tensor(x, dtype), as_tensor(y, dtype))

@@ -8,7 +8,7 @@ _BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def nextafter(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Returns the next number from `x` towards `y`, or `y` where both are equal."""
+    """Returns the next number from `x` toward `y`, or `y` where both are equal."""
     dtype = torch.result_type(x, y)
     x, y = torch.broadcast_tensors(x.to(dtype), y.to(dtype))
     kind = _BITS[dtype.itemsize]

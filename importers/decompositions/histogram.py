@@ -1,4 +1,4 @@
-"""Histograms as comparisons and sums, which every exit supports."""
+"""Histograms as comparisons and sums, which every output dialect supports."""
 
 from __future__ import annotations
 

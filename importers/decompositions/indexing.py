@@ -11,7 +11,7 @@ from torch._prims_common import canonicalize_dim
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 
-def of_a_number(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+def index_without_dimensions(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Returns 0 (i64), as `argmax` or `argmin` of no dimensions; NotImplemented for others."""
     return NotImplemented if x.dim() else torch.zeros((), dtype=torch.int64)
 
@@ -70,7 +70,7 @@ def without_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., A
     return place
 
 
-def counting_from_the_back(overload: torch._ops.OpOverload) -> Callable[..., Any]:
+def with_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., Any]:
     """Returns PyTorch's decomposition of `index_fill`, with negative indices from the back.
 
     The decomposition uses `index_copy`, which rejects negative indices.

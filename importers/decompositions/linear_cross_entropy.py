@@ -51,7 +51,7 @@ def linear_cross_entropy(
     return tuple(each.to(x.dtype) for each in (loss, of_x, of_weight, of_bias))
 
 
-def linear_cross_entropy_of_each(
+def linear_cross_entropy_no_reduction(
     x: torch.Tensor,
     linear_weight: torch.Tensor,
     target: torch.Tensor,

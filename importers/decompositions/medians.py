@@ -15,7 +15,7 @@ def median(x: torch.Tensor) -> Any:
 
     Without elements, it returns NaN, or NotImplemented for integers.
     """
-    return median_along(x.reshape(-1), 0)[0] if _has_elements(x) else _of_nothing(x)
+    return median_along(x.reshape(-1), 0)[0] if _has_elements(x) else _of_no_elements(x)
 
 
 def nanmedian(x: torch.Tensor) -> Any:
@@ -23,7 +23,7 @@ def nanmedian(x: torch.Tensor) -> Any:
 
     Without elements, it returns NaN, or NotImplemented for integers.
     """
-    return nanmedian_along(x.reshape(-1), 0)[0] if _has_elements(x) else _of_nothing(x)
+    return nanmedian_along(x.reshape(-1), 0)[0] if _has_elements(x) else _of_no_elements(x)
 
 
 def median_along(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple:
@@ -89,7 +89,7 @@ def _has_elements(x: torch.Tensor) -> bool:
     return all(not isinstance(size, int) or size > 0 for size in x.shape)
 
 
-def _of_nothing(x: torch.Tensor) -> Any:
+def _of_no_elements(x: torch.Tensor) -> Any:
     return torch.full((), torch.nan, dtype=x.dtype) if x.is_floating_point() else NotImplemented
 
 

@@ -15,13 +15,11 @@ def with_tensor(
 
     def with_number(x: Any, y: Any) -> torch.Tensor:
         dtype = torch.result_type(x, y)
-        return function(
-            *(
-                each.to(dtype)
-                if isinstance(each, torch.Tensor)
-                else torch.full((), each, dtype=dtype)
-                for each in (x, y)
-            )
-        )
+        return function(as_tensor(x, dtype), as_tensor(y, dtype))
 
     return with_number
+
+
+def as_tensor(x: Any, dtype: torch.dtype) -> torch.Tensor:
+    """Returns a tensor or number as a tensor of a dtype; a number has no dimensions."""
+    return x.to(dtype) if isinstance(x, torch.Tensor) else torch.full((), x, dtype=dtype)

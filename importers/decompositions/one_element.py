@@ -25,7 +25,7 @@ def product(
     return NotImplemented if x.dim() else torch.prod(x, dtype=dtype)
 
 
-def of_nothing(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+def of_no_elements(operator: torch._ops.OpOverload) -> Callable[..., Any]:
     """Returns a decomposition of `var`, `std`, `var_mean` or `std_mean` of no elements: NaN.
 
     It returns NotImplemented for other calls.

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from importers.decompositions.refusals import weights_of_categories
+from importers.decompositions.operand_checks import require_category_weights
 
 
 def multinomial(
@@ -26,7 +26,7 @@ def multinomial(
     Returns:
         i64, (num_samples) or (rows, num_samples).
     """
-    weights_of_categories(weights)
+    require_category_weights(weights)
     weights = weights.to(torch.float32)
     if replacement and num_samples != 1:
         return _drawn_with_replacement(weights, num_samples)

@@ -11,7 +11,7 @@ import torch
 _REDUCTIONS = {"add": "sum", "multiply": "prod"}
 
 
-def in_one_form(overload: torch._ops.OpOverload) -> Callable[..., Any]:
+def normalize_scatter(overload: torch._ops.OpOverload) -> Callable[..., Any]:
     """Returns a decomposition of a scatter into one with a non-negative `dim`.
 
     It adds a dimension to operands that have none.

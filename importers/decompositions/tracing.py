@@ -12,7 +12,6 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch._export.utils import (
     _collect_all_valid_cia_ops_for_aten_namespace,
     _is_preservable_cia_op,
-    _materialize_cpp_cia_ops,
     _special_op_to_preserve_cia,
 )
 from torch._guards import detect_fake_mode
@@ -71,9 +70,9 @@ def _without_effects() -> Iterator[None]:
 def _composite_operators() -> set[OpOverload]:
     """Returns the operators of `torch._export.utils._collect_all_valid_cia_ops`.
 
-    That function queries C++ for every namespace; this one does not.
+    That function queries C++ for every namespace, and this one only for aten, once. An operator of
+    a library that is loaded later is in `torch.ops` once it is used, as each one in a graph is.
     """
-    _materialize_cpp_cia_ops()
     operators = set(_collect_all_valid_cia_ops_for_aten_namespace())
     for name in torch.ops._dir:
         namespace = getattr(torch.ops, name)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

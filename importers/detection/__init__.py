@@ -15,10 +15,11 @@ from typing import Any
 import torch
 
 from importers.detection.suppression import ABSENT
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 PADDING = (
-    "as many boxes as there can be in the IR, absent ones with a score of -1; a call drops them"
+    "the IR returns the largest possible number of boxes, with a score of -1 for absent ones, "
+    "which a call removes"
 )
 
 
@@ -42,9 +43,9 @@ def fixed_size(model: Any) -> Iterator[Callable[[Any], Any] | None]:
             "a detection model in training mode returns losses for targets, not boxes",
             hint="call eval() first",
         )
-    from importers.detection.exchange import exchanged
+    from importers.detection.replacement import replaced_methods
 
-    with exchanged(model):
+    with replaced_methods(model):
         yield without_absent
 
 

@@ -21,9 +21,9 @@ def paste_masks(
     side = masks.shape[-1]
     padded = functional.pad(masks, (padding,) * 4)[:, 0]
     grow = (side + 2 * padding) / side
-    centres = (boxes[:, 2:] + boxes[:, :2]) * 0.5
+    centers = (boxes[:, 2:] + boxes[:, :2]) * 0.5
     halves = (boxes[:, 2:] - boxes[:, :2]) * 0.5 * grow
-    starts, ends = ((centres + sign * halves).to(torch.int64) for sign in (-1, 1))
+    starts, ends = ((centers + sign * halves).to(torch.int64) for sign in (-1, 1))
     rows, columns = (
         _resampling(starts[:, axis], ends[:, axis], padded.shape[-1], image_size[1 - axis])
         for axis in (1, 0)

@@ -22,8 +22,8 @@ def retinanet_scores(outputs: Outputs, level: int, image: int) -> torch.Tensor:
 
 def fcos_scores(outputs: Outputs, level: int, image: int) -> torch.Tensor:
     """Returns FCOS's scores, f32 `[anchors, classes]`, from those of class and centerness."""
-    centre = torch.sigmoid(outputs["bbox_ctrness"][level][image])
-    return torch.sqrt(torch.sigmoid(outputs["cls_logits"][level][image]) * centre)
+    center = torch.sigmoid(outputs["bbox_ctrness"][level][image])
+    return torch.sqrt(torch.sigmoid(outputs["cls_logits"][level][image]) * center)
 
 
 def detect_by_level(

@@ -74,8 +74,8 @@ def multiscale_roi_align(
         return values.reshape(*index.shape, pixels.shape[1])
 
     total = 0
-    for row, row_weight in rows.neighbours:
-        for column, column_weight in columns.neighbours:
+    for row, row_weight in rows.neighbors:
+        for column, column_weight in columns.neighbors:
             weight = row_weight[:, :, None, None] * column_weight[:, None, :, None]
             total = total + weight * corner(row, column)
     binned = total.reshape(
@@ -101,7 +101,7 @@ class _Axis:
     Attributes:
         grid: number of computed samples per bin.
         samples: f32 `[k]`, number of samples per bin that count.
-        neighbours: for all samples, the pixel before and the one after, and their weights, each
+        neighbors: for all samples, the pixel before and the one after, and their weights, each
             `[k, bins·grid]`. A sample that does not count has weights of zero.
     """
 
@@ -137,4 +137,4 @@ class _Axis:
         high = torch.minimum(low + 1, last)
         after = torch.where(low >= last, 0.0, places - low)
         before, after = (torch.where(counts, w, 0.0).flatten(1) for w in (1 - after, after))
-        self.neighbours = ((low.flatten(1), before), (high.flatten(1), after))
+        self.neighbors = ((low.flatten(1), before), (high.flatten(1), after))

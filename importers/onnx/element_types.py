@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import torch
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 _T = onnx.TensorProto
 _DTYPES = {
@@ -69,8 +69,9 @@ def dtype_of(code: int, name: str) -> torch.dtype:
     if code not in _DTYPES:
         raise Error(
             "source",
-            f"{name} has elements of type {onnx.TensorProto.DataType.Name(code)}",
-            hint="PyTorch has no such type",
+            f"{name} has elements of type {onnx.TensorProto.DataType.Name(code)}, which PyTorch "
+            "does not have",
+            hint="use a numeric type",
         )
     return _DTYPES[code]
 

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
+from torch._guards import detect_fake_mode
 from torch.utils._python_dispatch import _disable_current_modes
 
+# Importing the package registers its lowerings.
+import importers.onnx.operators  # noqa: F401
 from importers.onnx.functions import body_of_operator, bound
 from importers.onnx.node import Node
 from importers.onnx.registry import lowering_of
 from importers.onnx.sizes import computed_sizes
 from importers.onnx.value import NeedsValue, Value, joint_sources, known_array
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 # The most elements of results that are constant-folded during the capture.
 _FOLDED = 4096
@@ -157,8 +160,6 @@ def constant(tensor: onnx.TensorProto) -> Value:
 
 def _rethrow(node: Node, name: str, problem: Exception) -> None:
     """Raises an `Error` for a problem with real tensors. Leaves exceptions to an active tracer."""
-    from torch._guards import detect_fake_mode
-
     if detect_fake_mode() is not None:
         return
     raise Error(

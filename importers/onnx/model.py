@@ -17,7 +17,7 @@ from importers.onnx.element_types import HELD_IN_WIDER, dtype_of, to_numpy, to_t
 from importers.onnx.graph import GraphRunner
 from importers.onnx.module import OnnxModule
 from importers.onnx.reference import ReferenceResult
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 # Integer initializers of up to this many elements are constants: shapes, axes, indices.
 _SMALL = 64
@@ -114,7 +114,7 @@ class OnnxModel:
         refusal = self.reference.refusal
         if refusal is None:
             return ()
-        return (f"compared with {self.reference.name}: onnxruntime refuses the model: {refusal}",)
+        return (f"compared with {self.reference.name}: onnxruntime rejects the model: {refusal}",)
 
     def _read(self, tensor: onnx.TensorProto) -> torch.Tensor:
         if not uses_external_data(tensor):
@@ -127,8 +127,8 @@ class OnnxModel:
         if self._folder.resolve() not in file.parents or not file.is_file():
             raise Error(
                 "source",
-                f"the weights of {tensor.name} are to be in {info.location}, which is not there",
-                hint=f"put the file beside the model, in {self._folder}",
+                f"the file {info.location} with the weights of {tensor.name} is missing",
+                hint=f"put it beside the model, in {self._folder}",
             )
         if tensor.data_type in HELD_IN_WIDER:
             # One byte holds several elements.
@@ -143,7 +143,7 @@ class OnnxModel:
         except ValueError as problem:
             raise Error(
                 "source",
-                f"the weights of {tensor.name} are not whole: {info.location} is too short",
+                f"the weights of {tensor.name} are incomplete: {info.location} is too short",
                 hint="write the model and its external data again",
             ) from problem
 
@@ -217,7 +217,7 @@ def _value(info: onnx.ValueInfoProto, any_rank: bool = False) -> OnnxValue:
         raise Error(
             "source",
             f"the number of dimensions of {info.name} is not known",
-            hint="write the model with shapes, onnx.shape_inference may find them",
+            hint="write the model with shapes; onnx.shape_inference may infer them",
         )
     sizes = tuple(
         dim.dim_value

@@ -11,7 +11,7 @@ import torch
 
 from importers.onnx.graph import GraphRunner
 from importers.onnx.value import NeedsValue, Value
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 # Inputs of more elements are data, not shapes or options.
 _MOST_FIXED = 256
@@ -70,7 +70,8 @@ class OnnxModule(torch.nn.Module):
                     raise Error(
                         "import",
                         str(problem),
-                        hint="shapes, axes and counts may not be computed from data",
+                        hint="compute shapes, axes and counts from constants and sizes, not from "
+                        "data",
                     ) from problem
                 self._fixed = ({**self.fixed, **values},)
 

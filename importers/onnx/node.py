@@ -11,7 +11,7 @@ import torch
 
 from importers.onnx.element_types import dtype_of
 from importers.onnx.value import NeedsValue, Value, known_array, numbers_of
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 _DEFAULT_DOMAINS = ("", "ai.onnx")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 ONNXRUNTIME = "onnxruntime"
 EVALUATOR = "onnx's reference evaluator"
@@ -68,7 +68,7 @@ class ReferenceResult:
                 "run",
                 f"{self.name} fails on the model, so there is nothing to compare with: "
                 f"{first_line(problem)}",
-                hint="`unmess run` needs no comparison; or give other inputs with --input",
+                hint="use `unmess run`, which does not compare, or give other inputs with --input",
             ) from problem
 
     def _start_onnxruntime(self, feeds: Mapping[str, np.ndarray]) -> None:
@@ -87,7 +87,7 @@ class ReferenceResult:
             )
             kinds = {output.type for output in session.get_outputs()}
             if any("bfloat16" in kind or "float8" in kind or "int4" in kind for kind in kinds):
-                self._take_the_evaluator(f"it does not give arrays of {', '.join(sorted(kinds))}")
+                self._take_the_evaluator(f"it does not return arrays of {', '.join(sorted(kinds))}")
                 return
             self._run = session.run
         except Exception as problem:
@@ -109,7 +109,7 @@ class ReferenceResult:
         except Exception as problem:
             raise Error(
                 "run",
-                f"{self.name} does not take the model, so there is nothing to compare with: "
+                f"{self.name} rejects the model, so there is nothing to compare with: "
                 f"{first_line(problem)}",
-                hint="`unmess run` needs no comparison",
+                hint="use `unmess run`, which does not compare",
             ) from problem

@@ -26,8 +26,5 @@ def operator(*names: str, domain: str = "") -> Callable[[Lowering], Lowering]:
 
 
 def lowering_of(domain: str, name: str) -> Lowering | None:
-    """Returns the lowering of an operator, or None."""
-    # Importing the package registers its lowerings.
-    import importers.onnx.operators  # noqa: F401
-
+    """Returns the lowering of an operator, or None. `importers.onnx.operators` registers them."""
     return _LOWERINGS.get(("" if domain == "ai.onnx" else domain, name))

@@ -1,8 +1,8 @@
-"""Eager mode's quantised models in plain integer arithmetic.
+"""Captures models of PyTorch's eager-mode quantization in plain integer arithmetic.
 
-PyTorch's quantised tensors cannot be exported. Here each is a tensor of integers beside a scale and
-a zero point that are numbers, and the quantised layers compute with them what PyTorch's kernels do:
-products and sums in i32, one multiplication per channel, rounding to even.
+PyTorch cannot export quantized tensors. Here each one is a tensor of integers, with a scale and a
+zero point that are Python numbers. The quantized layers compute what PyTorch's kernels compute:
+products and sums in i32, one multiplication per channel, and rounding to even.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from typing import Any
 
 import torch
 
-IN_INTEGERS = "quantised layers compute in i32, as PyTorch's kernels do"
+IN_INTEGERS = "quantized layers compute in i32, as PyTorch's kernels do"
 
 
 @contextlib.contextmanager
 def in_integers(model: Any) -> Iterator[bool]:
-    """While it lasts, the quantised layers of `model` compute with plain integers.
+    """Makes the quantized layers of `model` compute with plain integers, in the `with` block.
 
     Yields:
-        Whether there are any.
+        Whether the model has quantized layers.
 
     Raises:
-        Error: stage `capture`, from a call of the model, for a quantised layer or function that has
-            no such form.
+        Error: stage `capture`, from a call of the model, for a quantized layer or function that is
+            not supported.
     """
     if not isinstance(model, torch.nn.Module) or not _is_quantized(model):
         yield False
         return
-    from importers.quantized.layers import exchanged
+    from importers.quantized.layers import integer_layers
 
-    with exchanged(model):
+    with integer_layers(model):
         yield True
 
 
 def _is_quantized(model: torch.nn.Module) -> bool:
-    # A quantised layer comes with PyTorch's module of them.
+    # Quantized layers are from this module, so without it there are none.
     if "torch.ao.nn.quantized" not in sys.modules:
         return False
     return any(".quantized." in type(layer).__module__ for layer in model.modules())

@@ -1,4 +1,4 @@
-"""The layers of `torch.ao.nn.quantized` on integers."""
+"""Computes the layers of `torch.ao.nn.quantized` with integers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from torch.ao.nn import quantized
 from torch.ao.nn.intrinsic import quantized as fused
 from torch.nn import functional
 
-from importers.quantized.values import LOWEST, Integers, no_form, rounded, rounded_at
+from importers.quantized.values import LOWEST, Integers, rounded, rounded_at, unsupported
 
 
 @contextlib.contextmanager
-def exchanged(model: torch.nn.Module) -> Iterator[None]:
-    """While it lasts, the quantised layers of `model` take and give `Integers`."""
+def integer_layers(model: torch.nn.Module) -> Iterator[None]:
+    """Makes the quantized layers of `model` take and return `Integers`, in the `with` block."""
     with contextlib.ExitStack() as stack:
 
         def exchange(layer: Any, name: str, method: Callable[..., Any]) -> None:
@@ -28,15 +28,15 @@ def exchanged(model: torch.nn.Module) -> Iterator[None]:
         for name, layer in model.named_modules():
             kind = type(layer)
             if isinstance(layer.__dict__.get("_packed_params"), torch.ScriptObject):
-                # torch.export looks through the attributes, and knows no such object.
+                # torch.export reads all attributes, and does not support such an object.
                 packed.append(layer)
             if ".quantized." not in kind.__module__ or name.endswith("_packed_params"):
                 continue
             if kind is quantized.QFunctional:
-                for operation, form in _OPERATIONS.items():
-                    exchange(layer, operation, functools.partial(form, layer))
+                for operation, method in _OPERATIONS.items():
+                    exchange(layer, operation, functools.partial(method, layer))
             elif kind in _PREPARED:
-                # What is packed, or a tensor, has no value while the model is traced.
+                # Read packed weights and tensors now: they have no values during the trace.
                 exchange(layer, "forward", _PREPARED[kind](layer))
             elif kind in _LAYERS:
                 exchange(layer, "forward", functools.partial(_LAYERS[kind], layer))
@@ -48,11 +48,11 @@ def exchanged(model: torch.nn.Module) -> Iterator[None]:
 
 
 def _refuse(kind: str, *_args: Any, **_kwargs: Any) -> None:
-    raise no_form(kind)
+    raise unsupported(kind)
 
 
 class _Product:
-    """A convolution or linear layer: sums of products in i32, then one scale per channel."""
+    """A convolution or linear layer, which sums products in i32 and then scales each channel."""
 
     def __init__(self, layer: Any, *, relu: bool):
         weight, bias = layer.weight(), layer.bias()
@@ -75,7 +75,7 @@ class _Product:
         values = sums.to(torch.float32)
         if self._bias is not None:
             bias = self._bias / unit
-            # FBGEMM, which has a scale per channel, adds the bias as it is; QNNPACK rounds it.
+            # FBGEMM, with a scale per channel, adds the bias without rounding. QNNPACK rounds it.
             values = values + (bias if self._per_channel else torch.round(bias)).reshape(channels)
         factor = (unit / self._scale).reshape(channels if self._per_channel else [])
         lowest = self._zero_point if self._relu else LOWEST
@@ -95,14 +95,14 @@ class _Convolution(_Product):
         )
 
     def __call__(self, x: Integers) -> Integers:
-        sums = torch.ops.aten.convolution(x.centred, self._weight, None, *self._arguments)
+        sums = torch.ops.aten.convolution(x.centered, self._weight, None, *self._arguments)
         return self._scaled(x, sums)
 
 
 class _Linear(_Product):
     def __call__(self, x: Integers) -> Integers:
-        # As a convolution, which has an integer form at every exit.
-        image = x.centred[:, :, None, None]
+        # Use a convolution, because every output dialect has one of integers.
+        image = x.centered[:, :, None, None]
         kernel = self._weight[:, :, None, None]
         sums = torch.ops.aten.convolution(
             image, kernel, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1
@@ -111,7 +111,7 @@ class _Linear(_Product):
 
 
 def _quantize(layer: Any) -> Callable[[torch.Tensor], Integers]:
-    # Of this layer and of hardswish they are buffers, which have no value in a trace.
+    # In this layer and in hardswish, these are buffers, which have no values during the trace.
     scale, zero_point = float(layer.scale), int(layer.zero_point)
     return lambda x: Integers.of(x, scale, zero_point)
 
@@ -144,7 +144,7 @@ def _add_relu(layer: Any, x: Integers, y: Integers) -> Integers:
 def _mul(layer: Any, x: Integers, y: Integers) -> Integers:
     scale, zero_point = _at_scale_of(layer)
     unit = torch.tensor(x.scale) * torch.tensor(y.scale) * (1.0 / torch.tensor(scale))
-    return rounded((x.centred * y.centred).to(torch.float32) * unit.item(), scale, zero_point)
+    return rounded((x.centered * y.centered).to(torch.float32) * unit.item(), scale, zero_point)
 
 
 def _cat(layer: Any, parts: Sequence[Integers], dim: int = 0) -> Integers:

@@ -1,4 +1,4 @@
-"""Quantised tensors as integers, and the functions that models call on them."""
+"""Quantized tensors as integers, and the functions that models call on them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
-# Of quint8, the type of all activations.
+# The range of quint8, the type of all activations.
 LOWEST, HIGHEST = 0, 255
 
 
 class Integers:
-    """A quint8 tensor: what it stands for is `(values - zero_point) * scale`.
+    """A quint8 tensor, which represents the numbers `(values - zero_point) * scale`.
 
     Attributes:
         values: i32, from 0 to 255.
@@ -28,81 +28,81 @@ class Integers:
 
     @classmethod
     def of(cls, numbers: torch.Tensor, scale: float, zero_point: int) -> Integers:
-        """The nearest to `numbers`, f32."""
+        """Returns the nearest representable numbers to `numbers` (f32)."""
         return nearest(numbers, (1.0 / torch.tensor(scale)).item(), scale, zero_point)
 
     @property
     def shape(self) -> torch.Size:
-        """As of a tensor."""
+        """See `torch.Tensor.shape`."""
         return self.values.shape
 
     @property
-    def centred(self) -> torch.Tensor:
-        """i32, zero where the number is zero."""
+    def centered(self) -> torch.Tensor:
+        """The values minus the zero point, i32."""
         return self.values - self.zero_point
 
     def numbers(self) -> torch.Tensor:
-        """f32."""
-        return self.centred.to(torch.float32) * self.scale
+        """Returns the represented numbers, f32."""
+        return self.centered.to(torch.float32) * self.scale
 
     def fused_numbers(self) -> torch.Tensor:
-        """f32, by one fused multiplication and addition, as the vector kernels of sums read them.
+        """Returns the numbers (f32) by one fused multiply-add, as PyTorch's vector kernels do.
 
-        In f64 the product and the sum are exact but for what f32 drops.
+        It is computed in f64, where the product is exact, and rounded to f32 at the end.
         """
         scale = torch.tensor(self.scale)
         offset = (scale * -self.zero_point).item()
         return (self.values.to(torch.float64) * scale.item() + offset).to(torch.float32)
 
     def like(self, values: torch.Tensor) -> Integers:
-        """Other values of the same scale."""
+        """Returns other values with the same scale and zero point."""
         return Integers(values, self.scale, self.zero_point)
 
     def dequantize(self) -> torch.Tensor:
-        """As of a quantised tensor."""
+        """See `torch.Tensor.dequantize`."""
         return self.numbers()
 
     def size(self, *axis: int) -> Any:
-        """As of a tensor."""
+        """See `torch.Tensor.size`."""
         return self.values.size(*axis)
 
     def dim(self) -> int:
-        """As of a tensor."""
+        """See `torch.Tensor.dim`."""
         return self.values.dim()
 
     def view(self, *shape: int) -> Integers:
-        """As of a tensor."""
+        """See `torch.Tensor.view`."""
         return self.like(self.values.view(*shape))
 
     def contiguous(self) -> Integers:
-        """As of a tensor."""
+        """See `torch.Tensor.contiguous`."""
         return self.like(self.values.contiguous())
 
     def chunk(self, count: int, dim: int = 0) -> tuple[Integers, ...]:
-        """As of a tensor."""
+        """See `torch.Tensor.chunk`."""
         return tuple(self.like(part) for part in self.values.chunk(count, dim))
 
     def mean(self, axes: list[int]) -> Integers:
-        """As of a quantised tensor: the scale stays."""
-        return self._averaged(self.centred.to(torch.float32).mean(axes))
+        """Returns the mean over `axes`, with the same scale, as for a quantized tensor."""
+        return self._averaged(self.centered.to(torch.float32).mean(axes))
 
     def _averaged(self, sums: torch.Tensor, factor: float = 1.0) -> Integers:
         return nearest(sums, factor, self.scale, self.zero_point)
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        """Functions of PyTorch that are called on one."""
-        form = _FUNCTIONS.get(function)
-        if form is None:
-            raise no_form(f"{getattr(function, '__name__', function)}")
-        return form(*args, **(kwargs or {}))
+        """Calls the integer implementation of a function of PyTorch."""
+        implementation = _FUNCTIONS.get(function)
+        if implementation is None:
+            raise unsupported(f"{getattr(function, '__name__', function)}")
+        return implementation(*args, **(kwargs or {}))
 
 
 def nearest(numbers: torch.Tensor, factor: float, scale: float, zero_point: int) -> Integers:
-    """The integers nearest to `numbers * factor + zero_point`, f32, rounded to even.
+    """Returns the integers nearest to `numbers * factor + zero_point` (f32), rounded to even.
 
-    PyTorch's vector kernels add the zero point by a fused multiplication and addition, before they
-    round. In f64 the product is exact, and the sum is rounded once.
+    PyTorch's vector kernels add the zero point before they round, by a fused multiply-add. In f64,
+    the product is exact, and the sum is rounded once.
     """
     moved = (numbers.to(torch.float64) * factor + zero_point).to(torch.float32)
     values = torch.round(moved).to(torch.int32).clamp(LOWEST, HIGHEST)
@@ -110,32 +110,33 @@ def nearest(numbers: torch.Tensor, factor: float, scale: float, zero_point: int)
 
 
 def rounded(
-    centred: torch.Tensor, scale: float, zero_point: int, lowest: int = LOWEST
+    centered: torch.Tensor, scale: float, zero_point: int, lowest: int = LOWEST
 ) -> Integers:  # fmt: skip
-    """Integers from f32 values in units of `scale`, rounded to even as matrix products are."""
-    values = torch.round(centred).to(torch.int32) + zero_point
+    """Rounds f32 values in units of `scale` to even, as PyTorch's matrix products do."""
+    values = torch.round(centered).to(torch.int32) + zero_point
     return Integers(values.clamp(lowest, HIGHEST), scale, zero_point)
 
 
 def rounded_at(numbers: torch.Tensor, scale: float, zero_point: int) -> Integers:
-    """Integers from f32 numbers, rounded before the zero point is added.
+    """Rounds f32 numbers to even, before it adds the zero point.
 
-    So do the vector kernels of elementwise operations; at halves, an odd zero point decides.
+    PyTorch's vector kernels of elementwise operators do the same. For numbers halfway between two
+    integers and an odd zero point, the order changes the result.
     """
     return rounded(numbers * (1.0 / torch.tensor(scale)).item(), scale, zero_point)
 
 
-def no_form(what: str) -> Error:
-    """What is said about a quantised layer or function that has no form here."""
+def unsupported(what: str) -> Error:
+    """Returns the error for a quantized layer or function without an implementation."""
     return Error(
         "capture",
-        f"no integer form of {what} on quantised tensors",
-        hint="dequantise before it, or leave that part of the model in floating point",
+        f"there is no integer implementation of {what} for quantized tensors",
+        hint="dequantize before it, or keep that part of the model in floating point",
     )
 
 
 def _on_values(function: Callable[..., torch.Tensor]) -> Callable[..., Integers]:
-    """For a function that moves or compares values only."""
+    """Wraps a function that only moves or compares values."""
 
     def call(x: Integers, *args: Any, **kwargs: Any) -> Integers:
         return x.like(function(x.values, *args, **kwargs))
@@ -144,10 +145,10 @@ def _on_values(function: Callable[..., torch.Tensor]) -> Callable[..., Integers]
 
 
 def _on_averages(function: Callable[..., torch.Tensor]) -> Callable[..., Integers]:
-    """For a function that averages: in floating point, as PyTorch's kernels do."""
+    """Wraps a function that averages, to compute in floating point as PyTorch's kernels do."""
 
     def call(x: Integers, *args: Any, **kwargs: Any) -> Integers:
-        return x._averaged(function(x.centred.to(torch.float32), *args, **kwargs))
+        return x._averaged(function(x.centered.to(torch.float32), *args, **kwargs))
 
     return call
 
@@ -155,22 +156,22 @@ def _on_averages(function: Callable[..., torch.Tensor]) -> Callable[..., Integer
 def _adaptive_avg_pool2d(x: Integers, output_size: Any) -> Integers:
     pixels = x.shape[-1] * x.shape[-2]
     if output_size not in (1, (1, 1), [1, 1]):
-        raise no_form("adaptive_avg_pool2d to more than one pixel")
-    # The kernel multiplies by the inverse of an inverse. At halves, that decides.
+        raise unsupported("adaptive_avg_pool2d to more than one pixel")
+    # The kernel multiplies by the inverse of an inverse, whose rounding changes some results.
     factor = 1 / (1 / (1 / torch.tensor(float(pixels))))
-    sums = x.centred.sum((-2, -1), keepdim=True).to(torch.float32)
+    sums = x.centered.sum((-2, -1), keepdim=True).to(torch.float32)
     return x._averaged(sums, factor.item())
 
 
 def _max_pool2d(x: Integers, *args: Any, **kwargs: Any) -> Integers:
-    # Integers of eight bits are exact in floating point, which every exit can pool.
+    # Every output dialect can pool floats, and floats represent 8-bit integers exactly.
     kwargs.pop("return_indices", None)
     pooled = functional.max_pool2d(x.values.to(torch.float32), *args, **kwargs)
     return x.like(pooled.to(torch.int32))
 
 
 def _hardsigmoid(x: Integers, inplace: bool = False) -> Integers:
-    # Its results are from 0 to 1, whatever the scale of the operand.
+    # The results are from 0 to 1, so their scale does not depend on that of the operand.
     return rounded_at(functional.hardsigmoid(x.fused_numbers()), 1 / 256, 0)
 
 

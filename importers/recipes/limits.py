@@ -1,4 +1,8 @@
-"""Known limits of models, recorded in `limits.yaml`."""
+"""Known limits of models, recorded in `limits.yaml`, and models that are not built.
+
+A model that is not built is no limit of the compilers. `not_built.yaml` has these models, in the
+same form.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,10 @@ from pathlib import Path
 
 import yaml
 
-from unmess.core.writing import write_text
+from unmess.core.files.writing import write_text
 
 FILE = Path(__file__).with_name("limits.yaml")
+NOT_BUILT = Path(__file__).with_name("not_built.yaml")
 
 
 @dataclass(frozen=True)

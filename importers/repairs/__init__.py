@@ -9,27 +9,26 @@ import torch
 
 from importers.repairs.assertions import assert_numbers
 from importers.repairs.booleans import add_booleans
-from importers.repairs.choices import take_the_only_choice
 from importers.repairs.complex_pairs import split_complex_numbers
-from importers.repairs.empty import leave_nothing_to_compute
-from importers.repairs.flags import read_flags_as_integers
+from importers.repairs.empty import fold_empty_results
+from importers.repairs.identical_where import fold_identical_where
 from importers.repairs.indices import (
-    check_computed_places,
+    check_selected_indices,
     convert_indices,
-    count_from_the_front,
+    normalize_negative_indices,
 )
+from importers.repairs.integers_beside_floats import convert_integers_to_floats
 from importers.repairs.layout import drop_layout_only_as_strided, gather_strided
-from importers.repairs.leading_numbers import write_as_doubles
+from importers.repairs.leading_numbers import convert_leading_numbers_to_f64
 from importers.repairs.narrow_integers import compute_in_wider_integers
 from importers.repairs.numbers import compute_numbers_as_tensors
-from importers.repairs.quotients import keep_quotients_from_folding
-from importers.repairs.reshape import take_apart_symbolic_views
-from importers.repairs.shifts import shift_by_any_count
+from importers.repairs.quotients import prevent_folding_of_quotients
+from importers.repairs.reshape import split_symbolic_views
+from importers.repairs.shifts import limit_shift_counts
 from importers.repairs.signature import with_fitting_signature
-from importers.repairs.whole_numbers import write_as_floating_point
-from unmess.core.error import Error, first_line
-from unmess.core.note import Note
-from unmess.core.user_source import user_line
+from unmess.core.errors.error import Error, first_line
+from unmess.core.errors.user_source import user_line
+from unmess.core.program.note import Note
 
 
 @dataclass(frozen=True)
@@ -58,39 +57,32 @@ REPAIRS = (
         "complex numbers as pairs",
         "complex tensors, aten::_fft_c2c, _fft_r2c, _fft_c2r",
         "linalg",
-        "torch-mlir takes few operators on complex tensors, to linalg only, and no Fourier "
-        "transforms but for two forms; in real arithmetic they lower to every exit",
+        "torch-mlir lowers few operators on complex tensors, to linalg only, and few Fourier "
+        "transforms; real arithmetic lowers to every output dialect",
         split_complex_numbers,
     ),
     Repair(
         "layout-only as_strided",
         "aten::as_strided",
         "import",
-        "the torch dialect has no strides; PyTorch uses as_strided to normalise those of size-1 "
-        "dimensions, and in group norms to reshape",
+        "the torch dialect has no strides; PyTorch uses as_strided to normalize the strides of "
+        "dimensions of size 1, and to reshape in group norms",
         drop_layout_only_as_strided,
     ),
     Repair(
         "as_strided as a selection",
-        "aten::as_strided of a tensor that fills its memory",
+        "aten::as_strided of a tensor whose elements fill its memory",
         "import",
-        "the torch dialect has no strides; the elements that it picks are known by their numbers",
+        "the torch dialect has no strides; an index_select picks the same elements, whose offsets "
+        "are known at capture",
         gather_strided,
     ),
     Repair(
-        "flags read as integers",
-        "torch.sym_ite, torch.sym_not, assertions with operator.and_",
+        "data-dependent numbers as tensors",
+        "Python operators on x.item(), item() of booleans",
         "import",
-        "the importer has no case for them; a branch on a flag of the data leaves them in the "
-        "assertion that it goes as on the example (Longformer asks whether any token is global)",
-        read_flags_as_integers,
-    ),
-    Repair(
-        "numbers that are data as tensors",
-        "Python operators on x.item(), booleans that are read",
-        "import",
-        "the importer has no case for most of them, reads no booleans, and torch-mlir has no "
-        "lowering of comparisons of floats",
+        "torch-mlir's importer supports few of these operators and no item() of booleans, and "
+        "comparisons of floats do not lower",
         compute_numbers_as_tensors,
     ),
     Repair(
@@ -102,18 +94,17 @@ REPAIRS = (
     ),
     Repair(
         "shifts by any count",
-        "aten::bitwise_left_shift, bitwise_right_shift",
+        "aten::bitwise_left_shift, bitwise_right_shift, __lshift__, __rshift__",
         "run",
-        "LLVM leaves shifts by a negative number or by all bits undefined, which eager defines",
-        shift_by_any_count,
+        "LLVM does not define shifts by a negative number of bits or by all bits; eager does",
+        limit_shift_counts,
     ),
     Repair(
         "narrow integers in wider ones",
         "operators on uint8, int8, uint16, uint32",
         "linalg",
-        "torch-mlir's lowerings take unsigned integers for signed ones (sums, division, "
-        "comparison), do not take them, or crash; those of int8 crash where they convert "
-        "an operand",
+        "torch-mlir's lowerings treat unsigned integers as signed (sums, division, comparison), "
+        "reject them, or crash; those of int8 crash if they convert an operand",
         compute_in_wider_integers,
     ),
     Repair(
@@ -125,68 +116,70 @@ REPAIRS = (
         convert_indices,
     ),
     Repair(
-        "places from the front",
+        "negative indices of index_put",
         "aten::index_put with indices that may be negative",
         "run",
-        "torch-mlir's lowering takes indices as they are; those below 0 count from the back",
-        count_from_the_front,
+        "torch-mlir's lowering uses negative indices as they are; eager counts them from the end",
+        normalize_negative_indices,
     ),
     Repair(
         "assertions about tensors",
         "aten::_assert_async",
         "run",
-        "torch-mlir drops them: what eager refuses would be computed with",
+        "torch-mlir drops them, and would compute with values that eager rejects",
         assert_numbers,
     ),
     Repair(
-        "computed places that exist",
-        "aten::select with an index that is data",
+        "checked indices of select",
+        "aten::select with an index that depends on data",
         "run",
-        "torch-mlir's lowering takes the first element for an index before the first",
-        check_computed_places,
+        "torch-mlir's lowering selects the first element if the index is below the range",
+        check_selected_indices,
     ),
     Repair(
-        "choice between a tensor and itself",
+        "where of a tensor and itself",
         "aten::where with one tensor twice",
         "torch",
-        "torch-mlir folds it to the tensor, which may not have the shape of the result",
-        take_the_only_choice,
+        "torch-mlir folds it to the tensor, whose shape may differ from that of the result",
+        fold_identical_where,
     ),
     Repair(
-        "whole numbers beside constants",
+        "integers beside floating-point constants",
         "arithmetic of a constant floating-point tensor and a Python int",
         "run",
-        "torch-mlir's folding takes the bits of one for the other: 1.5 * -1 is 2.8e19",
-        write_as_floating_point,
+        "torch-mlir's folding reads the bits of one type as the other: 1.5 * -1 becomes 2.8e19",
+        convert_integers_to_floats,
     ),
     Repair(
         "quotients of constant integers",
         "integer division of constants",
         "run",
-        "torch-mlir folds the quotient of two literals without the signs of their elements",
-        keep_quotients_from_folding,
+        "torch-mlir ignores the signs of the elements when it folds the quotient of two constants",
+        prevent_folding_of_quotients,
     ),
     Repair(
         "number before an f64 tensor",
         "0.1 - x, linspace",
         "run",
-        "the importer makes an f32 literal of a number where an operator has its first tensor",
-        write_as_doubles,
+        "torch-mlir's importer converts a number to f32 if it stands for the first tensor of an "
+        "operator",
+        convert_leading_numbers_to_f64,
     ),
     Repair(
-        "results without elements",
+        "empty results",
         "any operator, aten::index_put",
         "linalg",
-        "torch-mlir divides by their number when it lowers a reshape, and crashes",
-        leave_nothing_to_compute,
+        "torch-mlir divides by the number of elements when it lowers a reshape, and crashes if it "
+        "is 0",
+        fold_empty_results,
     ),
     Repair(
         "symbolic view",
         "aten::view with several dynamic sizes",
         "run",
         "torch-mlir's lowering of aten.view takes one of several dynamic sizes for 1 and reads "
-        "wrong memory; flatten and unflatten say which sizes go together",
-        take_apart_symbolic_views,
+        "out of bounds; flatten and unflatten state which sizes belong together",
+        split_symbolic_views,
         "https://github.com/llvm/torch-mlir/issues/4743",
     ),
 )
@@ -212,9 +205,10 @@ def apply_repairs(
         except Exception as problem:
             raise Error(
                 "capture",
-                f"{repair.name}: the program does not take it: {first_line(problem)}",
+                f"the repair '{repair.name}' fails on the program: {first_line(problem)}",
                 where=user_line(problem),
-                hint="write it with simpler operators, and report this with the model",
+                hint="write this part of the model with simpler operators, and report the model "
+                "as a bug of unmess",
             ) from problem
         if count:
             notes.append(Note("repair", f"{repair.name} ({count} times)"))

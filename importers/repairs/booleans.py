@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from importers.decompositions import decomposition_table
+from importers.decompositions.numbers import as_tensor
 from importers.decompositions.tracing import tracing
 from importers.repairs.literals import packet_of
 from importers.repairs.retrace import replace_call
@@ -30,8 +31,5 @@ def add_booleans(graph: torch.fx.Graph) -> int:
 
 
 def _either(x: Any, y: Any, alpha: Any = 1) -> torch.Tensor:
-    x, y = (
-        each if isinstance(each, torch.Tensor) else torch.full((), each, dtype=torch.bool)
-        for each in (x, y)
-    )
+    x, y = as_tensor(x, torch.bool), as_tensor(y, torch.bool)
     return torch.logical_or(x, y) if alpha else torch.logical_or(x, torch.zeros_like(y))

@@ -1,8 +1,8 @@
 """Rewrites complex arithmetic to real arithmetic.
 
 torch-mlir lowers few operators on complex tensors, and to linalg only. Every complex value inside a
-program becomes two real ones, which lower to every exit. Complex inputs, weights and results stay
-complex, and so do operators that `complex_operators` has no entry for.
+program becomes two real ones, which lower to every output dialect. Complex inputs, weights and
+results stay complex, and so do operators that `complex_operators` has no entry for.
 """
 
 from __future__ import annotations

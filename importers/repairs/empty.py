@@ -10,7 +10,7 @@ _EMPTY = torch.ops.aten.empty.memory_format
 _WRITE = torch.ops.aten.index_put.default
 
 
-def leave_nothing_to_compute(graph: torch.fx.Graph) -> int:
+def fold_empty_results(graph: torch.fx.Graph) -> int:
     """Replaces operators whose only result has no elements by `empty`, and drops empty writes.
 
     Returns the number of operators replaced. Only sizes that are statically known count.

@@ -51,7 +51,7 @@ def convert_indices(graph: torch.fx.Graph) -> int:
     return len(nodes)
 
 
-def count_from_the_front(graph: torch.fx.Graph) -> int:
+def normalize_negative_indices(graph: torch.fx.Graph) -> int:
     """Adds the size of the dimension to negative indices of writes; returns how many changed."""
     nodes = [
         node
@@ -61,7 +61,7 @@ def count_from_the_front(graph: torch.fx.Graph) -> int:
     if nodes:
         with tracing(graph, decomposition_table()) as table:
             for node in nodes:
-                replace_call(node, _put_from_the_front, table)
+                replace_call(node, _put_at_normalized, table)
     return len(nodes)
 
 
@@ -75,7 +75,7 @@ def _may_be_negative(index: torch.fx.Node | None) -> bool:
     )
 
 
-def _put_from_the_front(
+def _put_at_normalized(
     x: torch.Tensor,
     indices: list[torch.Tensor | None],
     value: torch.Tensor,
@@ -88,7 +88,7 @@ def _put_from_the_front(
     return aten.index_put(x, places, value, accumulate)
 
 
-def check_computed_places(graph: torch.fx.Graph) -> int:
+def check_selected_indices(graph: torch.fx.Graph) -> int:
     """Asserts that computed indices of selections are at least -size; returns how many there are.
 
     An index past the last element needs no assertion: the slice that it lowers to is out of range.
@@ -159,7 +159,10 @@ def _choose(
         place = mask.reshape(-1).to(torch.int64).cumsum(0) - 1
         last = value.shape[0] - 1
         if last:
-            require(torch.eq(place[-1], last), "index_put has a value too many or too few")
+            require(
+                torch.eq(place[-1], last),
+                "index_put has another number of values than its mask selects",
+            )
         chosen = value.index_select(0, place.clamp(0, last))
         value = chosen.reshape(*mask.shape, *value.shape[1:])
     if accumulate:
@@ -199,7 +202,10 @@ def _places_of(mask: torch.Tensor, count: int) -> list[torch.Tensor]:
     """Returns the positions where a mask is true: i64 `[count]` for each of its dimensions."""
     flat = mask.reshape(-1)
     number = flat.to(torch.int64).cumsum(0) - 1
-    require(torch.eq(flat.sum(), count), "a mask chooses another number of elements than indices")
+    require(
+        torch.eq(flat.sum(), count),
+        "a mask selects another number of elements than the other indices",
+    )
     chosen = torch.logical_and(flat, torch.eq(number, torch.arange(count).unsqueeze(1)))
     place = torch.where(chosen, torch.arange(flat.shape[0]), 0).sum(1)
     places = []

@@ -11,7 +11,7 @@ from importers.decompositions.tracing import tracing
 from importers.repairs.retrace import replace_call
 
 
-def write_as_doubles(graph: torch.fx.Graph) -> int:
+def convert_leading_numbers_to_f64(graph: torch.fx.Graph) -> int:
     """Converts a number that is the first operand of an operator with an f64 result to a tensor.
 
     An example is 0.1 - x. Returns how many there were.

@@ -13,42 +13,46 @@ _IMPORT_FORMS = (
         "import",
         "register_buffer(persistent=False), lifted constants",
         "import",
-        "torch-mlir looks buffers up in the state dict only; they are arguments or literals here",
+        "torch-mlir looks up buffers in the state dict only; here they become arguments or "
+        "literals",
     ),
     ListedRepair(
         "branches",
         "import",
         "torch.cond",
         "import",
-        "torch-mlir's importer has no case for it; it becomes torch.prim.If over two functions",
+        "torch-mlir's importer does not support it; it becomes torch.prim.If that calls two "
+        "functions",
     ),
     ListedRepair(
         "loops",
         "import",
-        "while_loop with values from outside",
+        "while_loop with captured values",
         "import",
-        "torch-mlir counts values that the body does not change among the loop's state",
+        "torch-mlir takes values that the body does not change for part of the loop's state",
     ),
     ListedRepair(
         "new state as results",
         "import",
         "buffers and inputs that the model writes",
         "torch",
-        "a mutated input stops at torch.copy.to_vtensor; new values are results, named as state",
+        "torch-mlir does not lower writes to inputs (torch.copy.to_vtensor); new values become "
+        "results, named as state",
     ),
     ListedRepair(
         "constant results",
         "import",
         "None, numbers and strings among the results",
         "linalg",
-        "they have no type past the torch dialect; the Executable adds them to what it returns",
+        "they have no type below the torch dialect; the Executable adds them to what it returns",
     ),
     ListedRepair(
         "constant arguments",
         "import",
         "Python bool, int, float, str and None as inputs",
         "import",
-        "they would become tensor arguments; the capture fixes them, and a call checks them",
+        "torch-mlir would make them tensor arguments; the capture fixes them, and each call "
+        "checks them",
     ),
 )
 

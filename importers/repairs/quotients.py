@@ -9,7 +9,7 @@ from importers.repairs.literals import constant_nodes, packet_of
 aten = torch.ops.aten
 
 
-def keep_quotients_from_folding(graph: torch.fx.Graph) -> int:
+def prevent_folding_of_quotients(graph: torch.fx.Graph) -> int:
     """Replaces constant dividends `x` by `x | x`; returns how many.
 
     torch-mlir lowers `x | x` and does not fold it, so the division reaches linalg.

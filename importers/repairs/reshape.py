@@ -58,13 +58,13 @@ def group_dimensions(before: Sequence[sympy.Expr], after: Sequence[sympy.Expr]) 
     return groups
 
 
-def take_apart_symbolic_views(graph: torch.fx.Graph) -> int:
+def split_symbolic_views(graph: torch.fx.Graph) -> int:
     """Replaces views with symbolic sizes by `flatten` and `unflatten`; returns how many."""
     replaced = 0
     for node in list(graph.nodes):
         if node.op == "call_function" and node.target in _VIEWS and _is_symbolic(node):
             with graph.inserting_before(node):
-                result = _take_apart(graph, node)
+                result = _split(graph, node)
             # Compare before the node is erased: erasing clears its arguments.
             unchanged = result is node.args[0]
             if unchanged and any(user.op == "output" for user in node.users):
@@ -89,7 +89,7 @@ def _is_symbolic(node: torch.fx.Node) -> bool:
     )
 
 
-def _take_apart(graph: torch.fx.Graph, node: torch.fx.Node) -> torch.fx.Node:
+def _split(graph: torch.fx.Graph, node: torch.fx.Node) -> torch.fx.Node:
     operand, sizes = node.args[0], node.args[1]
     before, after = operand.meta["val"].shape, node.meta["val"].shape
     groups = group_dimensions([*map(_expression, before)], [*map(_expression, after)])

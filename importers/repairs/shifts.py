@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from importers.decompositions import decomposition_table
+from importers.decompositions.numbers import as_tensor
 from importers.decompositions.tracing import tracing
 from importers.repairs.literals import packet_of
 from importers.repairs.retrace import replace_call
@@ -12,7 +13,7 @@ from importers.repairs.retrace import replace_call
 aten = torch.ops.aten
 
 
-def shift_by_any_count(graph: torch.fx.Graph) -> int:
+def limit_shift_counts(graph: torch.fx.Graph) -> int:
     """Limits the counts of shifts, and gives eager's results for other counts; returns how many.
 
     LLVM leaves such shifts undefined. In eager, a left shift results in 0, and a right shift in the
@@ -21,6 +22,8 @@ def shift_by_any_count(graph: torch.fx.Graph) -> int:
     replacements = {
         aten.bitwise_left_shift.Tensor: _left_shift,
         aten.bitwise_right_shift.Tensor: _right_shift,
+        **dict.fromkeys((aten.__lshift__.Tensor, aten.__lshift__.Scalar), _left_shift),
+        **dict.fromkeys((aten.__rshift__.Tensor, aten.__rshift__.Scalar), _right_shift),
     }
     nodes = [
         node for node in graph.nodes if node.target in replacements and not _has_valid_count(node)
@@ -35,18 +38,18 @@ def shift_by_any_count(graph: torch.fx.Graph) -> int:
 
 def _has_valid_count(node: torch.fx.Node) -> bool:
     count = node.args[1]
-    if not isinstance(count, torch.fx.Node) or packet_of(count) is not aten.full:
-        return False
-    return isinstance(count.args[1], int) and 0 <= count.args[1] < _bits(node.meta["val"].dtype)
+    if isinstance(count, torch.fx.Node) and packet_of(count) in (aten.full, aten.full_like):
+        count = count.args[1]
+    return isinstance(count, int) and 0 <= count < _bits(node.meta["val"].dtype)
 
 
-def _left_shift(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+def _left_shift(x: torch.Tensor, count: torch.Tensor | int) -> torch.Tensor:
     x, count = _promoted(x, count)
     valid = _is_valid(count, _bits(x.dtype))
     return torch.where(valid, torch.bitwise_left_shift(x, torch.where(valid, count, 0)), 0)
 
 
-def _right_shift(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+def _right_shift(x: torch.Tensor, count: torch.Tensor | int) -> torch.Tensor:
     x, count = _promoted(x, count)
     bits = _bits(x.dtype)
     valid = _is_valid(count, bits)
@@ -55,9 +58,9 @@ def _right_shift(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
     return torch.where(valid, torch.bitwise_right_shift(x, torch.where(valid, count, 0)), 0)
 
 
-def _promoted(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _promoted(x: torch.Tensor, count: torch.Tensor | int) -> tuple[torch.Tensor, torch.Tensor]:
     dtype = torch.result_type(x, count)
-    return x.to(dtype), count.to(dtype)
+    return as_tensor(x, dtype), as_tensor(count, dtype)
 
 
 def _is_valid(count: torch.Tensor, bits: int) -> torch.Tensor:

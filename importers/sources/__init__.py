@@ -6,7 +6,7 @@ from pathlib import Path
 
 from importers.sources.model_string import PYTHON_FILE, check_model_string
 from importers.sources.source import Source
-from unmess.core.model_sources import add_model_file
+from unmess.core.errors.model_sources import add_model_file
 
 
 def find_source(model: str, trust: bool = False) -> Source:

@@ -15,7 +15,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from importers.sources.random_weights import seeded
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 _DTYPES = {
     "f64": torch.float64,
@@ -80,8 +80,8 @@ def parse_inputs(texts: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]
         elif kwargs:
             raise Error(
                 "usage",
-                f"input {text!r} comes after a named one",
-                hint="give positional ones first",
+                f"the positional input {text!r} follows a keyword input",
+                hint="give positional inputs first",
             )
         else:
             args.append(_parse(text))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from importers.sources.exported_program_safety import load
-from importers.sources.model_string import existing_file
+from importers.sources.missing import existing_file
 from importers.sources.source import Source
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 
 def find(path: str, trust: bool = False) -> Source:
@@ -28,7 +28,7 @@ def find(path: str, trust: bool = False) -> Source:
     except Exception as problem:
         raise Error(
             "source",
-            f"{path} is not a whole ExportedProgram: {first_line(problem)}",
+            f"{path} is not a complete ExportedProgram: {first_line(problem)}",
             hint="write it with torch.export.save, by a PyTorch no newer than this one "
             f"({torch.__version__})",
         ) from problem

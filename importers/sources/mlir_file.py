@@ -12,26 +12,26 @@ from torch_mlir import ir
 from importers.ir_file import IrEntry, IrFile
 from importers.ir_safety import check_operations
 from importers.ir_signature import signature_of_function
-from importers.sources.model_string import existing_file
+from importers.sources.missing import existing_file
 from importers.sources.source import Source
-from unmess.core.error import Error
-from unmess.core.exported.example import recorded
-from unmess.core.exported.table import (
+from unmess.core.errors.error import Error
+from unmess.core.ir.parsing import parse_file
+from unmess.core.ir.public_functions import public_functions
+from unmess.core.ir.recognition import stage_of
+from unmess.core.module.example import recorded
+from unmess.core.module.table import (
     Table,
     example_file,
     read_table,
     table_file,
     weights_file,
 )
-from unmess.core.exported.tensors import read_tensors
-from unmess.core.names import IR_SUFFIXES
-from unmess.core.note import Note
-from unmess.core.parsing import parse_file
-from unmess.core.public_functions import public_functions
-from unmess.core.recognition import stage_of
-from unmess.core.recorded import Recorded
-from unmess.core.signature import Signature, TensorSpec
-from unmess.core.signature_form import signature_of
+from unmess.core.module.tensors import read_tensors
+from unmess.core.options.names import IR_SUFFIXES
+from unmess.core.program.note import Note
+from unmess.core.program.recorded import Recorded
+from unmess.core.signature.serialized import signature_of
+from unmess.core.signature.signature import Signature, TensorSpec
 
 
 def find(path: str, trust: bool = False) -> Source:
@@ -77,7 +77,7 @@ def _check_devices(module: ir.Module, path: str) -> None:
             raise Error(
                 "source",
                 f"{path} is a program for {count} devices ({name})",
-                hint="write it for one device, without shardings",
+                hint="export it for one device, without sharding",
             )
 
 
@@ -146,7 +146,7 @@ def _without_table(file: Path, stage: str, functions: dict[str, ir.OpView], trus
         if any(argument.kind != "input" for argument in signature.arguments):
             raise Error(
                 "source",
-                f"{file} takes weights, and {table_file(file).name}, which says where they are, "
+                f"{file} needs weights, but {table_file(file).name}, which lists where they are, "
                 "is missing",
                 hint="keep the files that `unmess import -o` writes together",
             )
@@ -172,7 +172,7 @@ def _check_function(
     if problem is not None:
         raise Error(
             "source",
-            f"{file} is not the IR that its table is of: {problem}",
+            f"{file} does not match its table of weights: {problem}",
             hint="export the model again with `unmess import MODEL -o FILE`",
         )
 
@@ -181,7 +181,7 @@ def _difference(entry: str, own: Signature, expected: Signature) -> str | None:
     for what in ("arguments", "results"):
         mine, theirs = getattr(own, what), getattr(expected, what)
         if len(mine) != len(theirs):
-            return f"{entry} has {len(mine)} {what} in place of {len(theirs)}"
+            return f"{entry} has {len(mine)} {what} instead of {len(theirs)}"
         for index, (one, other) in enumerate(zip(mine, theirs, strict=True)):
             if not _agree(one.spec, other.spec):
                 return f"{what}[{index}] of {entry} is {one.spec}, not {other.spec}"

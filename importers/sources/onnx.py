@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from importers.sources.example_inputs import TensorLike, random_tensors
-from importers.sources.model_string import existing_file
+from importers.sources.missing import existing_file
 from importers.sources.source import Source
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 if TYPE_CHECKING:
     import onnx
@@ -115,7 +115,7 @@ def _example(model: OnnxModel, notes: list[str]) -> tuple:
         {str(size) for value in model.inputs for size in value.shape if not isinstance(size, int)}
     )
     if open_sizes:
-        notes.append(f"open sizes ({', '.join(open_sizes)}) are {_EXAMPLE_SIZE} in the example")
+        notes.append(f"dynamic sizes ({', '.join(open_sizes)}) are {_EXAMPLE_SIZE} in the example")
     return random_tensors(
         tuple(
             TensorLike(

@@ -37,12 +37,12 @@ from typing import Any
 import torch
 
 from importers.sources import side_effects
-from importers.sources.model_string import existing_python_file
+from importers.sources.missing import existing_python_file
 from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
-from unmess.core.error import Error, first_line
-from unmess.core.suggest import did_you_mean
-from unmess.core.user_source import user_line
+from unmess.core.errors.error import Error, first_line
+from unmess.core.errors.user_source import user_line
+from unmess.core.options.suggest import did_you_mean
 
 DEFAULT_NAME = "model"
 _FORMS = "a factory returns (module, args) or (module, args, kwargs)"
@@ -134,7 +134,7 @@ def _raised(what: str, problem: BaseException) -> Error:
         hint = "correct the syntax there"
     elif isinstance(problem, SystemExit):
         where = user_line(problem)
-        hint = 'put what a script does under `if __name__ == "__main__":`'
+        hint = 'put the code of a script under `if __name__ == "__main__":`'
     elif isinstance(problem, ModuleNotFoundError):
         where = user_line(problem)
         hint = f"install {problem.name} in this environment, or put it beside the file"
@@ -188,7 +188,7 @@ def _from_class(cls: type, name: str, label: str, path: str) -> Source:
     if not issubclass(cls, torch.nn.Module):
         raise Error(
             "source",
-            f"{name} in {path} is a class, but not one of nn.Module",
+            f"{name} in {path} is a class, but not a subclass of nn.Module",
             where=_definition(cls),
             hint=f"derive it from torch.nn.Module, or write a factory: {_FORMS}",
         )
@@ -200,7 +200,9 @@ def _from_class(cls: type, name: str, label: str, path: str) -> Source:
         raise
     except BaseException as problem:
         raise _raised(f"{name}() raises", problem) from problem
-    note = f"{name}() has the weights its constructor gives with seed {SEED}, in evaluation mode"
+    note = (
+        f"{name}() has the weights of its constructor with seed {SEED}, and is in evaluation mode"
+    )
     return _model(module.eval(), name, label, (note,))
 
 
@@ -237,7 +239,7 @@ def _from_factory(factory: Callable[[], Any], name: str, label: str) -> Source:
         what = f"the class {kind}" if inspect.isclass(model) else f"a {kind}"
         raise Error(
             "source",
-            f"the first thing the factory {name} returns is {what}, not a module",
+            f"the first value that the factory {name} returns is {what}, not a module",
             where=where,
             hint="return an nn.Module instance (or a function) first, then its arguments",
         )
@@ -268,14 +270,14 @@ def _checked_call(args: Any, kwargs: Any, what: str, where: str | None) -> tuple
     if not isinstance(args, (tuple, list)):
         raise Error(
             "source",
-            f"{what} gives a {type(args).__name__} as the positional arguments",
+            f"{what} returns a {type(args).__name__} as the positional arguments",
             where=where,
             hint="give a tuple: (x,) for one argument",
         )
     if not isinstance(kwargs, dict) or not all(isinstance(key, str) for key in kwargs):
         raise Error(
             "source",
-            f"{what} gives a {type(kwargs).__name__} as the keyword arguments",
+            f"{what} returns a {type(kwargs).__name__} as the keyword arguments",
             where=where,
             hint='give a dict of names to values: {"mask": mask}',
         )

@@ -3,8 +3,8 @@
 Default initialization is made for training and hides errors from a comparison. Torchvision's vision
 transformers start with a last layer of zeros, so their result is always zero. ConvNeXt scales every
 block by 1e-6, below any tolerance. The result of ShuffleNet equals the bias of its last layer to
-every digit. A wrong lowering of such a network would pass. `enliven` changes the weights so that
-every layer affects the result.
+every digit. A wrong lowering of such a network would pass. `vary_constant_parameters` changes the
+weights so that every layer affects the result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def seeded() -> Iterator[None]:
         yield
 
 
-def enliven(model: torch.nn.Module, *args: Any, **kwargs: Any) -> str:
+def vary_constant_parameters(model: torch.nn.Module, *args: Any, **kwargs: Any) -> str:
     """Changes freshly initialized weights so that every layer affects the result.
 
     Initially constant parameters (zeros, ones, 1e-6) get normal noise of standard deviation 0.1.
@@ -48,7 +48,7 @@ def enliven(model: torch.nn.Module, *args: Any, **kwargs: Any) -> str:
         for parameter in model.parameters():
             if parameter.is_floating_point() and parameter.numel() and _is_constant(parameter):
                 parameter += _SPREAD * torch.randn_like(parameter)
-    changed = f"constant parameters spread by {_SPREAD}"
+    changed = f"constant parameters varied by {_SPREAD}"
     norms = [layer for layer in model.modules() if isinstance(layer, _BatchNorm)]
     if norms and (args or kwargs):
         _calibrate(model, norms, args, kwargs)

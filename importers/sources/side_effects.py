@@ -39,4 +39,4 @@ def reported() -> Iterator[list[str]]:
             read, write = _PUT_BACK[name]
             if (now := read()) != before:
                 write(before)
-                notes.append(f"the file sets the {name} to {now}: put back to {before}")
+                notes.append(f"the file sets the {name} to {now}: restored to {before}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 
 @dataclass

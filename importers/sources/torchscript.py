@@ -21,11 +21,11 @@ from torch.storage import _dtype_to_storage_type_map
 from torch.utils import _pytree as pytree
 
 from importers.sources.example_inputs import TensorLike, random_tensors
-from importers.sources.model_string import existing_file
+from importers.sources.missing import existing_file
 from importers.sources.source import Source
 from importers.sources.torchscript_safety import forbidden_code
-from unmess.core.error import Error, first_line
-from unmess.core.trust import needs_trust
+from unmess.core.errors.error import Error, first_line
+from unmess.core.errors.trust import needs_trust
 
 # Storage class names in pickles of tensors, such as `FloatStorage`, to dtypes.
 _STORAGE_DTYPES = {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}
@@ -48,7 +48,7 @@ def find(path: str, trust: bool = False) -> Source:
         _refuse(path, file)
     try:
         if not trust and (call := forbidden_code(file)):
-            raise needs_trust(path, f"code that does more than compute ({call})")
+            raise needs_trust(path, f"code with side effects ({call})")
         module = torch.jit.load(file, map_location="cpu")
     except Error:
         raise
@@ -116,8 +116,10 @@ def _unloadable(path: str, problem: Exception) -> Error:
         missing = text.split("'")[1] if "'" in text else first_line(problem)
         cause = f"{path} lacks the code of {missing}"
         if "Unknown builtin" in text:
-            cause = f"{path} calls an operator that is not there: {first_line(problem)}"
-        hint = "write it again with torch.jit.save; an operator's library must be imported first"
+            cause = f"{path} calls an unknown operator: {first_line(problem)}"
+        hint = (
+            "import the library of the operator first, or write the file again with torch.jit.save"
+        )
     else:
         cause = f"{path} is damaged: {first_line(problem)}"
         hint = "write it again with torch.jit.save"

@@ -12,9 +12,9 @@ from pipelines.analysis.bodies import BodyGroup, group_bodies
 from pipelines.analysis.entries import Entry, measure_entry
 from pipelines.analysis.operations import OperationCount, count_operations
 from pipelines.analysis.sizes import is_structured
-from pipelines.ir_modules import copy_module, find_operations
-from unmess.core.error import Error
-from unmess.core.public_functions import public_functions
+from pipelines.ir.modules import copy_module, find_operations
+from unmess.core.errors.error import Error
+from unmess.core.ir.public_functions import public_functions
 
 # The pass that removes each kind of call or jump between blocks.
 _STRUCTURING = {
@@ -66,8 +66,10 @@ def analyze_module(
     if unknown := sorted(set(given) - known):
         raise Error(
             "usage",
-            f"no dynamic size is called {unknown[0]}",
-            hint=f"one of {', '.join(sorted(known))}" if known else "all sizes are static",
+            f"the program has no dynamic size {unknown[0]!r}",
+            hint=f"use one of {', '.join(sorted(known))}"
+            if known
+            else "omit the sizes: all sizes of the program are static",
         )
     return analysis
 

@@ -11,7 +11,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from pipelines.analysis.sizes import destinations, indexing_maps
-from pipelines.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import linalg
 
 _COMMUTATIVE = re.compile(
     r"arith\.((add|mul)[fi]|(and|or|xor)i|(max|min)(imum|num)f|(max|min)[su]i)"

@@ -11,8 +11,8 @@ from pipelines.analysis.arithmetic import element_bytes
 from pipelines.analysis.cost import Cost, cost_of
 from pipelines.analysis.liveness import Memory, memory_of
 from pipelines.analysis.sizes import Size, Sizes, described, is_destination_style
-from unmess.core.layer import Layer, location_layer
-from unmess.core.user_source import location_line
+from unmess.core.errors.user_source import location_line
+from unmess.core.ir.layer import Layer, location_layer
 
 _CONSTANTS = ("arith.constant", "torch.vtensor.literal", "tosa.const", "stablehlo.constant")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipelines.analysis.analysis import Analysis, analyze_module
 from pipelines.files import read_module
-from unmess.core.model_sources import add_model_file
+from unmess.core.errors.model_sources import add_model_file
 
 
 def analyze_file(

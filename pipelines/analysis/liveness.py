@@ -31,7 +31,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Held:
+class LiveTensor:
     """A temporary that is live at the peak: its operation's position, and its size in bytes."""
 
     operation: int
@@ -62,7 +62,7 @@ class Memory:
     results: Size
     peak: Size | None
     at: int | None
-    held: tuple[Held, ...]
+    held: tuple[LiveTensor, ...]
     moments: tuple[Moment, ...]
 
 
@@ -105,7 +105,7 @@ def memory_of(function: ir.OpView, sizes: Sizes) -> Memory:
         held = tuple(
             sorted(
                 (
-                    Held(buffer.born, buffer.bytes)
+                    LiveTensor(buffer.born, buffer.bytes)
                     for buffer in buffers
                     if buffer.born <= at <= buffer.dies and buffer.bytes
                 ),

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.lazy_dialects import linalg
-from unmess.core.size_expression import SizeExpression
-from unmess.core.user_source import location_line
+from pipelines.ir.lazy_dialects import linalg
+from unmess.core.errors.user_source import location_line
+from unmess.core.signature.size_expression import SizeExpression
 
 if TYPE_CHECKING:
     import sympy

@@ -11,9 +11,9 @@ from torch_mlir.dialects import arith
 from pipelines.indices.loops import counted_by, enclosing_generic, loop_sizes
 from pipelines.indices.ranges import Ranges
 from pipelines.indices.scatter import limits
-from pipelines.indices.slices import parts
+from pipelines.indices.slices import slice_axes
 from pipelines.indices.values import Size, compare, constant, number, origin, size_of
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 
 # Accesses to single elements, and the position of their first index among the operands.
 FIRST_INDEX = {"memref.load": 1, "memref.store": 2, "tensor.extract": 1, "tensor.insert": 2}
@@ -77,7 +77,7 @@ def _about_element(operation: ir.Operation, ranges: Ranges) -> list[_Question]:
 
 def _about_slice(operation: ir.Operation, ranges: Ranges) -> list[_Question]:
     questions = []
-    for axis, part in enumerate(parts(operation)):
+    for axis, part in enumerate(slice_axes(operation)):
         if part.is_trivial:
             continue
         answer = None

@@ -11,9 +11,9 @@ from torch_mlir.dialects import arith
 from pipelines.indices.flags import OUT_OF_RANGE, require_everywhere
 from pipelines.indices.loops import counted_by, enclosing_generic, loops_in
 from pipelines.indices.values import Size, compare, number, producer, size_of, size_value
-from pipelines.reference.analysis.contraction import indexing_maps
-from unmess.core.error import Error
-from unmess.core.user_source import location_line
+from pipelines.ir.contraction import indexing_maps
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import location_line
 
 # torch-mlir's assertions about the index of a following `tensor.extract`, which is checked anyway.
 _REDUNDANT = {"index must be smaller than dim size", "index must be larger or equal to 0"}
@@ -123,9 +123,10 @@ def _branches(operation: ir.Operation, generic: ir.Operation) -> tuple[tuple[ir.
 def _unhoistable(operation: ir.Operation) -> Error:
     return Error(
         "compile",
-        f"{operation.name} inside of a loop in a linalg.generic cannot be checked",
+        f"cannot check the index of {operation.name} inside a loop in a linalg.generic",
         where=location_line(operation.location),
-        hint="write the loop outside, or load the program unchecked",
+        hint="move the loop out of the linalg.generic, or load the program with "
+        "unchecked=True (--unchecked)",
     )
 
 

@@ -11,7 +11,7 @@ from pipelines.indices.bodies import Body, check_body
 from pipelines.indices.host import check_element, check_slice
 from pipelines.indices.loops import enclosing_generic
 from pipelines.indices.scatter import check_scatter
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 
 
 @step("check-indices")

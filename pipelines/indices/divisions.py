@@ -9,7 +9,7 @@ from pipelines.debugging import step
 from pipelines.indices.bodies import Body, check_body
 from pipelines.indices.loops import enclosing_generic
 from pipelines.indices.values import compare, constant, number
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 
 _SIGNED = ("arith.divsi", "arith.floordivsi", "arith.ceildivsi", "arith.remsi")
 _UNSIGNED = ("arith.divui", "arith.remui", "arith.ceildivui")

@@ -8,7 +8,7 @@ from torch_mlir.dialects import arith, cf
 from pipelines.indices.accesses import FIRST_INDEX
 from pipelines.indices.bodies import clamp_index
 from pipelines.indices.flags import OUT_OF_RANGE
-from pipelines.indices.slices import OUTSIDE, parts
+from pipelines.indices.slices import OUTSIDE, slice_axes
 from pipelines.indices.values import number, size_of, size_value
 
 
@@ -24,7 +24,7 @@ def check_element(access: ir.Operation, axes: list[int]) -> None:
 
 def check_slice(operation: ir.Operation, axes: list[int]) -> None:
     """Asserts at the insertion point that a slice is in range; if not, its offset becomes 0."""
-    every = parts(operation)
+    every = slice_axes(operation)
     for axis in axes:
         part = every[axis]
         inside = part.is_inside()

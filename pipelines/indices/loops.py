@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.indices.values import Size, producer, size_of
-from pipelines.reference.analysis.contraction import indexing_maps
+from pipelines.ir.contraction import indexing_maps
 
 
 def enclosing_generic(operation: ir.Operation) -> ir.Operation | None:

@@ -17,7 +17,7 @@ from torch_mlir.passmanager import PassManager
 from pipelines.indices.loops import counted_by, enclosing_generic, loop_sizes
 from pipelines.indices.refinement import selection
 from pipelines.indices.values import constant, number, producer, size_of
-from pipelines.reference.analysis.contraction import indexing_maps
+from pipelines.ir.contraction import indexing_maps
 
 _LARGEST = 2**62
 # Operations whose results have elements of their first operand.

@@ -9,7 +9,7 @@ from torch_mlir.dialects import arith
 
 from pipelines.indices.flags import OUT_OF_RANGE, require_everywhere
 from pipelines.indices.values import Size, compare, number, size_of, size_value
-from pipelines.iree import tensor_ops
+from pipelines.ir import tensor_ops
 
 
 def limits(scatter: ir.Operation) -> list[int] | None:

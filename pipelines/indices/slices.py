@@ -1,4 +1,4 @@
-"""Splits slices of tensors and buffers into their parts along each axis."""
+"""Splits slices of tensors and buffers into one SliceAxis per axis."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 @dataclass(frozen=True)
-class Part:
-    """The part of a slice along one axis. Numbers are of type `Size`.
+class SliceAxis:
+    """A slice along one axis. Numbers are of type `Size`.
 
     Attributes:
         limit: the size of the axis.
@@ -59,8 +59,8 @@ class Part:
         return arith.OrIOp(empty, inside).result
 
 
-def parts(operation: ir.Operation) -> list[Part]:
-    """Returns the part of a slice along each axis of its tensor or buffer."""
+def slice_axes(operation: ir.Operation) -> list[SliceAxis]:
+    """Returns the offset, size and stride of a slice along each axis of its tensor or buffer."""
     view = operation.opview
     whole = operation.operands[1 if operation.name == "tensor.insert_slice" else 0]
     position = sum(list(operation.attributes["operandSegmentSizes"])[:-3])
@@ -75,7 +75,7 @@ def parts(operation: ir.Operation) -> list[Part]:
                 column.append((each, None))
         columns.append(column)
     return [
-        Part(offset, size, stride, size_of(whole, axis), operand)
+        SliceAxis(offset, size, stride, size_of(whole, axis), operand)
         for axis, ((offset, operand), (size, _), (stride, _)) in enumerate(
             zip(*columns, strict=True)
         )

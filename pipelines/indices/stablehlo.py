@@ -9,7 +9,7 @@ from torch_mlir.passmanager import PassManager
 from pipelines.debugging import step
 from pipelines.indices.scatter import check_columns
 from pipelines.indices.values import Size, size_of
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 from pipelines.stablehlo.origin import is_captured
 
 

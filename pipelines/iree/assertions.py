@@ -9,9 +9,9 @@ from torch_mlir.dialects import arith, cf, linalg, tensor
 
 from pipelines.debugging import step
 from pipelines.indices.values import compare, constant, number, producer
-from pipelines.ir_modules import find_operations
-from unmess.core.check import Check
-from unmess.core.user_source import location_line
+from pipelines.ir.modules import find_operations
+from unmess.core.errors.check import Check
+from unmess.core.errors.user_source import location_line
 
 # How many flags one operation combines. Devices limit the number of buffers it may read.
 _TOGETHER = 8

@@ -16,11 +16,11 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from pipelines.ir.tensor_ops import Size, copied, empty, permuted, sizes_of, sliced, transposed
 from pipelines.iree.convolution_product import (
     convolution_as_product,
     is_better_as_product,
 )
-from pipelines.iree.tensor_ops import Size, copied, empty, permuted, sizes_of, sliced, transposed
 
 # Permutations from NCHW to NHWC and back: axis `i` of the result is axis `order[i]` of the source.
 _TO, _BACK = (0, 2, 3, 1), (0, 3, 1, 2)

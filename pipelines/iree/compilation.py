@@ -16,7 +16,7 @@ import os
 import sys
 import types
 
-from unmess.core.processes import end_with_parent
+from unmess.core.processes.children import end_with_parent
 
 # void (*)(severity, message, message size, user data)
 _DIAGNOSTIC = ctypes.CFUNCTYPE(

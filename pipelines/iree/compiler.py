@@ -14,19 +14,19 @@ from pathlib import Path
 
 from pipelines.iree.assertions import spell_lines
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
+from pipelines.iree.cropping import crop_to_windows
 from pipelines.iree.elementary.rewrite import compute_elementary_functions
 from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
-from pipelines.iree.reach import cut_to_reach
 from pipelines.iree.stablehlo_input import to_iree
 from pipelines.iree.targets import Target
 from pipelines.pipeline import brief
-from unmess.core import processes
-from unmess.core.error import Error
-from unmess.core.module import Module
-from unmess.core.reproducer import write_reproducer
-from unmess.core.user_source import is_users, location_line
+from unmess.core.cache.reproducer import write_reproducer
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import is_users, location_line
+from unmess.core.module.module import Module
+from unmess.core.processes import children
 
 # IREE writes a diagnostic as `file:line:column: message` or `loc(…): message`.
 _PLACE = re.compile(r"([^:\n]+):(\d+):\d+: ")
@@ -54,7 +54,7 @@ class _Diagnostic:
 def compile_for(
     module: Module, target: Target, preset: Preset = PRESETS[PLAIN], more: Sequence[str] = ()
 ) -> bytes:
-    """Compiles a module at an exit to a VM module, without changing it.
+    """Compiles a module in an output dialect to a VM module, without changing it.
 
     The result does not contain the weights: they are parameters, named as in `module.weights`.
 
@@ -68,14 +68,14 @@ def compile_for(
     return compile_text(text_for(module, target, preset), options, module.name)
 
 
-def taken_as_it_is(module: Module) -> bool:
+def has_input_type(module: Module) -> bool:
     """Returns whether IREE has an input type for the module's stage; otherwise use `linalg`."""
     return module.stage in ("tosa", "stablehlo")
 
 
 def options_for(module: Module, target: Target, preset: Preset) -> tuple[str, ...]:
     """Returns the options of `iree-compile` for the target, the input type and the preset."""
-    kind = (f"--iree-input-type={module.stage}",) if taken_as_it_is(module) else ()
+    kind = (f"--iree-input-type={module.stage}",) if has_input_type(module) else ()
     return (*target.options, *kind, *preset.options)
 
 
@@ -105,16 +105,16 @@ def text_for(module: Module, target: Target, preset: Preset) -> str:
     spell_lines(ir)
     if module.stage == "stablehlo":
         to_iree(ir, module.name)
-    if not taken_as_it_is(module):
+    if not has_input_type(module):
         if target.device.startswith("local"):
             compute_elementary_functions(ir)
         for rewrite in preset.rewrites:
             rewrite(ir)
-        cut_to_reach(ir)
+        crop_to_windows(ir)
     # IREE and torch-mlir have different versions of TOSA and StableHLO. Their custom syntax
     # differs, their generic form does not.
     return ir.operation.get_asm(
-        enable_debug_info=True, print_generic_op_form=taken_as_it_is(module)
+        enable_debug_info=True, print_generic_op_form=has_input_type(module)
     )
 
 
@@ -137,19 +137,18 @@ def compile_text(text: str, options: Sequence[str], name: str) -> bytes:
     with tempfile.TemporaryFile() as diagnostics:
         try:
             done = subprocess.run(
-                processes.command(
-                    "pipelines.iree.compilation", str(diagnostics.fileno()), *options
-                ),
+                children.command("pipelines.iree.compilation", str(diagnostics.fileno()), *options),
                 input=text.encode(),
                 capture_output=True,
                 pass_fds=(diagnostics.fileno(),),
-                env=processes.environment(),
+                env=children.environment(),
             )
         except OSError as problem:
             raise Error(
                 "compile",
-                f"IREE's compiler cannot be started: {problem.strerror}",
-                hint="the system may be out of memory or of processes",
+                f"cannot start IREE's compiler: {problem.strerror}",
+                hint="the system may have run out of memory or processes: close other "
+                "programs and try again",
             ) from problem
         diagnostics.seek(0)
         # A compiler that crashes may leave an incomplete line.
@@ -171,30 +170,30 @@ def _failed(
         refused = diagnostics[0].text.removeprefix(_FLAGS).strip()
         return Error(
             "usage",
-            f"IREE's compiler refuses its options: {brief(refused)}",
-            hint="`iree-compile --help` lists the options",
+            f"IREE's compiler rejects its options: {brief(refused)}",
+            hint="run `iree-compile --help` to list the options",
         )
     errors = [d.text for d in diagnostics if d.severity >= ERROR]
     printed = done.stderr.decode(errors="replace").splitlines()
     if unknown := _unknown_hardware("\n".join([*errors, *printed]), options):
         return Error(
             "usage",
-            f"IREE's compiler does not know {unknown!r}, which it is to compile for",
-            hint="a CPU is host, generic or a name that LLVM knows, such as znver3; a GPU has a "
+            f"IREE's compiler does not know the target {unknown!r}",
+            hint="pass a CPU as host, generic or an LLVM name such as znver3; pass a GPU as a "
             "name such as sm_89, gfx942 or rdna3",
         )
     # Fatal errors of LLVM and of option checks are printed, not reported as diagnostics.
     errors += [line for line in printed if _fatal(line)]
     cause = brief(_message(errors[0])) if errors else "no diagnostic"
     if missing := dict.fromkeys(_UNDEFINED.findall("\n".join(printed))):
-        cause = f"its runtime has no {', '.join(missing)}, which the code calls"
-    hint = "try --on reference, or report the reproducer to IREE"
+        cause = f"IREE's runtime lacks {', '.join(missing)}, which the compiled code calls"
+    hint = "try --on reference, and report the reproducer to IREE"
     if done.returncode == NOT_COMPILED:
         cause = f"IREE does not compile the module: {cause}"
     else:
-        cause = f"IREE's compiler crashes with {processes.ending(done.returncode)}: {cause}"
+        cause = f"IREE's compiler crashes with {children.ending(done.returncode)}: {cause}"
         if done.returncode == -signal.SIGKILL:
-            hint = "the system may have run out of memory"
+            hint = "the system may have run out of memory: close other programs and try again"
     # Diagnostics name the place of the error first, then its callers.
     lines = [line for d in diagnostics if (line := _users_line(d.text))]
     repro = write_reproducer(f"// {command_for(options)}\n{text}", f"{name}-iree")

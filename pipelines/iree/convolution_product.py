@@ -11,7 +11,7 @@ from math import prod
 
 from torch_mlir import ir
 
-from pipelines.iree.tensor_ops import (
+from pipelines.ir.tensor_ops import (
     Size,
     elementwise,
     product_of,

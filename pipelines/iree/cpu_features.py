@@ -6,8 +6,8 @@ import ctypes
 import re
 from collections.abc import Sequence
 
-from unmess.core.error import Error
-from unmess.core.processor import FEATURES, processor_features
+from unmess.core.errors.error import Error
+from unmess.core.options.processor import FEATURES, processor_features
 
 _CPU = "--iree-llvmcpu-target-cpu="
 _PROGRAM = b"""
@@ -46,7 +46,7 @@ def required_cpu(options: Sequence[str]) -> tuple[str, frozenset[str]] | None:
             ctypes.c_void_p(invocation._inv_p), _PHASE
         )
         if not (invocation.parse_source(source) and invocation.execute()):
-            raise RuntimeError("IREE does not compile an addition")
+            raise RuntimeError("IREE cannot compile an addition")
         with Output.open_membuffer() as output:
             invocation.output_ir(output)
             text = bytes(output.map_memory()).decode()
@@ -63,8 +63,9 @@ def check_cpu(options: Sequence[str]) -> None:
     if lacking and here:
         raise Error(
             "load",
-            f"the program is compiled for another CPU: this one lacks {', '.join(lacking)}",
-            hint="--cpu host, or --cpu generic for any CPU; `unmess package --cpu` is for others",
+            f"the program was compiled for another CPU: this CPU lacks {', '.join(lacking)}",
+            hint="use --cpu host, or --cpu generic for any CPU; to compile for another CPU, "
+            "use `unmess package --cpu`",
         )
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unmess.core import processes
-from unmess.core.drivers import short_problem
+from unmess.core.errors.iree_runtime import short_problem
+from unmess.core.processes import children
 
 _SECONDS = 60
 
@@ -63,13 +63,13 @@ def ask_drivers(drivers: Sequence[str]) -> dict[str, Devices]:
     """Queries drivers for their devices in parallel, in another process: a driver may crash."""
     try:
         done = subprocess.run(
-            processes.command("pipelines.iree.probe", *drivers),
+            children.command("pipelines.iree.probe", *drivers),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_SECONDS,
-            env=processes.environment(),
+            env=children.environment(),
         )
-        output, problem = done.stdout, f"the driver cannot be asked: {_last_line(done.stderr)}"
+        output, problem = done.stdout, f"the query of the driver failed: {_last_line(done.stderr)}"
     except subprocess.TimeoutExpired as stopped:
         output, problem = stopped.stdout or b"", f"the driver did not answer within {_SECONDS} s"
     answers = {answer["driver"]: answer for answer in _json_lines(output)}
@@ -81,11 +81,11 @@ def ask_drivers(drivers: Sequence[str]) -> dict[str, Devices]:
 
 def _devices(answer: dict[str, Any]) -> Devices:
     if "crash" in answer:
-        return Devices(problem=f"the driver crashes with {processes.ending(answer['crash'])}")
+        return Devices(problem=f"the driver crashed with {children.ending(answer['crash'])}")
     if "problem" in answer:
         return Devices(problem=short_problem(answer["problem"]))
     found = tuple(Device(**device) for device in answer["devices"])
-    return Devices(found, None if found else "the driver finds no device")
+    return Devices(found, None if found else "the driver found no device")
 
 
 def _json_lines(output: bytes) -> Iterator[dict[str, Any]]:
@@ -99,4 +99,4 @@ def _json_lines(output: bytes) -> Iterator[dict[str, Any]]:
 
 def _last_line(output: bytes) -> str:
     lines = output.decode(errors="replace").splitlines()
-    return next((line for line in reversed(lines) if line.strip()), "no answer")
+    return next((line for line in reversed(lines) if line.strip()), "the driver did not answer")

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir_modules import find_operations, made
-from pipelines.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.modules import build_op, find_operations
 
 # Sizes of tiles of IREE's CPU targets. Without padding, or where padding adds a whole tile for the
 # matrices together, the compiler's rewrite is right or does not apply.
@@ -77,7 +77,7 @@ def _separate(product: ir.Operation, index: int) -> None:
     if isinstance(value.owner, ir.Block):
         return
     with ir.InsertionPoint(user), user.location:
-        user.operands[index] = made("util.optimization_barrier", value.type, value)
+        user.operands[index] = build_op("util.optimization_barrier", value.type, value)
 
 
 def _swaps_rows_and_columns(operation: ir.Operation) -> bool:

@@ -20,8 +20,8 @@ import torch
 from pipelines.iree.host_memory import file_over
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PLAIN
-from unmess.core.drivers import PROBLEMS, short_problem
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
+from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
 
 # The parameter that a program reads in place of its weights. The compiler chooses the name.
 PACKED = "parameter0"
@@ -116,10 +116,10 @@ def packed_weights(
     made = Packer(packer, weights)
     packed = torch.from_numpy(np.zeros(made.size, np.uint8))
     made.pack(file_over(packed, writable=True))
-    return {PACKED: packed, **read_as_they_are(code, weights)}
+    return {PACKED: packed, **unpacked_weights(code, weights)}
 
 
-def read_as_they_are(code: bytes, weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def unpacked_weights(code: bytes, weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Returns the weights that a program reads unpacked although it has a packer.
 
     The code contains the names of its parameters verbatim. A name that occurs by chance does no
@@ -135,8 +135,8 @@ def _errors() -> Iterator[None]:
     except PROBLEMS as problem:
         raise Error(
             "load",
-            f"IREE does not pack the weights: {short_problem(str(problem))}",
-            hint=f"--preset {PLAIN} reads them as they are",
+            f"IREE cannot pack the weights: {short_problem(str(problem))}",
+            hint=f"use --preset {PLAIN}, which does not pack weights",
         ) from problem
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from pipelines.ir_modules import copy_module, entry_function
+from pipelines.ir.modules import copy_module, entry_function
 from pipelines.iree.updates import keep_inputs
-from unmess.core.module import STRICT_SIZES, Module
-from unmess.core.signature import Argument
+from unmess.core.module.module import STRICT_SIZES, Module
+from unmess.core.signature.signature import Argument
 
 SCOPE = "model"
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 from pipelines.iree.channels_last import to_channels_last
 from pipelines.iree.packed_operands import separate_packing
-from unmess.core import artifacts
-from unmess.core.error import Error
-from unmess.core.module import Module
+from unmess.core.cache import artifacts
+from unmess.core.errors.error import Error
+from unmess.core.module.module import Module
 
 _DATA_TILING = ("--iree-opt-data-tiling",)
 
@@ -44,10 +44,13 @@ class Preset:
 
 PLAIN = "plain"
 PRESETS = {
-    PLAIN: Preset("IREE's own defaults", "sizes are dynamic, or nothing gains by another"),
+    PLAIN: Preset(
+        "IREE's default options",
+        "there are dynamic sizes, or no operation that another preset makes faster",
+    ),
     "channels-last": Preset(
-        "images in the layout NHWC",
-        "there are convolutions of a dynamic number of images",
+        "layout NHWC for images",
+        "there are convolutions with a dynamic number of images",
         rewrites=(to_channels_last,),
         otherwise=PLAIN,
     ),
@@ -59,7 +62,7 @@ PRESETS = {
         otherwise=PLAIN,
     ),
     "channels-last-data-tiling": Preset(
-        "images in the layout NHWC, and matrices packed into tiles",
+        "layout NHWC for images, and matrices packed into tiles",
         "there are convolutions",
         options=_DATA_TILING,
         rewrites=(to_channels_last, separate_packing),
@@ -71,11 +74,12 @@ PRESETS = {
 def check_preset(name: str | None) -> None:
     """Raises an Error (`usage`) if there is no preset of that name. None is allowed."""
     if name is not None and name not in PRESETS:
-        raise Error("usage", f"unknown preset {name!r}", hint=f"one of {', '.join(PRESETS)}")
+        raise Error("usage", f"unknown preset {name!r}", hint=f"use one of {', '.join(PRESETS)}")
 
 
 def check_fit(name: str, module: Module) -> None:
-    """Raises an Error (`usage`) if IREE cannot compile a program at an exit with a preset.
+    """Raises an Error (`usage`) if IREE cannot compile a program in an output dialect with a
+    preset.
 
     With dynamic sizes, IREE's data tiling makes invalid IR, crashes, or computes wrong results.
     IREE takes TOSA and StableHLO directly, so rewrites of `linalg` do not apply to them.
@@ -84,21 +88,22 @@ def check_fit(name: str, module: Module) -> None:
     if preset.rewrites and module.stage in ("tosa", "stablehlo"):
         raise Error(
             "usage",
-            f"the preset {name} rewrites IR at linalg, and the program is at {module.stage}",
-            hint=f"--preset {PLAIN}, or load the program without --via",
+            f"the preset {name} applies to linalg, but the program is at stage {module.stage}",
+            hint=f"use --preset {PLAIN}, or load the program without --via",
         )
     if preset.options == _DATA_TILING and _is_dynamic(module):
         raise Error(
             "usage",
-            f"the preset {name} is for programs whose sizes are all known",
-            hint=f"--preset {PLAIN} or channels-last, or no dynamic dimensions",
+            f"the preset {name} requires static sizes, but the program has dynamic ones",
+            hint=f"use --preset {PLAIN} or channels-last, or capture without dynamic dimensions",
         )
 
 
 def preset_for(module: Module) -> str:
     """Returns the default preset for the operations of a program.
 
-    The presets are for `linalg`. A program at another exit is compiled as IREE's users would.
+    The presets are for `linalg`. A program in another output dialect is compiled as IREE's users
+    would.
     """
     if _is_dynamic(module):
         # IREE's data tiling needs static sizes.

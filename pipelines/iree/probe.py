@@ -12,7 +12,7 @@ import json
 import os
 import sys
 
-from unmess.core.processes import end_with_parent
+from unmess.core.processes.children import end_with_parent
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from pipelines.iree.host_memory import file_over
 from pipelines.iree.packing import packed_weights
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.weight_files import ALIGNMENT, aligned_file, map_weights, packed_file
-from unmess.core.note import Note
+from unmess.core.program.note import Note
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ def parameters(weights: Mapping[str, torch.Tensor], *, shared_memory: bool) -> P
         notes = (
             Note(
                 "weights",
-                f"{size / 1e6:,.0f} MB that are not aligned to {ALIGNMENT} bytes are read from "
-                f"{file}, written once",
+                f"{size / 1e6:,.0f} MB of weights are not aligned to {ALIGNMENT} bytes: "
+                f"stored once in {file} and read from there",
             ),
         )
         mapped = dict(map_weights(file).items())
@@ -86,11 +86,16 @@ def packed_parameters(
         index = rt.ParameterIndex()
         for name, tensor in memory.items():
             index.add_from_file_handle(name, file_over(tensor), tensor.nbytes)
-        notes = (Note("weights", "packed for this process alone, in memory of their own"),)
+        notes = (Note("weights", "packed in private memory of this process"),)
     else:
         index = map_weights(file)
         size = file.stat().st_size / 1e6
-        notes = (Note("weights", f"{size:,.0f} MB, packed, are read from {file}, written once"),)
+        notes = (
+            Note(
+                "weights",
+                f"{size:,.0f} MB of packed weights are stored once in {file} and read from there",
+            ),
+        )
     return Parameters(index.create_provider(scope=SCOPE), notes, memory)
 
 

@@ -7,23 +7,26 @@ from functools import partial
 
 from torch_mlir import ir
 
-from pipelines.exits.stablehlo_random import draw_from_a_seed
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
+from pipelines.output_dialects.stablehlo_random import draw_from_seed
 from pipelines.pipeline import Pipeline, Step
 from pipelines.stages import RESHAPES, SEED
 
 STABLEHLO_INPUT = Pipeline(
     name="stablehlo-to-iree",
     stage="compile",
-    hint="the StableHLO form is fine, it cannot be taken further here; try --on reference",
+    hint="the IR is valid StableHLO, but has no lowering for IREE: try --on reference",
     steps=(
-        replace(SEED, function=partial(draw_from_a_seed, stage="compile")),
+        replace(SEED, function=partial(draw_from_seed, stage="compile")),
         RESHAPES,
-        Step("func.func(remove-shape-constraints)", "broadcasts were checked when captured"),
-        Step("func.func(canonicalize)", "assumptions that nothing checks go"),
-        Step("func.func(shape-to-shape-lowering)", "products of sizes to reductions"),
-        Step("convert-shape-to-std", "computations of shapes to arith and tensor"),
-        Step("func.func(canonicalize)", "sizes fold"),
+        Step(
+            "func.func(remove-shape-constraints)",
+            "remove constraints on broadcasts, which were checked at the capture",
+        ),
+        Step("func.func(canonicalize)", "remove assumptions that nothing checks"),
+        Step("func.func(shape-to-shape-lowering)", "lower products of sizes to reductions"),
+        Step("convert-shape-to-std", "lower shape computations to arith and tensor"),
+        Step("func.func(canonicalize)", "fold sizes"),
     ),
 )
 

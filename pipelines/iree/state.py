@@ -40,7 +40,7 @@ class DeviceState(MutableMapping[str, torch.Tensor]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def where_it_is(self, name: str) -> torch.Tensor | rt.HalBufferView | None:
+    def tensor_or_buffer(self, name: str) -> torch.Tensor | rt.HalBufferView | None:
         """Returns the tensor if it is on the CPU, or else its device buffer; None if unknown."""
         return self._values.get(name)
 

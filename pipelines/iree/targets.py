@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pipelines.iree.devices import Device, devices
-from unmess.core import drivers
-from unmess.core.error import Error
-from unmess.core.note import Note
-from unmess.core.target_options import TargetOptions
+from unmess.core.errors import iree_runtime
+from unmess.core.errors.error import Error
+from unmess.core.options.target_options import TargetOptions
+from unmess.core.program.note import Note
 
 # For every target: keep the types of the program. By default, IREE changes only f64. The other
 # options are explicit because IREE's defaults have changed before.
@@ -86,11 +86,14 @@ def _cuda(options: TargetOptions) -> _Hardware:
     device = devices("cuda").default
     capability = device and device.find(r"gpu-compute-capability: (\d+\.\d+)")
     if capability is None:
-        note = f"compiled for {CUDA_DEFAULT}, since no CUDA device is here to compile for"
+        note = f"compiled for {CUDA_DEFAULT}: there is no CUDA device here"
         return _cuda_target(CUDA_DEFAULT, note)
     own = f"sm_{capability.replace('.', '')}"
     nearest = cuda_architecture(own)
-    note = f"compiled for {nearest}: IREE's compiler does not know {own}, the one of {device.name}"
+    note = (
+        f"compiled for {nearest}: IREE's compiler does not know {own}, the architecture of "
+        f"{device.name}"
+    )
     return _cuda_target(nearest, None if nearest == own else note)
 
 
@@ -109,7 +112,8 @@ def cuda_architecture(own: str) -> str:
     if not known:
         raise Error(
             "compile",
-            f"the CUDA device is of {own}, and IREE's compiler begins at {CUDA[0]}",
+            f"the CUDA device has architecture {own}, but the oldest that IREE's compiler "
+            f"supports is {CUDA[0]}",
             hint="use another device, or --on iree-cpu",
         )
     return max(known, key=_number)
@@ -126,7 +130,7 @@ def _hip(options: TargetOptions) -> _Hardware:
         architecture = device and device.find(r"gpu-arch-name: (gfx\w+)")
     if architecture is None:
         architecture = HIP_DEFAULT
-        note = f"compiled for {HIP_DEFAULT}, since no HIP device is here to compile for"
+        note = f"compiled for {HIP_DEFAULT}: there is no HIP device here"
     own = (f"--iree-rocm-target={architecture}",)
     return _Hardware(own, architecture=architecture, note=note)
 
@@ -138,8 +142,8 @@ def _vulkan(options: TargetOptions) -> _Hardware:
     device, note = devices("vulkan").default, None
     if device is None:
         note = (
-            "compiled for what Vulkan 1.3 devices of desktops have in common, since no Vulkan "
-            "device is here to compile for"
+            "compiled for the common features of desktop devices with Vulkan 1.3: there "
+            "is no Vulkan device here"
         )
     return _Hardware(attributes={"hal.device.targets": _vulkan_device(device)}, note=note)
 
@@ -256,4 +260,4 @@ def driver(name: str) -> str:
 
 def remedy(name: str) -> str | None:
     """Returns one line that says what to install if a target has no device."""
-    return drivers.remedy(_KINDS[name].device)
+    return iree_runtime.remedy(_KINDS[name].device)

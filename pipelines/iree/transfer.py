@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from pipelines.iree.weight_files import ALIGNMENT
-from unmess.core.drivers import PROBLEMS, short_problem
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
+from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
 
 _ELEMENT_TYPES = {
     torch.bool: rt.HalElementType.BOOL_8,
@@ -146,12 +146,12 @@ def device_error(problem: Exception, doing: str, stage: str = "run") -> Error:
     """Returns the Error for an exception of IREE that occurred while `doing` something."""
     text = str(problem)
     if _LOST in text:
-        hint = "the driver gave up the device: start a new process, or call with smaller tensors"
+        hint = "the driver lost the device: start a new process, or call with smaller tensors"
     elif _EXHAUSTED in text:
-        hint = "the device has too little memory: call with smaller tensors"
+        hint = "the device ran out of memory: call with smaller tensors"
     else:
-        hint = "`unmess doctor` tries the device"
-    return Error(stage, f"IREE stopped while {doing}: {short_problem(text)}", hint=hint)
+        hint = "run `unmess doctor` to test the device"
+    return Error(stage, f"IREE failed while {doing}: {short_problem(text)}", hint=hint)
 
 
 def _bytes(tensor: torch.Tensor) -> np.ndarray:

@@ -17,18 +17,18 @@ from pipelines.compiled import (
     stablehlo_for_iree,
 )
 from pipelines.indices.divisions import check_divisions
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 from pipelines.iree.assertions import join_assertions
-from pipelines.iree.compiler import compile_for, compile_with_packer, taken_as_it_is
+from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
 from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
 from pipelines.iree.targets import Target
 from pipelines.iree.weight_files import are_large
-from unmess.core.current_stage import enter_stage
-from unmess.core.error import Error
-from unmess.core.module import Module
-from unmess.core.note import Note
-from unmess.core.processor import processor
+from unmess.core.errors.error import Error
+from unmess.core.module.module import Module
+from unmess.core.options.processor import processor
+from unmess.core.processes.current_stage import enter_stage
+from unmess.core.program.note import Note
 
 _PACKAGES = ("torch-mlir", "iree-base-compiler")
 
@@ -64,7 +64,7 @@ def vm_module(
         if module.stage == "stablehlo" and not _needs_linalg(module):
             module = stablehlo_for_iree(module, unchecked)
         elif (
-            not taken_as_it_is(module)
+            not has_input_type(module)
             or module.stage == "stablehlo"
             or (_has_data_indices(module) and not unchecked)
         ):
@@ -104,7 +104,9 @@ def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled
         otherwise = PRESETS[preset].otherwise
         if otherwise is None:
             raise
-        note = Note("preset", f"{preset} does not work for this program: {problem.cause}")
+        note = Note(
+            "preset", f"the preset {preset} does not work for this program: {problem.cause}"
+        )
         compiled = _with_chosen_preset(module, target, otherwise)
         return replace(compiled, notes=(note, *compiled.notes))
 
@@ -113,11 +115,11 @@ def _about_preset(compiled: Compiled, *, is_tuned: bool) -> Note:
     """Returns the note that says which preset was chosen automatically, and why."""
     preset = PRESETS[compiled.preset]
     if compiled.notes:
-        why = "taken in its place"
+        why = "used instead"
     elif is_tuned:
-        why = "found by `unmess tune`"
+        why = "chosen by `unmess tune`"
     else:
-        why = f"taken where {preset.default}"
+        why = f"chosen because {preset.default}"
     return Note("preset", f"{compiled.preset}: {preset.about}; {why}")
 
 

@@ -21,11 +21,11 @@ import iree.runtime as rt
 import numpy as np
 import torch
 
-from pipelines.iree.packing import PACKED, Packer, read_as_they_are
-from unmess.core.cache import make_private, say, weights_folder
-from unmess.core.eviction import UNFINISHED, evict, limit_of
-from unmess.core.private import open_private
-from unmess.core.writing import replacing
+from pipelines.iree.packing import PACKED, Packer, unpacked_weights
+from unmess.core.cache.eviction import UNFINISHED, evict, limit_of
+from unmess.core.cache.folder import make_private, say, weights_folder
+from unmess.core.files.private import open_private
+from unmess.core.files.writing import replacing
 
 SIZE = "UNMESS_WEIGHTS_MB"
 _DEFAULT_MB = 8192
@@ -56,7 +56,7 @@ def write_weights(
         try:
             fill(unfinished)
         except (IndexError, RuntimeError, ValueError) as problem:
-            raise OSError(errno.EIO, f"the archive cannot be written: {problem}") from problem
+            raise OSError(errno.EIO, f"cannot write the archive: {problem}") from problem
         with unfinished.open("ab") as file:
             file.write(_checksum(unfinished, unfinished.stat().st_size))
 
@@ -83,7 +83,7 @@ def write_archive(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
         index.create_archive_file(str(path))
     except (IndexError, RuntimeError, ValueError) as problem:
         cause = str(problem).splitlines()[0]
-        raise OSError(errno.EIO, f"the archive cannot be written: {cause}") from problem
+        raise OSError(errno.EIO, f"cannot write the archive: {cause}") from problem
 
 
 def map_weights(path: str | Path) -> rt.ParameterIndex:
@@ -96,7 +96,7 @@ def map_weights(path: str | Path) -> rt.ParameterIndex:
     try:
         index.load(str(path), format="irpa", mmap=True)
     except (IndexError, RuntimeError, ValueError) as problem:
-        raise OSError(errno.EIO, f"{path} is no parameter archive") from problem
+        raise OSError(errno.EIO, f"{path} is not a parameter archive") from problem
     return index
 
 
@@ -130,7 +130,7 @@ def aligned_file(weights: Mapping[str, torch.Tensor]) -> Path | None:
 
 def packed_file(weights: Mapping[str, torch.Tensor], code: bytes, packer: bytes) -> Path | None:
     """Returns the archive of a program's packed weights, cached like that of `aligned_file`."""
-    as_they_are = read_as_they_are(code, weights)
+    as_they_are = unpacked_weights(code, weights)
 
     def write(path: Path) -> None:
         made = Packer(packer, weights)
@@ -172,7 +172,7 @@ def _file(
         with contextlib.suppress(OSError):
             os.utime(path)
     except OSError as problem:
-        say(f"weights are not kept in {folder}: {problem.strerror}")
+        say(f"cannot store weights in {folder}: {problem.strerror}")
         return None
     return path
 
@@ -199,7 +199,7 @@ def _is_whole(path: Path, is_whole: Callable[[dict[str, int]], bool]) -> bool:
             return True
     except OSError:
         pass
-    say(f"a file of weights in the cache is damaged, and written again: {path}")
+    say(f"a file of weights in the cache was damaged and is written again: {path}")
     return False
 
 

@@ -1,14 +1,14 @@
-"""The passes from linalg-on-tensors to the LLVM dialect. `order` has the steps between them."""
+"""The passes from linalg-on-tensors to the LLVM dialect. `pipeline` has the steps between them."""
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
 from pipelines.debugging import step
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Pipeline, Step
 
-_HINT = "the linalg form is fine, the reference runner cannot take it further: try --on iree-cpu"
+_HINT = "the linalg IR is valid, but the reference runner cannot compile it: try --on iree-cpu"
 
 PREPARE = Pipeline(
     name="reference-prepare",
@@ -16,9 +16,13 @@ PREPARE = Pipeline(
     hint=_HINT,
     verify_each=False,
     steps=(
-        Step("func.func(refback-generalize-tensor-pad)", "tensor.pad to fill and insert_slice"),
-        Step("func.func(refback-generalize-tensor-concat)", "tensor.concat to insert_slice"),
-        Step("func.func(tm-tensor-bufferize)", "scatter, scan, sort, topk, attention"),
+        Step(
+            "func.func(refback-generalize-tensor-pad)", "lower tensor.pad to fill and insert_slice"
+        ),
+        Step("func.func(refback-generalize-tensor-concat)", "lower tensor.concat to insert_slice"),
+        Step(
+            "func.func(tm-tensor-bufferize)", "bufferize scatter, scan, sort, top-k and attention"
+        ),
     ),
 )
 
@@ -28,26 +32,34 @@ BUFFERIZE = Pipeline(
     hint=_HINT,
     verify_each=False,
     steps=(
-        Step("empty-tensor-to-alloc-tensor", "one-shot bufferization places every allocation"),
+        Step("empty-tensor-to-alloc-tensor", "let one-shot bufferization place all allocations"),
         Step(
             "one-shot-bufferize{bufferize-function-boundaries "
             "function-boundary-type-conversion=identity-layout-map "
             "allow-return-allocs-from-loops}",
-            "row-major memory at the boundary, copies only where values conflict",
+            "bufferize with row-major entry points; copy only where values conflict",
         ),
-        Step("refback-mlprogram-bufferize", "globals (random seeds) to memory"),
-        Step("func.func(tm-tensor-to-loops)", "what tm_tensor computes, as loops"),
+        Step("refback-mlprogram-bufferize", "bufferize globals (random seeds)"),
+        Step("func.func(tm-tensor-to-loops)", "lower tm_tensor operations to loops"),
         Step(
             "ownership-based-buffer-deallocation",
-            "every temporary is freed on every path, and the caller owns every result",
+            "free every temporary on every path; the caller owns all results",
         ),
-        Step("canonicalize", "ownership that is known at compile time goes"),
-        Step("buffer-deallocation-simplification", "no run-time alias checks where none can be"),
-        Step("bufferization-lower-deallocations", "the rest to plain control flow and free"),
-        Step("convert-bufferization-to-memref", "clones of results that alias to alloc and copy"),
-        Step("func.func(refback-munge-memref-copy)", "copies as linalg, not as a runtime call"),
-        Step("cse", "equal address computations once"),
-        Step("canonicalize", "folds what deallocation left"),
+        Step("canonicalize", "fold ownership that is known at compile time"),
+        Step("buffer-deallocation-simplification", "remove alias checks that can never succeed"),
+        Step(
+            "bufferization-lower-deallocations",
+            "lower the other deallocations to control flow and free",
+        ),
+        Step(
+            "convert-bufferization-to-memref", "lower clones of aliasing results to alloc and copy"
+        ),
+        Step(
+            "func.func(refback-munge-memref-copy)",
+            "lower copies to linalg instead of calls of the runtime",
+        ),
+        Step("cse", "merge equal address computations"),
+        Step("canonicalize", "fold the remaining deallocations"),
     ),
 )
 
@@ -57,31 +69,37 @@ LLVM = Pipeline(
     hint=_HINT,
     verify_each=False,
     steps=(
-        Step("func.func(convert-linalg-to-loops)", "scalar loops"),
-        Step("func.func(convert-vector-to-scf{full-unroll=true})", "vectors of several dimensions"),
-        Step("convert-scf-to-cf", "loops to branches"),
+        Step(
+            "func.func(convert-linalg-to-loops)",
+            "lower remaining linalg operations to scalar loops",
+        ),
+        Step(
+            "func.func(convert-vector-to-scf{full-unroll=true})",
+            "lower vectors with several dimensions",
+        ),
+        Step("convert-scf-to-cf", "lower loops to branches"),
         Step(
             "func.func(arith-expand{include-bf16=true})",
-            "ceil and floor division, min and max, conversions of bf16",
+            "lower floor and ceil division, min and max, and conversions of bf16",
         ),
-        Step("expand-strided-metadata", "views to address arithmetic"),
-        Step("lower-affine", "affine.apply to arith"),
+        Step("expand-strided-metadata", "lower views to address arithmetic"),
+        Step("lower-affine", "lower affine.apply to arith"),
         Step(
             "func.func(convert-math-to-llvm{approximate-log1p=false})",
-            "what LLVM has intrinsics for",
+            "lower functions that have LLVM intrinsics",
         ),
-        Step("convert-math-to-libm", "the rest from the C library"),
-        Step("convert-vector-to-llvm", "vectors that are as long as registers, or a few of them"),
-        Step("convert-ub-to-llvm", "what masked reads leave undefined"),
-        Step("convert-complex-to-llvm", "complex numbers to pairs"),
+        Step("convert-math-to-libm", "lower other functions to calls of the C library"),
+        Step("convert-vector-to-llvm", "lower vectors to LLVM"),
+        Step("convert-ub-to-llvm", "lower undefined values of masked reads"),
+        Step("convert-complex-to-llvm", "lower complex numbers to pairs"),
         Step(
             "finalize-memref-to-llvm{use-aligned-alloc use-generic-functions}",
-            "memrefs to descriptors, memory from our own functions; axes are still constants",
+            "lower memrefs to descriptors, with the runtime's allocation functions",
         ),
         Step("func.func(convert-arith-to-llvm)", "arithmetic"),
-        Step("convert-func-to-llvm", "functions, with C interfaces"),
+        Step("convert-func-to-llvm", "lower functions, with C interfaces"),
         Step("convert-cf-to-llvm", "branches"),
-        Step("reconcile-unrealized-casts", "nothing may be left half converted"),
+        Step("reconcile-unrealized-casts", "verify that no conversion is left incomplete"),
     ),
 )
 
@@ -104,7 +122,7 @@ def mark_unaliased(module: ir.Module) -> None:
 
 
 @step("reference-read-where-used")
-def read_where_used(module: ir.Module) -> None:
+def sink_views(module: ir.Module) -> None:
     """Puts a view of a tensor's memory right before each operation that uses it.
 
     `tm-tensor-bufferize` creates one view where the tensor is defined. One-shot bufferization

@@ -8,10 +8,10 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.ir_modules import made
+from pipelines.ir.generics import elementwise
+from pipelines.ir.modules import build_op
 from pipelines.stablehlo.origin import foreign_operations
 from pipelines.stablehlo.tensors import empty_like
-from pipelines.upstream.generics import elementwise
 
 
 def saturate_casts(module: ir.Module) -> None:
@@ -62,7 +62,7 @@ def _saturated(cast: ir.Operation) -> ir.Value:
         return [arith.SelectOp(below, _integer(low, word), number).result]
 
     result = elementwise([cast.operands[0]], empty_like(cast.operands[0], word), convert)
-    return result if own == word else made("stablehlo.bitcast_convert", target, result)
+    return result if own == word else build_op("stablehlo.bitcast_convert", target, result)
 
 
 def _compare(predicate: arith.CmpFPredicate, x: ir.Value, limit: float) -> ir.Value:

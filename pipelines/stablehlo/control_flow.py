@@ -7,8 +7,8 @@ from collections.abc import Callable
 from torch_mlir import ir
 from torch_mlir.dialects import arith, scf, tensor
 
-from pipelines.ir_modules import find_operations
-from pipelines.upstream.bodies import inline
+from pipelines.ir.bodies import inline
+from pipelines.ir.modules import find_operations
 
 
 def to_scf(module: ir.Module) -> None:

@@ -7,9 +7,9 @@ from functools import partial
 from torch_mlir import ir
 from torch_mlir.dialects import cf, tensor
 
-from pipelines.ir_modules import find_operations
-from unmess.core.error import Error
-from unmess.core.user_source import location_line
+from pipelines.ir.modules import find_operations
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import location_line
 
 _CALL = "stablehlo.custom_call"
 # Annotations affect where or how values are computed, but not the values.
@@ -37,9 +37,10 @@ def resolve_custom_calls(module: ir.Module, stage: str) -> None:
             else:
                 raise Error(
                     stage,
-                    f"the custom call @{name} is code of the framework that wrote the file",
+                    f"the custom call @{name} needs the framework that wrote the file",
                     where=location_line(call.location),
-                    hint="write the model without it: only operations of StableHLO run here",
+                    hint="export the model without custom calls: unmess runs only operations "
+                    "of StableHLO",
                 )
             call.erase()
         for barrier in find_operations(module, _is_barrier):
@@ -62,7 +63,7 @@ def _is_barrier(operation: ir.Operation) -> bool:
 
 
 def _assert(call: ir.Operation) -> None:
-    message = "a shape is not allowed"
+    message = "an input has a shape that the exported program does not allow"
     if "error_message" in call.attributes:
         message = ir.StringAttr(call.attributes["error_message"]).value.partition(_DETAILS)[0]
     with ir.InsertionPoint(call), call.location:

@@ -5,15 +5,17 @@ A size that does not fit fails an assertion, or the check of a slice, at run tim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, tensor
 
-from pipelines.ir_modules import made
-from pipelines.lazy_dialects import linalg
+from pipelines.ir.generics import generic
+from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.loops import Size, index, size
+from pipelines.ir.modules import build_op, find_operations
 from pipelines.stablehlo.gather import lower_gather
-from pipelines.stablehlo.origin import foreign_operations
+from pipelines.stablehlo.origin import is_foreign
 from pipelines.stablehlo.sizes import assert_size, element, result_sizes
 from pipelines.stablehlo.slices import (
     lower_computed_slice,
@@ -22,12 +24,12 @@ from pipelines.stablehlo.slices import (
     lower_reverse,
 )
 from pipelines.stablehlo.tensors import empty
-from pipelines.upstream.generics import generic
-from pipelines.upstream.loops import Size, index, size
 
 
 def lower_dynamic_sizes(module: ir.Module) -> None:
-    """Lowers operations with dynamic sizes, and gathers, in other tools' programs, in place.
+    """Lowers operations with dynamic sizes, and gathers, in place.
+
+    In programs that unmess captured, it lowers only those that a portable artifact has.
 
     Raises:
         Error: stage `linalg`, for a size that depends on values of tensors.
@@ -35,7 +37,7 @@ def lower_dynamic_sizes(module: ir.Module) -> None:
     with module.context:
         # Lower the operations that compute sizes last: the other lowerings look for them.
         for rewrites in (_REWRITES, _SIZES):
-            for operation in foreign_operations(module, lambda each: each.name in rewrites):  # noqa: B023
+            for operation in _operations(module, rewrites):
                 with ir.InsertionPoint(operation), operation.location:
                     result = rewrites[operation.name](operation)
                     if result is None:
@@ -44,6 +46,15 @@ def lower_dynamic_sizes(module: ir.Module) -> None:
                         result = tensor.CastOp(operation.results[0].type, result).result
                 operation.results[0].replace_all_uses_with(result)
                 operation.erase()
+
+
+def _operations(module: ir.Module, names: Collection[str]) -> list[ir.Operation]:
+    """Returns the operations of these names that this step lowers."""
+    if is_foreign(module):
+        return find_operations(module, lambda each: each.name in names)
+    if not find_operations(module, lambda each: each.name in _SIZES):
+        return []
+    return find_operations(module, lambda each: each.name in names and each.name in _PORTABLE)
 
 
 def _broadcast(operation: ir.Operation) -> ir.Value:
@@ -63,7 +74,7 @@ def _broadcast(operation: ir.Operation) -> ir.Value:
                 arith.CmpIPredicate.eq,
                 size(x, place),
                 sizes[axis],
-                "a dynamic size is to be stretched, or does not fit",
+                "a dynamic size cannot be broadcast to the size of the result",
             )
     stretched = [
         place
@@ -91,7 +102,7 @@ def _without(x: ir.Value, ones: Sequence[int]) -> ir.Value:
         if groups:
             groups[max(sum(each <= axis for each in kept) - 1, 0)].append(axis)
     result = ir.RankedTensorType.get([kind.shape[axis] for axis in kept], kind.element_type)
-    return made(
+    return build_op(
         "tensor.collapse_shape",
         result,
         x,
@@ -119,7 +130,7 @@ def _iota(operation: ir.Operation) -> ir.Value:
         return result
     name = "bitcast_convert" if not isinstance(element_type, ir.FloatType) else "convert"
     whole = ir.RankedTensorType.get(ir.RankedTensorType(result.type).shape, element_type)
-    return made(f"stablehlo.{name}", whole, result)
+    return build_op(f"stablehlo.{name}", whole, result)
 
 
 def _reshape(operation: ir.Operation) -> ir.Value:
@@ -129,16 +140,18 @@ def _reshape(operation: ir.Operation) -> ir.Value:
     sizes = result_sizes(shape, kind)
     own = ir.RankedTensorType(x.type)
     count = _product([size(x, axis) for axis in range(own.rank)])
-    assert_size(arith.CmpIPredicate.eq, count, _product(sizes), "a reshape changes the size")
+    assert_size(
+        arith.CmpIPredicate.eq, count, _product(sizes), "a reshape changes the number of elements"
+    )
     line = x
     if own.rank != 1:
         length = count if isinstance(count, int) else ir.ShapedType.get_dynamic_size()
         flat = ir.RankedTensorType.get([length], own.element_type)
-        line = made("tensor.collapse_shape", flat, x, reassociation=_together(own.rank))
+        line = build_op("tensor.collapse_shape", flat, x, reassociation=_together(own.rank))
     if kind.rank == 1:
         return line
     dynamic = [each for each in sizes if isinstance(each, ir.Value)]
-    return made(
+    return build_op(
         "tensor.expand_shape",
         kind,
         line,
@@ -218,7 +231,7 @@ def _dimension_size(operation: ir.Operation) -> ir.Value:
     kind = ir.RankedTensorType(operation.results[0].type)
     length = index(size(operation.operands[0], axis))
     number = arith.IndexCastOp(kind.element_type, length).result
-    return made("tensor.from_elements", kind, number)
+    return build_op("tensor.from_elements", kind, number)
 
 
 _REWRITES = {
@@ -234,3 +247,10 @@ _REWRITES = {
     "stablehlo.gather": lower_gather,
 }
 _SIZES = {"stablehlo.get_dimension_size": _dimension_size}
+# Operations with sizes that `portable.py` computes with StableHLO.
+_PORTABLE = (
+    "stablehlo.dynamic_broadcast_in_dim",
+    "stablehlo.dynamic_iota",
+    "stablehlo.dynamic_reshape",
+    "stablehlo.get_dimension_size",
+)

@@ -6,12 +6,12 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.dialects import arith, tensor
 
-from pipelines.lazy_dialects import linalg
+from pipelines.ir.generics import generic
+from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.loops import Size, index, size
 from pipelines.stablehlo.indices import as_signed
 from pipelines.stablehlo.sizes import assert_size, element
 from pipelines.stablehlo.tensors import empty
-from pipelines.upstream.generics import generic
-from pipelines.upstream.loops import Size, index, size
 
 
 def lower_gather(operation: ir.Operation) -> ir.Value:

@@ -6,12 +6,12 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.dialects import arith
 
-from pipelines.ir_modules import made
-from pipelines.lazy_dialects import linalg
+from pipelines.ir.generics import elementwise
+from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.loops import index, size
+from pipelines.ir.modules import build_op
 from pipelines.stablehlo.origin import foreign_operations
 from pipelines.stablehlo.tensors import empty_like
-from pipelines.upstream.generics import elementwise
-from pipelines.upstream.loops import index, size
 
 
 def clamp_gathers(module: ir.Module) -> None:
@@ -31,17 +31,17 @@ def as_signed(indices: ir.Value) -> ir.Value:
     if element.width == 64:
         largest = ir.IntegerAttr.get(element, 2**63 - 1)
         scalar = ir.RankedTensorType.get([], element)
-        limit = made(
+        limit = build_op(
             "stablehlo.constant", scalar, value=ir.DenseElementsAttr.get_splat(scalar, largest)
         )
-        none = made(
+        none = build_op(
             "stablehlo.constant",
             scalar,
             value=ir.DenseElementsAttr.get_splat(scalar, ir.IntegerAttr.get(element, 0)),
         )
-        indices = made("stablehlo.clamp", kind, none, indices, limit)
+        indices = build_op("stablehlo.clamp", kind, none, indices, limit)
     wide = ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_signless(64))
-    return made("stablehlo.convert", wide, indices)
+    return build_op("stablehlo.convert", wide, indices)
 
 
 def _clamped(gather: ir.Operation) -> ir.Value:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir_modules import find_operations, made
-from pipelines.upstream.bodies import inline
+from pipelines.ir.bodies import inline
+from pipelines.ir.modules import build_op, find_operations
 
 _GENERIC = "linalg.generic"
 _SCALAR = "tensor.from_elements"
 
 
-def compute_on_scalars(module: ir.Module) -> None:
+def rewrite_scalar_tensors(module: ir.Module) -> None:
     """Rewrites `linalg.generic` without loops whose inputs are made of scalars, in place.
 
     Comparisons of sorts are such operations. The bodies of sorts must not allocate memory.
@@ -23,7 +23,7 @@ def compute_on_scalars(module: ir.Module) -> None:
                 scalars = [each.owner.operation.operands[0] for each in inputs]
                 # The body does not read its last argument.
                 (number,) = inline(generic.regions[0].blocks[0], [*scalars, output])
-                result = made(_SCALAR, generic.results[0].type, number)
+                result = build_op(_SCALAR, generic.results[0].type, number)
             generic.results[0].replace_all_uses_with(result)
             generic.erase()
 

@@ -9,14 +9,14 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.dialects import arith, scf, tensor
 
-from pipelines.ir_modules import find_operations
+from pipelines.ir.loops import Size, index, repeat_each, size
+from pipelines.ir.modules import find_operations
+from pipelines.ir.slices import Slice
 from pipelines.stablehlo.bodies import mapped
 from pipelines.stablehlo.indices import as_signed
-from pipelines.upstream.loops import Size, index, repeat_each, size
-from pipelines.upstream.slices import Slice
 
 
-def to_loops(module: ir.Module) -> None:
+def scatters_to_loops(module: ir.Module) -> None:
     """Lowers the scatters of a module in place."""
     with module.context:
         for scatter in find_operations(module, lambda each: each.name == "stablehlo.scatter"):

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from torch_mlir import ir
 from torch_mlir.dialects import arith, cf, tensor
 
-from pipelines.upstream.loops import Size, index
-from unmess.core.error import Error
-from unmess.core.user_source import location_line
+from pipelines.ir.loops import Size, index
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import location_line
 
 _Predicate = arith.CmpIPredicate
 _COMPARISONS = {
@@ -155,7 +155,7 @@ def _constant(operation: ir.Operation, place: int) -> ir.Value:
 def _of_data(operation: ir.Operation) -> Error:
     return Error(
         "linalg",
-        f"a size is data: {operation.name} computes it, and not the shapes of the inputs alone",
+        f"{operation.name} computes a size from data, not only from the shapes of the inputs",
         where=location_line(operation.location),
-        hint="sizes have to follow from the sizes of the inputs",
+        hint="compute all sizes from the sizes of the inputs",
     )

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import arith, tensor
 
-from pipelines.lazy_dialects import linalg
+from pipelines.ir.generics import generic
+from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.loops import Size, index, size
+from pipelines.ir.slices import Slice
 from pipelines.stablehlo.indices import as_signed
 from pipelines.stablehlo.sizes import assert_size, element
 from pipelines.stablehlo.tensors import empty_like
-from pipelines.upstream.generics import generic
-from pipelines.upstream.loops import Size, index, size
-from pipelines.upstream.slices import Slice
 
 
 def lower_dynamic_slice(operation: ir.Operation) -> ir.Value | None:
@@ -58,9 +58,16 @@ def lower_computed_slice(operation: ir.Operation) -> ir.Value:
     for axis in range(own.rank):
         start, limit, step = (element(each, axis) for each in (starts, limits, strides))
         assert_size(arith.CmpIPredicate.sge, step, 1, "a stride is not positive")
-        assert_size(arith.CmpIPredicate.sle, 0, start, "a slice begins before the tensor")
-        assert_size(arith.CmpIPredicate.sle, start, limit, "a slice ends before it begins")
-        assert_size(arith.CmpIPredicate.sle, limit, size(x, axis), "a slice ends after the tensor")
+        assert_size(
+            arith.CmpIPredicate.sle, 0, start, "a slice begins before the start of the tensor"
+        )
+        assert_size(arith.CmpIPredicate.sle, start, limit, "a slice ends before its start")
+        assert_size(
+            arith.CmpIPredicate.sle,
+            limit,
+            size(x, axis),
+            "a slice ends after the end of the tensor",
+        )
         length = arith.SubIOp(limit, start).result
         offsets.append(start)
         sizes.append(arith.CeilDivSIOp(length, step).result)

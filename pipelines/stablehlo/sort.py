@@ -5,12 +5,12 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, tensor
 
-from pipelines.ir_modules import find_operations, made
+from pipelines.ir.modules import build_op, find_operations
 from pipelines.stablehlo.bodies import mapped
-from unmess.core.dialects import load_unregistered
+from unmess.core.ir.dialects import load_unregistered
 
 
-def to_tm_tensor(module: ir.Module) -> None:
+def sorts_to_tm_tensor(module: ir.Module) -> None:
     """Lowers the sorts of a module in place. Each becomes stable."""
     with module.context:
         sorts = find_operations(module, lambda each: each.name == "stablehlo.sort")
@@ -42,7 +42,7 @@ def _sorted(sort: ir.Operation) -> list[ir.Value]:
     block = new.regions[0].blocks.append(*(each for each in elements for _ in range(2)))
     with ir.InsertionPoint(block):
         scalars = [
-            made("tensor.from_elements", ir.RankedTensorType.get([], each.type), each)
+            build_op("tensor.from_elements", ir.RankedTensorType.get([], each.type), each)
             for each in block.arguments
         ]
         # The arguments are pairs of elements, one for each operand. Swap each pair.

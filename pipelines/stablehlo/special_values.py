@@ -7,13 +7,13 @@ from collections.abc import Callable
 from torch_mlir import ir
 from torch_mlir.dialects import arith, math
 
+from pipelines.ir.generics import elementwise
 from pipelines.stablehlo.casts import is_in_body
 from pipelines.stablehlo.origin import foreign_operations
 from pipelines.stablehlo.tensors import empty_like
-from pipelines.upstream.generics import elementwise
 
 
-def keep_special_values(module: ir.Module) -> None:
+def preserve_special_values(module: ir.Module) -> None:
     """Rewrites the affected functions in other tools' programs, in place."""
     with module.context:
         for operation in foreign_operations(module, _is_such):

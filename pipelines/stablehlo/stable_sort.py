@@ -5,14 +5,14 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
-from pipelines.ir_modules import made
+from pipelines.ir.bodies import inline
+from pipelines.ir.modules import build_op
 from pipelines.stablehlo.origin import foreign_operations
-from pipelines.upstream.bodies import inline
 
 _SORT = "stablehlo.sort"
 
 
-def compare_places(module: ir.Module) -> None:
+def make_sorts_stable(module: ir.Module) -> None:
     """Makes stable sorts in other tools' programs compare equal elements by their positions."""
     with module.context:
         for sort in foreign_operations(module, _is_stable):
@@ -36,7 +36,7 @@ def _with_places(sort: ir.Operation) -> list[ir.Value]:
         shape = ir.RankedTensorType(operands[0].type).shape
         kinds.append(ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(32)))
         axis = sort.attributes["dimension"]
-        operands.append(made("stablehlo.iota", kinds[-1], iota_dimension=axis))
+        operands.append(build_op("stablehlo.iota", kinds[-1], iota_dimension=axis))
     new = ir.Operation.create(_SORT, kinds, operands, dict(sort.attributes.items()), regions=1)
     scalars = [
         ir.RankedTensorType.get([], ir.RankedTensorType(kind).element_type) for kind in kinds
@@ -62,13 +62,13 @@ def _compare(own: ir.Block, arguments: list[ir.Value], place: int) -> None:
     (is_less,) = inline(own, arguments[:count])
     (is_more,) = inline(own, swapped[:count])
     truth = is_less.type
-    is_first = made(
+    is_first = build_op(
         "stablehlo.compare",
         truth,
         *arguments[2 * place : 2 * place + 2],
         comparison_direction=_stablehlo.ComparisonDirectionAttr.get("LT"),
     )
-    is_equal = made("stablehlo.not", truth, is_more)
-    decided = made("stablehlo.and", truth, is_equal, is_first)
-    result = made("stablehlo.or", truth, is_less, decided)
+    is_equal = build_op("stablehlo.not", truth, is_more)
+    decided = build_op("stablehlo.and", truth, is_equal, is_first)
+    result = build_op("stablehlo.or", truth, is_less, decided)
     ir.Operation.create("stablehlo.return", operands=[result])

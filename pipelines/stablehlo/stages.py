@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.stablehlo.casts import saturate_casts
 from pipelines.stablehlo.control_flow import to_scf
@@ -12,56 +12,59 @@ from pipelines.stablehlo.custom_calls import resolve_at_compile, resolve_at_lina
 from pipelines.stablehlo.dynamic import lower_dynamic_sizes
 from pipelines.stablehlo.indices import clamp_gathers
 from pipelines.stablehlo.origin import is_foreign
-from pipelines.stablehlo.scalars import compute_on_scalars
-from pipelines.stablehlo.scatter import to_loops
-from pipelines.stablehlo.sort import to_tm_tensor
-from pipelines.stablehlo.special_values import keep_special_values
-from pipelines.stablehlo.stable_sort import compare_places
+from pipelines.stablehlo.scalars import rewrite_scalar_tensors
+from pipelines.stablehlo.scatter import scatters_to_loops
+from pipelines.stablehlo.sort import sorts_to_tm_tensor
+from pipelines.stablehlo.special_values import preserve_special_values
+from pipelines.stablehlo.stable_sort import make_sorts_stable
 
 COMPOSITES = Step(
-    "func.func(stablehlo-legalize-composite-to-call)", "composites become calls of their bodies"
+    "func.func(stablehlo-legalize-composite-to-call)", "replace composites by calls of their bodies"
 )
-CALLS = Step("inline", "calls of private functions are inlined")
-UNUSED = Step("symbol-dce", "private functions without a call are removed")
-CHLO = Step("func.func(chlo-legalize-to-stablehlo)", "CHLO operations become StableHLO")
+CALLS = Step("inline", "inline calls of private functions")
+UNUSED = Step("symbol-dce", "remove unused private functions")
+CHLO = Step("func.func(chlo-legalize-to-stablehlo)", "lower CHLO operations to StableHLO")
 CASTS = Rewrite(
     "stablehlo-saturating-casts",
-    "in programs of other tools, floats out of range become the nearest integer",
+    "saturate casts of out-of-range floats to integers, in programs of other tools",
     saturate_casts,
 )
 CUSTOM_CALLS = Rewrite(
     "stablehlo-custom-calls",
-    "annotations are removed, shape assertions become cf.assert, other calls are refused",
+    "remove annotations, lower shape assertions to cf.assert, and reject other custom calls",
     resolve_at_linalg,
 )
 DYNAMIC = Rewrite(
     "stablehlo-dynamic-sizes",
-    "operations of dynamic sizes, and gathers, become linalg in programs of other tools",
+    "lower gathers and operations with dynamic sizes to linalg, in programs of other tools",
     lower_dynamic_sizes,
 )
-SORTS = Rewrite("stablehlo-sorts", "sorts become tm_tensor.sort", to_tm_tensor)
-SCATTERS = Rewrite("stablehlo-scatters", "scatters become loops over the updates", to_loops)
-CONTROL_FLOW = Rewrite("stablehlo-control-flow", "while, if and case become scf", to_scf)
+SORTS = Rewrite("stablehlo-sorts", "lower sorts to tm_tensor.sort", sorts_to_tm_tensor)
+SCATTERS = Rewrite(
+    "stablehlo-scatters", "lower scatters to loops over the updates", scatters_to_loops
+)
+CONTROL_FLOW = Rewrite("stablehlo-control-flow", "lower while, if and case to scf", to_scf)
 GATHERS = Rewrite(
     "stablehlo-clamped-gathers",
-    "in programs of other tools, indices of gathers are clamped; IREE does not do it",
+    "clamp indices of gathers, in programs of other tools; IREE does not do it",
     clamp_gathers,
 )
 
 SCALARS = Rewrite(
     "stablehlo-scalars",
-    "operations on tensors that are made of scalars become operations on scalars",
-    compute_on_scalars,
+    "replace operations on 0-D tensors by operations on scalars",
+    rewrite_scalar_tensors,
 )
 STABLE_SORTS = Rewrite(
     "stablehlo-stable-sorts",
-    "in programs of other tools, stable sorts compare places, too; IREE's sort is not stable",
-    compare_places,
+    "compare positions of equal elements in stable sorts of other tools' programs; "
+    "IREE's sort is not stable",
+    make_sorts_stable,
 )
 SPECIAL_VALUES = Rewrite(
     "stablehlo-special-values",
-    "in programs of other tools, zeros keep their sign, and infinity is its cube root",
-    keep_special_values,
+    "keep the sign of zeros, and the cube root of infinity, in programs of other tools",
+    preserve_special_values,
 )
 
 # Steps on the way to linalg, before the upstream pass.
@@ -82,7 +85,7 @@ TO_LINALG_FIRST = (
 FOREIGN_INPUT = Pipeline(
     name="stablehlo-of-other-tools",
     stage="compile",
-    hint="the StableHLO is valid, but it cannot be compiled here; try --on reference",
+    hint="the IR is valid StableHLO, but IREE cannot compile it: try --on reference",
     steps=(
         COMPOSITES,
         Rewrite(CUSTOM_CALLS.name, CUSTOM_CALLS.why, resolve_at_compile),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import tensor
 
-from pipelines.upstream.loops import Size, size
+from pipelines.ir.loops import Size, size
 
 
 def empty_like(x: ir.Value, element: ir.Type) -> ir.Value:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import arith, math, tensor
 
-from pipelines.lazy_dialects import linalg
-from pipelines.upstream.generics import elementwise, generic
-from pipelines.upstream.loops import size
+from pipelines.ir.generics import elementwise, generic
+from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.loops import size
 
 
 def rewrite_attention(attention: ir.Operation) -> list[ir.Value]:

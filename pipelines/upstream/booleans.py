@@ -12,9 +12,9 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.ir_modules import find_operations
-from unmess.core.error import Error
-from unmess.core.user_source import location_line
+from pipelines.ir.modules import find_operations
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import location_line
 
 # Operations that only move elements or pass tensors on: changing the types of values is enough.
 _MOVES = (
@@ -93,11 +93,11 @@ def _refuse_unknown(operation: ir.Operation) -> None:
     inline = name == "arith.constant"
     raise Error(
         "linalg",
-        f"{name} has a tensor of booleans that cannot be kept in bytes",
+        f"cannot store the booleans of {name} in bytes",
         where=location_line(operation.location),
-        hint="keep the weights out of the IR: --weights external"
+        hint="keep the weights out of the IR with --weights external"
         if inline
-        else "report this with the model",
+        else "report this bug with the model",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from torch_mlir import ir
 
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Pipeline, Rewrite, Step
 from pipelines.upstream.attention import rewrite_attention
 from pipelines.upstream.booleans import keep_booleans_in_bytes
@@ -15,8 +15,8 @@ from pipelines.upstream.scan import rewrite_scan
 from pipelines.upstream.scatter import rewrite_scatter
 from pipelines.upstream.sort import rewrite_sort
 from pipelines.upstream.topk import rewrite_topk
-from unmess.core.error import Error
-from unmess.core.user_source import location_line
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import location_line
 
 # For each operation, a function that creates its results at the insertion point.
 REWRITES: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
@@ -49,35 +49,40 @@ def refuse_foreign(module: ir.Module) -> None:
         more = f" (and {len(others)} others)" if others else ""
         raise Error(
             "linalg",
-            f"upstream MLIR has no {first}{more}, and no rewriting makes linalg of it",
+            f"upstream MLIR does not have {first}{more}, and unmess cannot rewrite it to linalg",
             where=next((line for each in found if (line := location_line(each.location))), None),
-            hint="`unmess portable` lists every such operation; write it with simpler operators",
+            hint="run `unmess portable` to list all such operations; write the model with "
+            "simpler operators",
         )
 
 
 UPSTREAM = Pipeline(
     name="upstream",
     stage="linalg",
-    hint="report this with the model",
+    hint="report this bug with the model",
     steps=(
         Rewrite(
             "upstream-tm-tensor",
-            "sort, scan, scatter, top-k and attention become linalg and loops",
+            "lower sort, scan, scatter, top-k and attention to linalg and loops",
             rewrite_tm_tensor,
         ),
         Rewrite(
             "upstream-booleans",
-            "booleans are kept in bytes: how i1 lies in memory, tools do not agree on",
+            "store booleans in bytes: tools disagree about the memory layout of i1",
             keep_booleans_in_bytes,
         ),
-        Step("canonicalize", "sizes and constants of the loops fold"),
-        Step("cse", "equal ones once"),
+        Step("canonicalize", "fold sizes and constants of the loops"),
+        Step("cse", "merge equal operations"),
         Rewrite(
             "upstream-newer",
-            "attributes go that upstream lacks, and that say no more than their default",
+            "remove attributes that upstream does not have and that repeat a default",
             drop_newer_attributes,
         ),
-        Rewrite("upstream-refuse", "what is left that upstream lacks is an error", refuse_foreign),
+        Rewrite(
+            "upstream-refuse",
+            "report remaining operations that upstream does not have",
+            refuse_foreign,
+        ),
     ),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 
 # States that an operand is not negative. Only optimizations use it; results do not depend on it.
 _NOT_NEGATIVE = "nonNeg"

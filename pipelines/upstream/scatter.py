@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, tensor
 
-from pipelines.upstream.bodies import inline
-from pipelines.upstream.generics import elementwise
-from pipelines.upstream.loops import index, repeat, size
-from pipelines.upstream.slices import Slice
+from pipelines.ir.bodies import inline
+from pipelines.ir.generics import elementwise
+from pipelines.ir.loops import index, repeat, size
+from pipelines.ir.slices import Slice
 
 
 def rewrite_scatter(scatter: ir.Operation) -> list[ir.Value]:

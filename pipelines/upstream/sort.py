@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import arith, math, tensor
 
-from pipelines.upstream.bodies import inline
-from pipelines.upstream.loops import Size, index, repeat, repeat_each, size
-from pipelines.upstream.slices import Slice
+from pipelines.ir.bodies import inline
+from pipelines.ir.loops import Size, index, repeat, repeat_each, size
+from pipelines.ir.slices import Slice
 
 
 def rewrite_sort(sort: ir.Operation) -> list[ir.Value]:
@@ -88,8 +88,8 @@ def _merge(
         at_left, at_right = _least(left, last), _least(right, last)
         lefts = [tensor.ExtractOp(row, [at_left]).result for row in rows]
         rights = [tensor.ExtractOp(row, [at_right]).result for row in rows]
-        neighbours = [each for pair in zip(lefts, rights, strict=True) for each in pair]
-        (stays,) = inline(body, neighbours)
+        neighbors = [each for pair in zip(lefts, rights, strict=True) for each in pair]
+        (stays,) = inline(body, neighbors)
         has_left = arith.CmpIOp(arith.CmpIPredicate.slt, left, middle).result
         no_right = arith.CmpIOp(arith.CmpIPredicate.sge, right, high).result
         takes_left = arith.OrIOp(no_right, arith.AndIOp(has_left, stays).result).result

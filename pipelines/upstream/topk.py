@@ -5,8 +5,8 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, tensor
 
-from pipelines.upstream.bodies import inline
-from pipelines.upstream.loops import repeat, repeat_each, size
+from pipelines.ir.bodies import inline
+from pipelines.ir.loops import repeat, repeat_each, size
 
 
 def rewrite_topk(topk: ir.Operation) -> list[ir.Value]:

@@ -1,8 +1,10 @@
-"""Fixtures for the end-to-end tests of schedules."""
+"""Fixtures for the end-to-end tests of schedules, and the order of all files."""
+
+from pathlib import Path
 
 import pytest
 
-from pipelines.reference import order
+from pipelines.reference import pipeline
 from pipelines.reference.schedules.machine import MACHINES, host_machine
 
 # The host also runs schedules for shorter vectors. This includes NEON's schedule, in the host's own
@@ -20,6 +22,36 @@ def always_vectors(request, monkeypatch):
     """Compiles all programs with schedules; otherwise small programs and operations have none."""
     # Disable the cache: its key does not cover these patches.
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
-    monkeypatch.setattr(order, "deserves_schedule", lambda operation: True)
-    monkeypatch.setattr(order, "optimization_level", lambda module: 3)
-    monkeypatch.setattr(order, "host_machine", lambda: MACHINES[request.param])
+    monkeypatch.setattr(pipeline, "deserves_schedule", lambda operation: True)
+    monkeypatch.setattr(pipeline, "optimization_level", lambda module: 3)
+    monkeypatch.setattr(pipeline, "host_machine", lambda: MACHINES[request.param])
+
+
+# The files that take longest. A process runs whole files, because their tests share captures and
+# compilations. The longest start first, so that all processes end at about the same time.
+_LONGEST = (
+    "test_sources.py",
+    "test_dynamic_shapes.py",
+    "test_smollm2.py",
+    "test_iree_weights.py",
+    "test_examples.py",
+    "test_program_cache.py",
+    "test_bundles.py",
+    "test_constant_folding.py",
+    "test_compiled_programs.py",
+    "test_cli.py",
+    "test_onnx_graphs.py",
+    "test_contractions.py",
+    "test_jax_files.py",
+    "test_huggingface.py",
+    "test_windows.py",
+    "test_channels_last.py",
+    "test_generate_command.py",
+    "test_training_step.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Moves the tests of the longest files to the front."""
+    places = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: places.get(Path(item.path).name, len(places)))

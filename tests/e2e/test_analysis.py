@@ -86,5 +86,5 @@ def test_dynamic_sizes_default_to_the_example():
     assert contraction_flops(larger) == 2 * 10 * 4 * 5
     # 40 for the product and 5 for the comparison in relu.
     assert str(entry.formula.flops) == "45*rows"
-    with pytest.raises(unmess.Error, match="no dynamic size is called columns"):
+    with pytest.raises(unmess.Error, match="the program has no dynamic size 'columns'"):
         unmess.analyze(program, sizes={"columns": 1})

@@ -23,8 +23,9 @@ from pipelines.iree.devices import Devices, devices
 from pipelines.iree.targets import driver, remedy, target
 from unmess.bundle.manifest import NAME, read_manifest
 from unmess.cli import cli
-from unmess.core import files, processor
-from unmess.core.signature import Constant
+from unmess.core.files import reading
+from unmess.core.options import processor
+from unmess.core.signature.signature import Constant
 from unmess.packaging import package
 
 # Loads a bundle and makes calls. Each call is (entry or None, args, kwargs).
@@ -265,7 +266,7 @@ def test_tensors_without_elements(tmp_path):
     [
         (lambda call: call.update(scale=1.0), "scale is 1.0, expected int"),
         (lambda call: call.update(mode="other"), "mode is 'other', but the capture fixed it"),
-        (lambda call: call.pop("offset"), "does not fit the captured call"),
+        (lambda call: call.pop("offset"), "does not match the captured call"),
         (lambda call: call["given"].pop("x"), r"given is a dict with the keys \['rest'\]"),
         (lambda call: call["given"]["rest"].pop(), r"given\['rest'\] is a list of 1"),
         (lambda call: call["given"].update(x=[1.0]), "is a list, expected an array"),
@@ -336,7 +337,7 @@ def rewrite(folder, name, **tensors):
         index.add_buffer(each.replace("_", "."), tensor.numpy())
     (folder / name).unlink()
     index.create_archive_file(str(folder / name))
-    edit(folder, files=files.described(folder, list(read_manifest(folder).files)))
+    edit(folder, files=reading.described(folder, list(read_manifest(folder).files)))
 
 
 def flip(path):
@@ -358,14 +359,14 @@ def flip(path):
         (lambda f: (f / "bundle.json").write_text("[]"), "bundle.json is damaged"),
         (lambda f: alter(f, name="other"), "bundle.json was altered"),
         (lambda f: alter(f, files=[]), "bundle.json was altered"),
-        (lambda f: alter(f, format=2), "format 2, and this unmess reads format 3"),
-        (lambda f: alter(f, format=4), "format 4, and this unmess reads format 3"),
+        (lambda f: alter(f, format=2), "format 2, but this version of unmess reads format 3"),
+        (lambda f: alter(f, format=4), "format 4, but this version of unmess reads format 3"),
         (lambda f: edit(f, files={}), "bundle.json does not list module.vmfb"),
-        (lambda f: edit(f, machine="riscv64"), "for riscv64 CPUs, and this one is"),
-        (lambda f: edit(f, features=["sse2", "amx-none"]), "this one lacks amx-none"),
+        (lambda f: edit(f, machine="riscv64"), "for riscv64 CPUs, but this is a"),
+        (lambda f: edit(f, features=["sse2", "amx-none"]), "this CPU lacks amx-none"),
         (
             lambda f: edit(f, runner="iree-cuda", architecture="sm_80", device="cuda-none"),
-            r"the bundle is for iree-cuda \(sm_80\), and there is no such device: "
+            r"the bundle is for iree-cuda \(sm_80\), but there is no such device here: "
             r"no driver 'cuda-none' registered\n",
         ),
         (
@@ -386,7 +387,7 @@ def flip(path):
             lambda f: rewrite(f, "state.irpa", last=torch.ones(4)),
             r"state.irpa has 0 bytes for calls \(int64\), expected 8",
         ),
-        (lambda f: edit(f, scope="other"), "IREE does not load the bundle on local-task: [^/]*$"),
+        (lambda f: edit(f, scope="other"), "IREE cannot load the bundle on local-task: [^/]*$"),
     ],
 )
 def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
@@ -407,18 +408,28 @@ def test_a_bundle_for_a_missing_gpu_is_refused(copied, runner):
     edit(copied, runner=runner, device=device, architecture="some")
     with pytest.raises(unmess.Error) as caught:
         unmess.bundle.load(copied)
-    here = f"the bundle is for {runner} (some), and there is no such device: {found.problem}"
+    here = f"the bundle is for {runner} (some), but there is no such device here: {found.problem}"
     assert (caught.value.cause, caught.value.hint) == (here, remedy(runner))
 
 
-def test_whole_false_checks_only_the_size_of_large_files(copied, monkeypatch):
-    monkeypatch.setattr(files, "_SMALL", 64)
+def test_without_checksums_only_the_size_of_large_files_is_checked(copied, monkeypatch):
+    monkeypatch.setattr(reading, "_SMALL", 64)
     flip(copied / "weights.irpa")
-    unmess.bundle.load(copied, whole=False)
+    unmess.bundle.load(copied, verify_checksums=False)
     with (copied / "weights.irpa").open("ab") as file:
         file.write(b"x")
     with pytest.raises(unmess.Error, match=r"weights\.irpa was altered"):
+        unmess.bundle.load(copied, verify_checksums=False)
+
+
+def test_deprecated_name_of_verify_checksums(copied, monkeypatch):
+    monkeypatch.setattr(reading, "_SMALL", 64)
+    flip(copied / "weights.irpa")
+    with pytest.warns(
+        DeprecationWarning, match="whole is deprecated: use verify_checksums"
+    ) as seen:
         unmess.bundle.load(copied, whole=False)
+    assert [warning.filename for warning in seen] == [__file__]
 
 
 def test_required_cpu_features():
@@ -438,17 +449,17 @@ def test_invalid_package_requests_are_usage_errors(tmp_path, monkeypatch):
     restored = replace(program.signature, restore=lambda result: result)
     constant = replace(program.signature, outputs=(Constant(torch.float64),))
     for refused, place, on, cause in (
-        (program, tmp_path / "new", "reference", "cannot be made for reference"),
+        (program, tmp_path / "new", "reference", "cannot package a program for reference"),
         (program, tmp_path / "new", "iree-tpu", "unknown runner .*\n.*, iree-hip, metal$"),
-        (program, tmp_path, "iree-cpu", "there is something at"),
-        (program, tmp_path / "file", "iree-cpu", "there is something at"),
+        (program, tmp_path, "iree-cpu", "exists already"),
+        (program, tmp_path / "file", "iree-cpu", "exists already"),
         (program, tmp_path / "file" / "in", "iree-cpu", "cannot write"),
         (replace(program, signature=restored), tmp_path / "new", "iree-cpu", "without PyTorch"),
         (
             replace(program, signature=constant),
             tmp_path / "new",
             "iree-cpu",
-            "the result, fixed to torch.float64, has no form without PyTorch",
+            "the result, fixed to torch.float64, cannot be described without PyTorch",
         ),
     ):
         with pytest.raises(unmess.Error, match=cause) as caught:
@@ -478,7 +489,7 @@ def test_the_command(tmp_path):
     assert "avx512f" not in document["features"]
     assert unmess.bundle.load(output)(np.ones((3, 4), np.float32)).shape == (3, 2)
     again = CliRunner().invoke(cli, arguments, standalone_mode=False)
-    assert again.return_value == 2 and "there is something at" in again.stderr
+    assert again.return_value == 2 and "exists already" in again.stderr
 
 
 def packaged(tmp_path, *options):
@@ -501,13 +512,13 @@ def packaged(tmp_path, *options):
 
 def test_the_default_target_is_noted(tmp_path, monkeypatch):
     monkeypatch.setattr("pipelines.iree.targets.devices", lambda driver: Devices(problem="none"))
-    expected = "target: compiled for sm_89, since no CUDA device is here to compile for"
+    expected = "target: compiled for sm_89: there is no CUDA device here"
     assert packaged(tmp_path, "--on", "iree-cuda") == [expected]
 
 
 def test_the_default_preset_is_noted(tmp_path):
     (note,) = packaged(tmp_path)
-    assert note.startswith("preset: data-tiling: matrices packed into tiles; taken where")
+    assert note.startswith("preset: data-tiling: matrices packed into tiles; chosen because")
     (tmp_path / "asked").mkdir()
     assert packaged(tmp_path / "asked", "--preset", "plain") == []
     arguments = ["package", str(tmp_path / "model.py"), "-o", str(tmp_path / "no"), "--preset", "x"]
@@ -569,7 +580,7 @@ def test_a_decoder_keeps_its_cache(tmp_path):
         run.prefill(ids)
     arguments = ["package", string, "-o", output + "2", "--dynamic", "input_ids.0"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)
-    assert done.return_value == 2 and "arguments of their own" in done.stderr
+    assert done.return_value == 2 and "each with its own example arguments" in done.stderr
     arguments = ["package", string, "-o", output + "3", "--max-length", "20"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert done.return_value == 0, done.stderr
@@ -581,4 +592,4 @@ def test_max_length_requires_a_decoder(tmp_path):
     arguments = ["package", "torchvision:resnet18", "-o", str(tmp_path), "--max-length", "20"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert done.return_value == 2
-    assert "--max-length is of a decoder's cache" in done.stderr
+    assert "--max-length sets the size of a decoder's cache" in done.stderr

@@ -138,7 +138,7 @@ def test_check_gives_each_model_and_runner_one_row(checked):
         == {
             *("model", "runner", "ok", "stage", "error", "max_abs_error", "max_rel_error"),
             *("seconds", "peak_rss_mb", "where", "hint", "repro", "notes", "sizes", "via"),
-            "with_plain",
+            *("with_plain", "max_element_error"),
         }
         for row in rows.values()
     )
@@ -276,7 +276,7 @@ def test_interrupt_keeps_the_rows_that_are_finished(models, tmp_path):
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
     assert [row["stage"] for row in json.loads(stdout)] == ["done"]
-    assert "interrupted: 1 of 2 checks finished" in stderr
+    assert "interrupted: 1 of 2 checks are finished" in stderr
     assert "Traceback" not in stderr
     assert_gone(int(pid_file.read_text()))
 

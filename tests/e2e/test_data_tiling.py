@@ -65,7 +65,7 @@ def test_iree_still_computes_padded_products_wrongly(unguarded):
     assert report.with_plain.preset == "data-tiling"
     assert report.with_plain.ok
     assert str(report.with_plain) == (
-        "the preset data-tiling is at fault: with plain, the result matches eager"
+        "the preset data-tiling causes the difference: with plain, the result matches eager"
     )
 
 
@@ -77,7 +77,7 @@ def test_a_result_that_is_wrong_with_plain_too():
     assert not report.ok
     assert not report.with_plain.ok
     assert str(report.with_plain).startswith(
-        "the preset data-tiling is not at fault: with plain, result: differs by"
+        "the preset data-tiling does not cause the difference: with plain, result: differs by"
     )
 
 

@@ -123,7 +123,7 @@ def test_sizes_that_are_multiples(program, function, runner):
     run = unmess.load(found, on=runner)
     for shape in ((1, 3, 16, 8), (3, 3, 12, 20)):
         assert_matches(function, run, torch.randn(shape))
-    with pytest.raises(unmess.Error, match=r"image.shape\[2\] is 10, expected 4\*rows"):
+    with pytest.raises(unmess.Error, match=r"image.shape\[2\] is 10, but must be 4\*rows"):
         run(torch.randn(2, 3, 10, 12))
 
 

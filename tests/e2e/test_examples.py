@@ -45,8 +45,8 @@ def test_bundle(run):
     assert max(differences(output)) < 1e-5
 
 
-def test_own_pass(run):
-    output = run("own_pass")
+def test_user_pass(run):
+    output = run("user_pass")
     assert "mylib.swish.default is an unknown operator" in output
     assert max(differences(output)) < 1e-6
 

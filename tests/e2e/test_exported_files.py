@@ -10,8 +10,8 @@ from safetensors.torch import load_file, save_file
 
 import unmess
 from unmess.__main__ import main
-from unmess.core.exported import table as tables
-from unmess.core.files import described, sealed, unsealed
+from unmess.core.files.reading import described, sealed, unsealed
+from unmess.core.module import table as tables
 
 STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
 
@@ -152,7 +152,7 @@ def test_splat_runs_without_the_data(program, runner, tmp_path):
     module.save(tmp_path / "splat.mlir")
     # Only the state is saved as tensors.
     assert list(load_file(tmp_path / "splat.mlir.safetensors")) == ["calls"]
-    with pytest.raises(unmess.Error, match="no model to compare with"):
+    with pytest.raises(unmess.Error, match="there is nothing to compare with"):
         unmess.check(str(tmp_path / "splat.mlir"), on="reference")
 
 
@@ -198,7 +198,7 @@ def test_foreign_ir_is_called_by_its_types(tmp_path):
     assert torch.equal(difference, a - b) and torch.equal(same, a)
     with pytest.raises(unmess.Error, match="no example inputs for f"):
         unmess.capture(str(file))
-    with pytest.raises(unmess.Error, match="no model to compare with"):
+    with pytest.raises(unmess.Error, match="there is nothing to compare with"):
         unmess.check(unmess.capture(str(file), (a, b)), on="reference")
 
 
@@ -256,26 +256,29 @@ def nest_header(file):
     [
         (lambda f: tables.weights_file(f).unlink(), "model.mlir.safetensors is missing"),
         (lambda f: flip(tables.weights_file(f)), "model.mlir.safetensors was altered since"),
-        (lambda f: tables.table_file(f).unlink(), "takes weights, and model.mlir.json, which"),
+        (lambda f: tables.table_file(f).unlink(), "needs weights, but model.mlir.json, which"),
         (lambda f: tables.table_file(f).write_text("{"), "model.mlir.json is damaged"),
         (lambda f: tables.table_file(f).write_text('{"format": 2}'), "was altered since"),
         (lambda f: tables.table_file(f).write_text(DEEP), "is damaged"),
         (lambda f: flip_text(tables.table_file(f)), "model.mlir.json was altered since"),
-        (lambda f: edit(f, format=3), "format 3, and this unmess reads format 2"),
+        (lambda f: edit(f, format=3), "format 3, but this version of unmess reads format 2"),
         (lambda f: replace_by_pipe(tables.table_file(f)), "is not a regular file"),
         (lambda f: replace_by_device(tables.table_file(f)), "is not a regular file"),
         (lambda f: replace_by_pipe(tables.weights_file(f)), "is not a regular file"),
         (lambda f: replace_by_device(tables.weights_file(f)), "is not a regular file"),
-        (lambda f: edit(f, files=FOREIGN), "the list of its files is damaged"),
+        (lambda f: edit(f, files=FOREIGN), "the list of files is damaged"),
         (lambda f: edit(f, files={}), "does not list model.mlir.safetensors"),
         (nest_metadata, "nested too deep"),
-        (nest_header, "cannot be read"),
-        (lambda f: edit(f, made_by={"torch-mlir": "1"}), "made by torch-mlir 1, and here is"),
+        (nest_header, "cannot read"),
+        (
+            lambda f: edit(f, made_by={"torch-mlir": "1"}),
+            "written by torch-mlir 1, but this environment has",
+        ),
         (lambda f: edit(f, entries={"main": {}}), "is damaged"),
         (lambda f: f.write_text(f.read_text().replace("@main", "@other")), "no function main"),
         (
             lambda f: f.write_text("func.func @main() { return }"),
-            "main has 0 arguments in place of 4",
+            "main has 0 arguments instead of 4",
         ),
         (lambda f: f.write_text("func.func"), "does not parse"),
     ],
@@ -317,3 +320,16 @@ def test_commands(program, tmp_path, capfd):
     assert unmess.check(lowered, on="reference", calls=1).ok
     status, printed = run("import", file, "--weights", "inline")
     assert status == 2 and "the weights of" in printed.err
+
+
+def test_the_table_says_why_there_are_no_results(tmp_path):
+    class Refused(torch.nn.Module):
+        def forward(self, x):
+            if not torch.compiler.is_compiling():
+                raise ValueError("not in eager")
+            return x + 1
+
+    module = unmess.lower(unmess.capture(Refused(), (torch.ones(3),)))
+    module.save(tmp_path / "refused.mlir")
+    table = json.loads((tmp_path / "refused.mlir.json").read_text())
+    assert any("not in eager" in text for kind, text in table["notes"] if kind == "example")

@@ -74,7 +74,7 @@ def test_text_matches_transformers(capfd, folder, theirs, runner):
     )
     assert status == 0
     assert out == theirs(PROMPT, 24) + "\n"
-    assert "24 written" in err
+    assert "wrote 24," in err
 
 
 def test_json(capfd, folder, theirs):
@@ -88,11 +88,13 @@ def test_json(capfd, folder, theirs):
     assert result["tokens_per_second"] > 0
 
 
-def test_a_seed_without_sampling_is_told(capfd, folder, theirs):
+def test_warns_of_a_seed_without_sampling(capfd, folder, theirs):
     arguments = (f"hf:{folder}", "--prompt", "A", "--max-new-tokens", 5, "--on", "reference")
     status, out, err = run(capfd, *arguments, "--seed", 5, "-q")
     assert (status, out) == (0, theirs("A", 5) + "\n")
-    assert err.startswith("note: sampling: the seed has no effect: the most likely token is taken")
+    assert err.startswith(
+        "note: sampling: the seed has no effect: without sampling, the most likely token is chosen"
+    )
     _, out, _ = run(capfd, *arguments, "--seed", 5, "--json")
     assert json.loads(out)["notes"][0].startswith("sampling: the seed has no effect")
     _, _, err = run(capfd, *arguments, "--seed", 5, "--top-k", 3, "-q")
@@ -136,7 +138,7 @@ def test_chat_template(generator):
 @pytest.mark.parametrize(
     "arguments, cause",
     [
-        (("--max-new-tokens", "300"), "more than the 256 positions of the cache"),
+        (("--max-new-tokens", "300"), "exceed the 256 positions of the cache"),
         (("--top-p", "2"), "top_p is 2.0"),
         (("--temperature", "1e-45"), "temperature is 1e-45"),
         (("--seed", "9" * 23, "--temperature", "1"), f"seed is {'9' * 23}"),

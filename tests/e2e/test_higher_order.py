@@ -75,5 +75,5 @@ def test_function_that_is_not_element_by_element_is_refused():
         def forward(self, q, table):
             return flex_attention(q, q, q, lambda s, _b, h, _i, _j: s + table[h].sum())
 
-    with pytest.raises(unmess.Error, match="not element by element"):
+    with pytest.raises(unmess.Error, match="not an elementwise operator"):
         unmess.load(unmess.capture(Reversed(), (torch.randn(1, 2, 6, 4), torch.randn(2, 3))))

@@ -18,7 +18,7 @@ import unmess
 
 RUNNERS = ("reference", "iree-cpu")
 NAN, INF = torch.nan, torch.inf
-# The error that stands for eager's result.
+# The expected error of calls for which eager has no defined result.
 UNCHECKED = "eager reads or writes foreign memory"
 
 

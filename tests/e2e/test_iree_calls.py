@@ -20,7 +20,7 @@ def loaded(model, *args):
 def test_arguments_and_results_are_not_copied(monkeypatch):
     run = loaded(lambda x: x * 2, torch.randn(1000, 100))
     given, made = [], []
-    to_device, to_torch = run._transfer.to_device, run._transfer.to_torch
+    to_device, to_torch = run._program._transfer.to_device, run._program._transfer.to_torch
 
     def there(tensor):
         given.append(to_device(tensor))
@@ -30,8 +30,8 @@ def test_arguments_and_results_are_not_copied(monkeypatch):
         made.append(view)
         return to_torch(view, dtype)
 
-    monkeypatch.setattr(run._transfer, "to_device", there)
-    monkeypatch.setattr(run._transfer, "to_torch", back)
+    monkeypatch.setattr(run._program._transfer, "to_device", there)
+    monkeypatch.setattr(run._program._transfer, "to_torch", back)
     x = torch.randn(1000, 100)
     before = x.clone()
     result = run(x)

@@ -75,9 +75,9 @@ def test_state_stays_on_the_device_until_it_is_read(runner, monkeypatch):
 
     run = unmess.load(unmess.capture(Counter(), (torch.ones(1000),)), on=runner)
     uploaded = []
-    to_device = run._transfer.to_device
+    to_device = run._program._transfer.to_device
     monkeypatch.setattr(
-        run._transfer, "to_device", lambda t: uploaded.append(t.data_ptr()) or to_device(t)
+        run._program._transfer, "to_device", lambda t: uploaded.append(t.data_ptr()) or to_device(t)
     )
     x = torch.ones(1000)
     for step in (1, 2, 3):

@@ -25,7 +25,7 @@ LOAD = """
 import json, re, sys
 import torch, unmess
 # Libraries of the runner, whose memory is not that of weights.
-import pipelines.iree.executable
+import pipelines.iree.backend
 from safetensors.torch import load_file
 
 def status():
@@ -177,7 +177,7 @@ def test_a_damaged_archive_is_written_again(odd_weight, tmp_path, monkeypatch, c
         path.write_bytes(damaged)
         assert weight_files.aligned_file({"w": odd_weight}) == path
         assert path.read_bytes() == whole
-        message = f"a file of weights in the cache is damaged, and written again: {path}"
+        message = f"a file of weights in the cache was damaged and is written again: {path}"
         assert capsys.readouterr().err == f"unmess: {message}\n"
 
 
@@ -190,7 +190,7 @@ def test_damaged_packed_weights_are_packed_again(tmp_path, monkeypatch, capsys):
     whole = path.read_bytes()
     path.write_bytes(whole[:1_000_000] + bytes(100_000) + whole[1_100_000:])
     run = unmess.load(program, on="iree-cpu")
-    assert "is damaged" in capsys.readouterr().err
+    assert "was damaged and is written again" in capsys.readouterr().err
     assert path.read_bytes() == whole
     assert_right(run, layer, x)
 
@@ -219,11 +219,11 @@ def test_without_a_writable_folder_weights_stay_in_memory(
     program = unmess.capture(layer, (x,))
     run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="plain"))
     assert not run.notes
-    assert "weights are not kept" in capsys.readouterr().err
+    assert "cannot store weights" in capsys.readouterr().err
     assert_right(run, layer, x)
     run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="data-tiling"))
     (note,) = run.notes
-    assert str(note) == "weights: packed for this process alone, in memory of their own"
+    assert str(note) == "weights: packed in private memory of this process"
     assert_right(run, layer, x)
 
 
@@ -258,7 +258,7 @@ def test_weights_of_equal_content_are_packed_once(tmp_path, monkeypatch):
     model, x = Mixed(), torch.randn(5, 3000)
     for _ in range(2):
         run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
-        assert any("packed, are read from" in note.text for note in run.notes)
+        assert any("packed weights are stored once in" in note.text for note in run.notes)
         assert_right(run, model, x)
     (first,) = (tmp_path / "weights").iterdir()
     assert first.stat().st_size < 2.1 * model.large.nbytes

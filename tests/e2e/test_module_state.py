@@ -97,7 +97,7 @@ def test_plain_attributes_are_state(kind, strategy):
     run = unmess.load(program)
     assert set(run.state) == STATE[kind]
     follows(run, model)
-    assert any("attributes that are state" in note.text for note in program.notes)
+    assert any("attributes that the model updates" in note.text for note in program.notes)
     report = unmess.check(program, on="reference", calls=2)
     assert report.ok, report.error
     assert {d.name for d in report.differences} >= {f"state[{name!r}]" for name in STATE[kind]}
@@ -139,7 +139,7 @@ class Grows(torch.nn.Module):
 
 @pytest.mark.parametrize("make", [lambda m: m, torch.jit.script], ids=["module", "scripted"])
 def test_an_attribute_that_changes_its_shape_is_an_error(make):
-    with pytest.raises(unmess.Error, match=r"state in seen.*1x4 float32, then 4x4 float32"):
+    with pytest.raises(unmess.Error, match=r"state in seen.*1x4 float32 to 4x4 float32"):
         unmess.capture(make(Grows()), (X,))
 
 
@@ -178,7 +178,7 @@ def test_an_attribute_that_the_first_call_creates():
     model = FirstNone()
     program = unmess.capture(model, (X,))
     (note,) = [note.text for note in program.notes if note.kind == "state"]
-    assert note.startswith("made by the first call in eager, and not passed on by the program: hid")
+    assert note.startswith("the first eager call creates these attributes, and the program ")
     assert model.hidden is None
     model(X)
     follows(unmess.load(unmess.capture(model, (X,))), model)
@@ -234,11 +234,13 @@ def test_control_flow_on_buffers_is_fixed_and_compared_at_load():
     model = Flow(1)
     program = unmess.capture(model, (X,))
     assert program.strategy == "non-strict"
-    (note,) = [note.text for note in program.notes if note.kind == "specialised"]
+    (note,) = [note.text for note in program.notes if note.kind == "specialized"]
     assert "initialized = 1, limits = a tensor of 4, steps = 3" in note
     follows(unmess.load(program), model)
     model.steps.fill_(0)
-    with pytest.raises(unmess.Error, match=r"fixed to steps = 3.* steps is 0 now") as caught:
+    with pytest.raises(
+        unmess.Error, match=r"fixed the control flow to steps = 3, but steps is 0 now"
+    ) as caught:
         unmess.load(program)
     assert caught.value.stage == "load"
     follows(unmess.load(unmess.capture(model, (X,))), model)
@@ -246,7 +248,7 @@ def test_control_flow_on_buffers_is_fixed_and_compared_at_load():
 
 def test_a_branch_on_a_buffer_that_is_written_is_an_error():
     model = Flow(0)
-    with pytest.raises(unmess.Error, match="by the value of initialized, and writes it") as caught:
+    with pytest.raises(unmess.Error, match="the value of initialized, which it writes") as caught:
         unmess.capture(model, (X,), strategy="non-strict")
     assert "call the model once in eager" in caught.value.hint
     model(X)

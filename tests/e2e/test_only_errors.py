@@ -8,7 +8,7 @@ import torch
 
 import unmess
 from unmess.compare import compare
-from unmess.core.error import STAGES
+from unmess.core.errors.error import STAGES
 
 X = torch.ones(2, 3)
 
@@ -302,10 +302,10 @@ def test_the_exception_of_the_model_is_named_with_its_line():
 
 def test_an_argument_of_the_wrong_type_is_named():
     error = only_an_error(lambda: unmess.lower(5))
-    assert str(error) == "usage: lower: program is a int, not Program | Programs"
+    assert str(error) == "usage: lower: program is a int, expected Program | Programs"
     error = only_an_error(lambda: unmess.capture(linear(), (X,), backend_legal_ops=[1]))
-    assert error.cause == "capture: backend_legal_ops is a list of int, not Collection[str]"
+    assert error.cause == "capture: backend_legal_ops is a list of int, expected Collection[str]"
     error = only_an_error(lambda: unmess.load(program(), on="iree-cpu", target="x86"))
-    assert error.cause == "load: target is a str, not TargetOptions | None"
+    assert error.cause == "load: target is a str, expected TargetOptions | None"
     error = only_an_error(lambda: unmess.capture(linear(), (X,), another=1))
     assert error.cause == "capture: got an unexpected keyword argument 'another'"

@@ -189,7 +189,7 @@ def test_a_model_that_reads_a_file_is_captured_each_time(capfd, tmp_path):
         data.write_text(str(value))
         document, err = command(capfd, "run", file, "-v")
         assert document["results"][0]["values"] == [value] * 3
-        assert f"not kept: the model's code reads {data}" in err
+        assert f"not stored: the model's code reads {data}" in err
     assert entry(file) is None
 
 
@@ -201,24 +201,24 @@ def test_a_clock_in_forward_is_seen(capfd, tmp_path):
         "late.example_args = (torch.ones(3),)\n"
     )
     _, err = command(capfd, "run", f"{file}:late", "-v")
-    assert "not kept: the model's code uses the clock" in err
+    assert "not stored: the model's code uses the clock" in err
 
 
 def test_verbose_output_says_where_a_program_is_from(capfd, model):
     _, err = command(capfd, "run", model, "-v")
-    assert "cache: captured, since it is new" in err
+    assert "cache: captured, because there is no entry for it" in err
     _, err = command(capfd, "run", model, "-v")
     assert "cache: captured on" in err
     (model.parent / "layers.py").write_text("scale = 5.0\n")
     _, err = command(capfd, "run", model, "-v")
-    assert f"cache: captured, since {model.parent / 'layers.py'} has changed" in err
+    assert f"cache: captured, because {model.parent / 'layers.py'} has changed" in err
 
 
 def test_no_cache_captures_again(capfd, model):
     command(capfd, "run", model)
     used = {path: path.stat().st_mtime_ns for path in programs_folder().rglob("*")}
     document, err = command(capfd, "run", model, "--no-cache", "-v")
-    assert "cache: the cache is not used" in err
+    assert "cache: the cache is disabled" in err
     assert document["seconds"]["lower"] > 0
     assert {path: path.stat().st_mtime_ns for path in programs_folder().rglob("*")} == used
 
@@ -233,7 +233,7 @@ def test_a_full_disk_loses_the_entry_only(capfd, tmp_path, model, small_files):
     with small_files(1 << 14):
         document, err = command(capfd, "import", large)
     assert "linalg.matmul" in document["ir"]
-    assert "a captured program is not kept" in err
+    assert "cannot store the captured program" in err
     assert entry(large) is None
     assert [path.name for path in programs_folder().iterdir()] == [entry(model).folder.name]
     again, _ = command(capfd, "import", large)

@@ -62,7 +62,7 @@ def test_numbers_from_a_dynamic_size():
 
 def test_an_input_that_capture_fixed_is_noted_and_checked():
     program = unmess.capture(lambda x, n, mode: x * n, (X, 3, "a"))
-    (note,) = [note for note in program.notes if note.kind == "specialised"]
+    (note,) = [note for note in program.notes if note.kind == "specialized"]
     assert note.text == "fixed to the example's values: n=3, mode='a'"
     run = unmess.load(program)
     for wrong in ((X, 4, "a"), (X, 3.0, "a"), (X, True, "a"), (X, 3, "b"), (X, None, "a")):

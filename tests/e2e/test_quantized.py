@@ -59,7 +59,7 @@ def test_eager_mode(engine):
         model(torch.randn(4, 3, 8, 8))
         quantization.convert(model, inplace=True)
     program = unmess.capture(model, (torch.randn(2, 3, 8, 8),))
-    assert "quantised" in [note.kind for note in program.notes]
+    assert "quantized" in [note.kind for note in program.notes]
     result = model(*program.args)
     assert len(result.unique()) > 5
     check(program)
@@ -96,7 +96,7 @@ def test_a_layer_without_integer_form_is_refused():
     with pytest.raises(unmess.Error) as caught:
         unmess.capture(model, (torch.randn(1, 3),))
     assert caught.value.stage == "capture"
-    assert "no integer form of ELU" in caught.value.cause
+    assert "no integer implementation of ELU" in caught.value.cause
 
 
 quantized = torch.ops.quantized_decomposed

@@ -1,9 +1,13 @@
-"""Tests that known limits of recipes still hold. Remove a limit that does not from the file."""
+"""Tests that known limits of recipes still hold, and that models without a small form have none.
+
+Remove an entry that no longer holds from its file.
+"""
 
 import pytest
 
 import unmess
-from importers.recipes.limits import known_limits
+from importers.recipes.limits import NOT_BUILT, known_limits
+from importers.sources import find_source
 
 # Models that fail within a minute. The sweeps check all models.
 MODELS = ("hf:longcat_flash", "hf:udop")
@@ -16,3 +20,14 @@ def test_a_known_limit_holds(model):
         unmess.lower(unmess.capture(model), to="linalg")
     assert raised.value.stage == limit.stage
     assert raised.value.cause == limit.cause
+
+
+@pytest.mark.parametrize("model", known_limits(NOT_BUILT))
+def test_a_model_that_is_not_built(model):
+    """They all fail within a second, so that this covers each of them."""
+    (limit,) = known_limits(NOT_BUILT)[model]
+    with pytest.raises(unmess.Error) as raised:
+        find_source(model)
+    assert (raised.value.stage, raised.value.cause) == (limit.stage, limit.cause)
+    assert "\n" not in raised.value.cause
+    assert raised.value.hint

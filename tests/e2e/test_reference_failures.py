@@ -47,7 +47,7 @@ def test_a_size_that_overflows():
     size = torch.export.Dim("size", min=2)
     run = load(power, torch.randn(4), dynamic_shapes=({0: size},))
     # 2 ** 72 floats: the product of the sizes is 0 in 64 bits.
-    fails(run, torch.randn(2**18), message="larger than any memory", function=power)
+    fails(run, torch.randn(2**18), message="too large for any memory", function=power)
 
 
 def zeros(count):
@@ -161,7 +161,7 @@ def test_sizes_that_depend_on_data():
     assert torch.equal(run(x, y), masked_sum(x, y))
     with pytest.raises(RuntimeError):
         masked_sum(x.abs(), y)
-    with pytest.raises(unmess.Error, match=r"must be the same|Runtime assertion"):
+    with pytest.raises(unmess.Error, match="sizes that must be equal differ"):
         run(x.abs(), y)
 
 

@@ -222,8 +222,8 @@ def test_dynamic_batch(runner):
 
 
 CALLS = {
-    "too few": (lambda x, y: (x,), "does not fit the captured call"),
-    "too many": (lambda x, y: (x, y, x), "does not fit the captured call"),
+    "too few": (lambda x, y: (x,), "does not match the captured call"),
+    "too many": (lambda x, y: (x, y, x), "does not match the captured call"),
     "shape": (lambda x, y: (x[:2], y), r"x.shape\[0\] is 2, expected 3"),
     "rank": (lambda x, y: (x[None], y), "has rank 2, expected 1"),
     "dtype": (lambda x, y: (x.double(), y), "has dtype torch.float64, expected torch.float32"),

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import unmess
-from unmess.core.public_functions import public_functions
+from unmess.core.ir.public_functions import public_functions
 
 RUNNERS = ("reference", "iree-cpu")
 
@@ -171,7 +171,7 @@ func.func public @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = stablehlo.custom_call @lapack_spotrf_ffi(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }""",
-    "a size is data": """
+    "computes a size from data": """
 func.func public @main(%x: tensor<1xi32>) -> tensor<?xf32> {
   %0 = stablehlo.dynamic_iota %x, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
@@ -253,7 +253,48 @@ def test_public_functions_of_tosa(write, runner):
 
 
 def test_only_public_functions_are_entry_points():
-    from unmess.core.parsing import parse
+    from unmess.core.ir.parsing import parse
 
     module = parse(BRANCHES, "branches")
     assert list(public_functions(module)) == ["main"]
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = torch.nn.Linear(4, 8)
+
+    def forward(self, x):
+        hidden = torch.nn.functional.gelu(self.linear(x))
+        return torch.softmax(hidden @ hidden.mT, -1).flatten(1), hidden.mean((0, 1))
+
+
+@pytest.mark.parametrize("dynamic", [None, ["x.0=batch"]], ids=["static", "dynamic"])
+def test_portable_artifact_is_read_again(dynamic, runner, tmp_path):
+    model, x = Attention(), torch.randn(3, 5, 4)
+    program = unmess.capture(model, (x,), dynamic_shapes=dynamic)
+    file = tmp_path / "model.mlirbc"
+    unmess.lower(program, to="stablehlo", portable="1.0.0").save(file)
+    assert b"StableHLO_v1.0.0" in file.read_bytes()
+    run = unmess.load(str(file), on=runner)
+    for batch in (3,) if dynamic is None else (2, 3, 7):
+        x = torch.randn(batch, 5, 4)
+        for ours, theirs in zip(run(x), model(x), strict=True):
+            torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ({"to": "linalg", "portable": "1.0.0"}, "applies to stablehlo, not to linalg"),
+        ({"weights": "inline", "portable": "1.0.0"}, "cannot have inline weights"),
+        ({"portable": "newest"}, "'newest' is not a version"),
+        ({"portable": "99.0.0"}, "for StableHLO 99.0.0"),
+    ],
+)
+def test_what_has_no_portable_form_is_refused(options, cause):
+    program = unmess.capture(Attention(), (torch.randn(3, 5, 4),))
+    with pytest.raises(unmess.Error, match=cause) as caught:
+        unmess.lower(program, **{"to": "stablehlo", **options})
+    assert caught.value.stage == "usage"

@@ -180,7 +180,7 @@ def test_optimizer_whose_moments_are_not_known():
     step = Step(mlp(), "sgd")
     step.optimizer = torch.optim.NAdam(step.network.parameters())
     x, target = torch.randn(8, 6), torch.randint(0, 3, (8,))
-    with pytest.raises(unmess.Error, match="NAdam are not known before its first step"):
+    with pytest.raises(unmess.Error, match="NAdam does not exist before its first step"):
         unmess.capture(step, (x, target))
     step(x, target)
     assert unmess.check(unmess.capture(step, (x, target)), on="reference", calls=1).ok

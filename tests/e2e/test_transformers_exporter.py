@@ -67,7 +67,7 @@ def test_saved_and_loaded(exported, bert, inputs, tmp_path):
     with torch.no_grad():
         assert_same(loaded(**inputs), bert(**inputs))
     (tmp_path / "model.pt2").write_bytes(b"")
-    with pytest.raises(unmess.Error, match="PyTorch does not read"):
+    with pytest.raises(unmess.Error, match="PyTorch cannot read"):
         ExportedModel.from_pretrained(tmp_path)
 
 

@@ -43,7 +43,7 @@ def preset(run):
             "convolutions",
         ),
         (torch.nn.Linear(8, 4), (torch.randn(2, 8),), "data-tiling", "multiplications"),
-        (torch.nn.GELU(), (torch.randn(2, 8),), "plain", "nothing gains"),
+        (torch.nn.GELU(), (torch.randn(2, 8),), "plain", "no operation that another preset"),
     ],
 )
 def test_the_default_preset_depends_on_the_operations(model, args, expected, why):
@@ -110,7 +110,7 @@ def test_later_loads_use_the_best_preset(tmp_path, capfd, monkeypatch):
     program = unmess.capture(str(path))
     run = unmess.load(program, on="iree-cpu")
     assert preset(run) == "data-tiling"
-    assert any("found by `unmess tune`" in note.text for note in run.notes)
+    assert any("chosen by `unmess tune`" in note.text for note in run.notes)
     # The kept preset is only for the same target CPU.
     generic = unmess.TargetOptions(cpu="generic")
     assert (
@@ -134,7 +134,7 @@ def test_a_preset_that_gives_another_result_is_not_taken(monkeypatch):
     assert (candidates[0].preset, candidates[0].ok) == ("channels-last", True)
     assert not any(each.ok for each in candidates[1:])
     assert all("eager" in each.problem for each in candidates[1:])
-    with pytest.raises(unmess.Error, match="no preset gives what eager gives"):
+    with pytest.raises(unmess.Error, match="no preset gives the same result as eager"):
         unmess.tune(program, presets=["plain", "data-tiling"])
 
 
@@ -163,8 +163,8 @@ def test_plain_replaces_a_default_preset_that_fails(monkeypatch):
     program = unmess.capture(model, (x,))
     run = unmess.load(program, on="iree-cpu")
     assert [str(note) for note in run.notes] == [
-        "preset: data-tiling does not work for this program: no tiles today",
-        "preset: plain: IREE's own defaults; taken in its place",
+        "preset: the preset data-tiling does not work for this program: no tiles today",
+        "preset: plain: IREE's default options; used instead",
     ]
     torch.testing.assert_close(run(x), model(x))
     with pytest.raises(unmess.Error, match="no tiles today"):
@@ -186,7 +186,7 @@ def dynamic_program():
 
 def test_tiles_of_dynamic_sizes_are_refused(dynamic_program):
     options = unmess.TargetOptions(preset="data-tiling")
-    with pytest.raises(unmess.Error, match="sizes are all known") as caught:
+    with pytest.raises(unmess.Error, match="requires static sizes") as caught:
         unmess.load(dynamic_program, on="iree-cpu", target=options)
     assert caught.value.stage == "usage"
 
@@ -207,4 +207,7 @@ def test_a_result_that_cannot_be_kept_is_reported(tmp_path, capfd, monkeypatch):
     path = tmp_path / "model.py"
     path.write_text(MODEL)
     assert main(["tune", str(path), "-q"]) == 0
-    assert "it is not kept, since the cache cannot be written" in capfd.readouterr().out
+    assert (
+        "is the fastest preset, but is not stored: the cache cannot be written"
+        in capfd.readouterr().out
+    )

@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 import unmess
 from pipelines.upstream.lowering import lower_to_upstream
-from unmess.core.dialects import context_of_all
+from unmess.core.ir.dialects import context_of_all
 
 CHILD = Path(__file__).parents[2] / "examples" / "upstream_mlir.py"
 
@@ -152,5 +152,5 @@ def test_attention_that_is_one_operation(tmp_path):
 
 def test_only_linalg_is_rewritten():
     program = unmess.capture(torch.relu, (torch.randn(2),))
-    with pytest.raises(unmess.Error, match="--upstream-only is for linalg, not for tosa"):
+    with pytest.raises(unmess.Error, match="--upstream-only applies to linalg, not to tosa"):
         unmess.lower(program, "tosa", upstream_only=True)

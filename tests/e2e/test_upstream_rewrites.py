@@ -97,7 +97,7 @@ def test_boolean_inputs_and_results():
     args = torch.tensor([True, False, True]), torch.tensor([1.0, 2.0, -1.0])
     check(function, args)
     module = unmess.lower(unmess.capture(function, args), upstream_only=True)
-    assert any("booleans" in str(note) for note in module.notes)
+    assert any("boolean inputs" in str(note) for note in module.notes)
 
 
 def test_an_index_out_of_range_is_still_an_error():

@@ -37,7 +37,10 @@ def test_an_operator_without_decomposition_does_not_lower():
     for stage in ("raw", "torch"):
         assert 'torch.operator "torch.unmess_test.scale"' in unmess.lower(program, to=stage).text()
     for run in (
-        *(lambda exit_=exit_: unmess.lower(program, to=exit_) for exit_ in ("linalg", "tosa")),
+        *(
+            lambda dialect=dialect: unmess.lower(program, to=dialect)
+            for dialect in ("linalg", "tosa")
+        ),
         lambda: unmess.load(program, on="iree-cpu"),
     ):
         with pytest.raises(unmess.Error, match=r"no lowering for unmess_test\.scale") as caught:

@@ -1,6 +1,7 @@
 """Tests that xDSL reads the generic form, and torch-mlir reads the output of xDSL."""
 
 from io import StringIO
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,8 +12,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 import unmess
-from unmess.core.module import Module
-from unmess.core.parsing import parse
+from unmess.core.ir.parsing import parse
+from unmess.core.module.module import Module
 
 
 def read(text, unknown=()):
@@ -64,3 +65,17 @@ def test_upstream_only_leaves_no_unknown_operations(upstream_only, unknown):
 def test_operations_that_xdsl_lacks_pass_through():
     args = torch.randn(2, 3, 4), torch.randn(2, 4, 3)
     check(torch.bmm, args, ["linalg.batch_matmul"])
+
+
+INTERPRETER = Path(__file__).parents[2] / "examples/backends/xdsl_interpreter.py"
+
+
+def test_the_interpreter_is_a_backend():
+    on, x = f"{INTERPRETER}:XdslInterpreter", torch.randn(2, 3)
+    program = unmess.capture(lambda x, y: torch.relu(x) * y + x, (x, torch.randn(3)))
+    report = unmess.check(program, on=on, calls=1)
+    assert report.ok, report.error
+    run = unmess.load(unmess.capture(torch.exp, (x,)), on=on)
+    with pytest.raises(unmess.Error, match=r"xdsl fails: .* for op math\.exp") as caught:
+        run(x)
+    assert caught.value.stage == "run"

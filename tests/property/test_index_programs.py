@@ -6,8 +6,9 @@ docs/testing.md describes how to run more of them.
 import os
 
 import pytest
-from random_programs.hostile import index_programs
-from random_programs.hostile_check import check_batch
+
+from unmess.conformance.programs.hostile import index_programs
+from unmess.conformance.programs.hostile_check import check_batch
 
 # The number of random programs. If it is not set, the programs are always the same.
 RANDOM = int(os.environ.get("UNMESS_PROGRAMS", "0"))

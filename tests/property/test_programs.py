@@ -10,8 +10,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from random_programs.check import Checked
-from random_programs.families import FAMILIES, programs
+
+from unmess.conformance.programs.check import Checked
+from unmess.conformance.programs.families import FAMILIES, programs
 
 # The number of random programs for each family, half of them with vectors. If it is not set, the
 # programs are always the same.

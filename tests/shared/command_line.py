@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from unmess.core.workers import Parent
+from unmess.core.processes.workers import Parent
 
 
 class CommandLine:

@@ -100,7 +100,7 @@ def test_options_at_the_limits_of_their_range(options):
     assert int(unmess.Sampling(**options).chooser()(NO_IDS, 1e3 * LOGITS)) in range(5)
 
 
-def test_a_seed_without_sampling_is_told():
+def test_warns_of_a_seed_without_sampling():
     for options in ({}, {"temperature": 0.0, "top_k": 3}):
         (note,) = unmess.Sampling(seed=5, **options).notes
         assert "the seed has no effect" in str(note)

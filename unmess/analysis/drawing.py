@@ -95,13 +95,13 @@ def _ordered(graph: _Graph) -> list[list[int]]:
             above.setdefault(lower, []).append(upper)
             below.setdefault(upper, []).append(lower)
     for sweep in range(_SWEEPS):
-        neighbours = below if sweep % 2 else above
+        neighbors = below if sweep % 2 else above
         position = {
             place: (index + 0.5) / len(row) for row in rows for index, place in enumerate(row)
         }
         for row in reversed(rows) if sweep % 2 else rows:
             for place in row:
-                near = neighbours.get(place)
+                near = neighbors.get(place)
                 if near:
                     position[place] = sum(position[each] for each in near) / len(near)
             row.sort(key=position.__getitem__)

@@ -9,7 +9,7 @@ import jinja2
 
 from unmess.analysis import numbers, plots, text
 from unmess.analysis.drawing import draw
-from unmess.core.model_sources import source_text
+from unmess.core.errors.model_sources import source_text
 
 if TYPE_CHECKING:
     from pipelines.analysis.analysis import Analysis
@@ -54,18 +54,18 @@ def _plots(entry: Entry) -> dict[str, object]:
     """Returns the plots by name. A plot without numbers is None or left out."""
     if not plots.has_numbers(entry):
         return {"tree": {}, "legend": None, "scatter": None, "timeline": None}
-    colour = plots.colours(entry)
+    color = plots.colors(entry)
     trees = {
         "FLOPs": plots.icicle(
-            entry, lambda s: s.cost.flops, lambda n: numbers.count(n, "FLOP"), colour
+            entry, lambda s: s.cost.flops, lambda n: numbers.count(n, "FLOP"), color
         ),
-        "bytes moved": plots.icicle(entry, lambda s: s.cost.bytes, numbers.size, colour),
-        "weights": plots.icicle(entry, lambda s: s.weight_bytes, numbers.size, colour),
-        "operations": plots.icicle(entry, lambda s: s.operations, numbers.count, colour),
+        "bytes moved": plots.icicle(entry, lambda s: s.cost.bytes, numbers.size, color),
+        "weights": plots.icicle(entry, lambda s: s.weight_bytes, numbers.size, color),
+        "operations": plots.icicle(entry, lambda s: s.operations, numbers.count, color),
     }
     return {
         "tree": {name: tree for name, tree in trees.items() if tree is not None},
-        "legend": plots.legend(list(colour)),
-        "scatter": plots.scatter(entry, colour),
+        "legend": plots.legend(list(color)),
+        "scatter": plots.scatter(entry, color),
         "timeline": plots.timeline(entry),
     }

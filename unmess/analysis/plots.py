@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 1160
 # The number of classes of layers that have a color of their own.
-_COLOURS = 8
+_COLORS = 8
 _ROW, _LABEL = 26, 6.6
 # Layers narrower than this, in units of `_WIDTH`, cannot be seen and are not drawn.
 _NARROW = 0.4
@@ -50,19 +50,19 @@ def has_numbers(entry: Entry) -> bool:
     )
 
 
-def colours(entry: Entry) -> dict[str, int]:
-    """Assigns a number below `_COLOURS` to each of the most expensive classes of layers."""
+def colors(entry: Entry) -> dict[str, int]:
+    """Assigns a number below `_COLORS` to each of the most expensive classes of layers."""
     totals: dict[str, float] = {}
     for share in entry.layers:
         if share.type:
             work = math.log1p(share.cost.flops) + math.log1p(share.cost.bytes)
             totals[share.type] = totals.get(share.type, 0.0) + work
-    names = sorted(totals, key=lambda name: -totals[name])[:_COLOURS]
+    names = sorted(totals, key=lambda name: -totals[name])[:_COLORS]
     return {name: index for index, name in enumerate(names)}
 
 
 def icicle(
-    entry: Entry, value: Callable[[Share], int], shown: Callable[[int], str], colour: dict[str, int]
+    entry: Entry, value: Callable[[Share], int], shown: Callable[[int], str], color: dict[str, int]
 ) -> Markup | None:
     """Draws the tree of modules from the model down, each as wide as its share of the total.
 
@@ -82,7 +82,7 @@ def icicle(
     if not root.total:
         return None
     root.name = root.path = entry.name
-    parts = list(_bars(root, 0.0, 0, root.total, shown, colour))
+    parts = list(_bars(root, 0.0, 0, root.total, shown, color))
     height = root.depth * _ROW
     return Markup('<svg class="icicle" role="img" viewBox="0 0 {} {}">{}</svg>').format(
         _WIDTH, height, Markup("").join(parts)
@@ -95,14 +95,14 @@ def _bars(
     level: int,
     whole: int,
     shown: Callable[[int], str],
-    colour: dict[str, int],
+    color: dict[str, int],
 ) -> Iterator[Markup]:
     width = _WIDTH * module.total / whole
     if width < _NARROW:
         return
     fits = int((width - 8) / _LABEL)
     label = module.name if len(module.name) <= fits else module.name[: fits - 1] + "…"
-    kind = f"c{colour[module.type]}" if module.type in colour and not module.children else "inner"
+    kind = f"c{color[module.type]}" if module.type in color and not module.children else "inner"
     what = f"{module.path} {module.type}".strip()
     yield Markup(
         '<g class="{}"><title>{}\n{} ({})</title><rect x="{:.2f}" y="{}" width="{:.2f}" '
@@ -121,11 +121,11 @@ def _bars(
         else "",
     )
     for child in module.children.values():
-        yield from _bars(child, x, level + 1, whole, shown, colour)
+        yield from _bars(child, x, level + 1, whole, shown, color)
         x += _WIDTH * child.total / whole
 
 
-def scatter(entry: Entry, colour: dict[str, int]) -> Markup | None:
+def scatter(entry: Entry, color: dict[str, int]) -> Markup | None:
     """Plots layers by arithmetic intensity and floating-point operations, on logarithmic axes.
 
     Returns:
@@ -146,7 +146,7 @@ def scatter(entry: Entry, colour: dict[str, int]) -> Markup | None:
                 '<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="5"><title>{}\n{}, {}, {} FLOP/B'
                 "</title></circle>"
             ).format(
-                f"c{colour[share.type]}" if share.type in colour else "other",
+                f"c{color[share.type]}" if share.type in color else "other",
                 plot.x(share.cost.intensity),
                 plot.y(share.cost.flops),
                 f"{layer_name(share)} {share.type}".strip(),

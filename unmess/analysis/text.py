@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unmess.analysis.numbers import count, percent, rank, ratio, size
-from unmess.core.model_sources import source_text
+from unmess.core.errors.model_sources import source_text
 
 if TYPE_CHECKING:
     from pipelines.analysis.analysis import Analysis
@@ -98,7 +98,7 @@ def _entry(analysis: Analysis, entry: Entry, top: int | None) -> Iterator[str | 
         yield f"{where}one call: {headline(entry)}"
         for name, origin in entry.symbols.items():
             value = entry.values.get(name)
-            known = f"= {value}" if value is not None else f"is not known: --size {name}=N"
+            known = f"= {value}" if value is not None else f"is unknown: pass --size {name}=N"
             yield f"  size {name} {known} ({origin})"
         if entry.formula is not None and not entry.unknown:
             yield f"  FLOPs at any size: {count(entry.formula.flops) or 0}"
@@ -124,7 +124,7 @@ def _cut(table: Table, rows: Sequence[Sequence[str]], top: int | None) -> Table:
     for row in rows[:top]:
         table.add_row(*map(escape, row))
     if top is not None and len(rows) > top:
-        table.caption = f"{len(rows) - top} more: --top 0 shows all"
+        table.caption = f"{len(rows) - top} more; pass --top 0 to show all"
         table.caption_justify = "left"
     return table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from unmess.bundle.manifest import (
     Manifest,
     read_manifest,
 )
-from unmess.core.check import failed_check
-from unmess.core.drivers import PROBLEMS, remedy, short_problem
-from unmess.core.error import Error
-from unmess.core.failure import only_errors
+from unmess.core.errors.check import failed_check
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.errors.iree_runtime import PROBLEMS, remedy, short_problem
 
 try:
     import iree.runtime as rt
@@ -26,8 +27,8 @@ try:
 except ImportError as missing:
     raise Error(
         "load",
-        f"a bundle needs {missing.name}",
-        hint="pip install iree-base-runtime numpy",
+        f"the package {missing.name} is not installed, but bundles need it",
+        hint="run `pip install iree-base-runtime numpy`",
     ) from missing
 
 from unmess.bundle.elements import iree_type, numpy_type
@@ -35,21 +36,30 @@ from unmess.bundle.signature import Array, Entry, Number, Slot, read_signature
 
 
 @only_errors("load")
-def load(folder: str | Path, *, whole: bool = True) -> Bundle:
+def load(folder: str | Path, *, verify_checksums: bool = True, whole: bool | None = None) -> Bundle:
     """Loads a bundle that `unmess package` has written. Weights are mapped, not read.
 
     Args:
-        whole: whether to compare the checksums of all files. If False, only the sizes of files
-            above 16 MiB are compared, which saves half a second for each GB of weights.
+        verify_checksums: whether to compare the checksums of all files. If False, only the sizes
+            of files above 16 MiB are compared, which saves half a second for each GB of weights.
+        whole: deprecated name of `verify_checksums`.
 
     Raises:
         Error: stage `load`; a file is missing or altered, the format is another one, this CPU
             lacks features that the code needs, there is no such device, or it is not a bundle.
     """
+    if whole is not None:
+        # Level 3 is the caller of the decorated function.
+        warnings.warn(
+            "the parameter whole is deprecated: use verify_checksums",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        verify_checksums = whole
     folder = Path(folder)
     manifest = read_manifest(folder)
     manifest.check_processor()
-    manifest.check_files(folder, whole=whole)
+    manifest.check_files(folder, verify_checksums=verify_checksums)
     return Bundle(folder, manifest)
 
 
@@ -75,19 +85,19 @@ class Bundle:
         except PROBLEMS as problem:
             raise Error(
                 "load",
-                f"the bundle is for {manifest.target}, and there is no such device: "
+                f"the bundle is for {manifest.target}, but there is no such device here: "
                 f"{short_problem(str(problem))}",
-                hint=remedy(manifest.device) or "package the model for what is here",
+                hint=remedy(manifest.device) or "package the model for a device of this computer",
             ) from problem
         try:
             self._load()
         except PROBLEMS as problem:
             raise Error(
                 "load",
-                f"IREE does not load the bundle on {manifest.device}: "
-                f"{short_problem(str(problem))}",
-                hint=f"it was made for {manifest.target}, by IREE's compiler "
-                f"{manifest.versions.get('iree-base-compiler')}",
+                f"IREE cannot load the bundle on {manifest.device}: {short_problem(str(problem))}",
+                hint="install the runtime that matches IREE's compiler "
+                f"{manifest.versions.get('iree-base-compiler')}, which compiled the bundle for "
+                f"{manifest.target}",
             ) from problem
         self.reset()
 
@@ -109,7 +119,7 @@ class Bundle:
             raise Error(
                 "usage",
                 f"{self.manifest.name} has several entry points: {', '.join(self.entries)}",
-                hint=f"call one of them by name: run.{next(iter(self.entries))}(…)",
+                hint=f"call one by name: run.{next(iter(self.entries))}(…)",
             )
         return self[next(iter(self.entries))](*args, **kwargs)
 
@@ -124,7 +134,7 @@ class Bundle:
             raise Error(
                 "usage",
                 f"{self.manifest.name} has no entry point {entry!r}",
-                hint=f"it has {', '.join(self.entries)}",
+                hint=f"the entry points are {', '.join(self.entries)}",
             )
         return EntryPoint(self, entry)
 
@@ -203,8 +213,8 @@ class Bundle:
                     raise check.error() from problem
                 raise Error(
                     "run",
-                    f"IREE stopped: {short_problem(str(problem))}",
-                    hint="an index or a size may be out of range",
+                    f"IREE stopped the program: {short_problem(str(problem))}",
+                    hint="an index or a size may be out of range: run this call in eager PyTorch",
                 ) from problem
             return entry.unflatten_results(self._results(entry, outputs))
 

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from unmess.core.error import Error
-from unmess.core.files import damage, read_manifest_file, sealed, unsealed
-from unmess.core.processor import machine, processor_features
+from unmess.core.errors.error import Error
+from unmess.core.files.reading import damage, read_manifest_file, sealed, unsealed
+from unmess.core.options.processor import machine, processor_features
 
 # The format of the folder. Increase it if an older `load` would handle a new bundle wrongly.
 FORMAT = 3
@@ -69,25 +69,25 @@ class Manifest:
         here = processor_features()
         lacking = sorted(set(self.features) - here)
         if self.machine != machine():
-            cause = f"the bundle is for {self.machine} CPUs, and this one is {machine()}"
+            cause = f"the bundle is for {self.machine} CPUs, but this is a {machine()} CPU"
         # Skip the check if the CPU features are unknown.
         elif lacking and here:
             cause = (
-                f"the bundle is for other {self.machine} CPUs: this one lacks {', '.join(lacking)}"
+                f"the bundle is for other {self.machine} CPUs: this CPU lacks {', '.join(lacking)}"
             )
         else:
             return
         raise Error(
             "load",
             cause,
-            hint="package the model on this computer, or for any CPU with --cpu generic",
+            hint="package the model on this computer, or with --cpu generic for any CPU",
         )
 
-    def check_files(self, folder: Path, *, whole: bool) -> None:
+    def check_files(self, folder: Path, *, verify_checksums: bool) -> None:
         """Compares the files with the sizes and checksums in the manifest.
 
         Args:
-            whole: whether to compare the checksums of large files too, not only their sizes.
+            verify_checksums: compare the checksums of large files too, not only their sizes.
 
         Raises:
             Error: stage `load`; a file is missing, altered, or not listed.
@@ -95,7 +95,7 @@ class Manifest:
         for name in (MODULE, SIGNATURE):
             if name not in self.files:
                 raise _unusable(folder, f"{NAME} does not list {name}")
-        if problem := damage(folder, self.files, whole=whole):
+        if problem := damage(folder, self.files, verify_checksums=verify_checksums):
             raise _unusable(folder, problem)
 
 
@@ -110,9 +110,9 @@ def read_manifest(folder: Path) -> Manifest:
         fields = read_manifest_file(path)
         found = fields["format"]
     except FileNotFoundError:
-        raise _unusable(folder, f"there is no {NAME}: it is not a bundle") from None
+        raise _unusable(folder, f"there is no {NAME}: the folder is not a bundle") from None
     except OSError as problem:
-        raise _unusable(folder, f"{NAME} cannot be read: {problem.strerror}") from problem
+        raise _unusable(folder, f"cannot read {NAME}: {problem.strerror}") from problem
     except (ValueError, KeyError, TypeError):
         raise _unusable(folder, f"{NAME} is damaged") from None
     if type(found) is not int:
@@ -122,7 +122,8 @@ def read_manifest(folder: Path) -> Manifest:
         remedy = "package the model again"
         raise Error(
             "load",
-            f"{folder} is a bundle of format {found}, and this unmess reads format {FORMAT}",
+            f"{folder} is a bundle of format {found}, but this version of unmess reads "
+            f"format {FORMAT}",
             hint=f"update unmess, or {remedy}" if found > FORMAT else remedy,
         )
     fields = unsealed(fields)

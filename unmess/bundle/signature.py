@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from unmess.bundle.elements import numpy_type
-from unmess.core.call import arrange, check_constant, misfit, shape_misfit, stride_misfit
-from unmess.core.files import read_manifest_file
-from unmess.core.size_expression import SizeExpression
-from unmess.core.sizes import Dim, solve
-from unmess.core.tree import Tree, flatten, unflatten
+from unmess.core.files.reading import read_manifest_file
+from unmess.core.signature.call import arrange, check_constant, misfit, shape_misfit, stride_misfit
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.size_expression import SizeExpression
+from unmess.core.signature.sizes import solve
+from unmess.core.signature.tree import Tree, flatten, unflatten
 
 _NUMBERS = {"bool": bool, "int": int, "float": float}
 
@@ -23,7 +24,7 @@ _NUMBERS = {"bool": bool, "int": int, "float": float}
 class Array:
     """The shape (ints, `Dim` if dynamic) and dtype (PyTorch's name) of an array.
 
-    `strides` are as in `unmess.core.signature.TensorSpec`.
+    `strides` are as in `unmess.core.signature.signature.TensorSpec`.
     """
 
     shape: tuple[int | Dim, ...]
@@ -63,7 +64,8 @@ class Fixed:
 class Slot:
     """An argument or a result of a function in the module, or a leaf of the call.
 
-    `kind` is `input`, `output` or `state`; see `Argument` and `Result` in unmess.core.signature.
+    `kind` is `input`, `output` or `state`; see `Argument` and `Result` in
+    `unmess.core.signature.signature`.
     """
 
     kind: str

@@ -12,6 +12,7 @@ import click
 from unmess.cli.analyze import analyze
 from unmess.cli.cache import cache
 from unmess.cli.check import check
+from unmess.cli.conformance import conformance
 from unmess.cli.contract import contract
 from unmess.cli.doctor import doctor
 from unmess.cli.generate import generate
@@ -69,10 +70,10 @@ def _own_version() -> str:
     help="Show the versions and exit.",
 )
 def cli() -> None:
-    """PyTorch models into MLIR, run, and compared with PyTorch.
+    """Lower PyTorch models to MLIR, run them, and compare the results with PyTorch.
 
     \b
-    A MODEL is
+    MODEL is one of
       path/to/file.py:name   a factory, class or module in a Python file; without
                              :name the factory called model
       torchvision:NAME       for instance torchvision:resnet18
@@ -82,20 +83,20 @@ def cli() -> None:
       file.pt2               an ExportedProgram saved by torch.export.save
       file.pt, file.pth      a TorchScript module saved by torch.jit.save
       file.onnx              an ONNX model
-      file.mlir, file.mlirbc what unmess import -o has written, or other IR at any stage
-      file.jax_export        what jax.export serializes
+      file.mlir, file.mlirbc a file of unmess import -o, or other IR at any stage
+      file.jax_export        a function serialized by jax.export
 
     Results go to stdout; progress, messages and what the model's own code prints go to stderr.
     With --json, stdout is one JSON document.
 
     \b
     Exit status
-      0    all good
-      1    a result differs from eager PyTorch, or doctor found something off
+      0    success
+      1    a result differs from eager PyTorch, or a check of doctor fails
       2    bad usage, or a model that cannot be found or built
       3    a stage failed
       130  interrupted
-    Of several models the highest of 0 to 3 counts.
+    For several models, the highest status of 0 to 3 is returned.
 
     \b
     Tab completion: put this into ~/.bashrc (zsh_source and fish_source work too)
@@ -107,6 +108,7 @@ for _command in (
     import_,
     run,
     check,
+    conformance,
     generate,
     tune,
     package_,

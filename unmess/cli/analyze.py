@@ -9,9 +9,9 @@ import click
 from unmess.cli import arguments
 from unmess.cli.cached import working
 from unmess.cli.session import Session, command
-from unmess.core.error import Error
-from unmess.core.names import IR_SUFFIXES, STAGES, check_stage
-from unmess.core.writing import cannot_write, check_writable, write_text
+from unmess.core.errors.error import Error
+from unmess.core.files.writing import cannot_write, check_writable, write_text
+from unmess.core.options.names import IR_SUFFIXES, STAGES, check_stage
 from unmess.program_cache.request import Request
 
 
@@ -20,18 +20,23 @@ from unmess.program_cache.request import Request
 @click.option(
     "--at",
     metavar="STAGE",
-    help=f"One of {', '.join(STAGES)}. Default: linalg, or the stage of the file.",
+    help=f"Stage to analyze: {', '.join(STAGES)}. Default: linalg, or the stage of the file.",
 )
-@click.option("--html", metavar="FILE", help="Write a page with plots there.")
+@click.option("--html", metavar="FILE", help="Write a page with plots to FILE.")
 @click.option(
     "--size",
     "sizes",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Value of a dynamic size; may be repeated. Default: that of the example call.",
+    help="Set the size of a dynamic dimension; may be repeated. Default: the size in the "
+    "example call.",
 )
 @click.option(
-    "--top", default=15, show_default=True, metavar="N", help="Rows of each table; 0 for all."
+    "--top",
+    default=15,
+    show_default=True,
+    metavar="N",
+    help="Number of rows of each table; 0 for all rows.",
 )
 @arguments.inputs
 @arguments.dynamic
@@ -52,7 +57,7 @@ def analyze(
     no_cache: bool,
     trust: bool,
 ) -> None:
-    """Count what MODEL, or an MLIR file, is made of and what a call costs.
+    """Count the operations of MODEL, or of an MLIR file, and the cost of one call.
 
     Operations by dialect; the distinct bodies of linalg operations; floating-point operations,
     bytes and weights by layer and source line; the peak of live memory. Nothing is run. With -v,
@@ -63,14 +68,18 @@ def analyze(
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     if top < 0:
-        raise Error("usage", f"--top is {top}", hint="a number of rows, 0 for all")
+        raise Error(
+            "usage",
+            f"--top is {top}, but must be at least 0",
+            hint="pass a number of rows, or 0 for all",
+        )
     values = dict(map(_value, sizes))
     file = None if html is None else Path(html)
     if file is not None:
         check_writable(file)
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
-        hint = "--size NAME=VALUE gives a dynamic size its value"
+        hint = "pass --size NAME=VALUE to set a dynamic size"
         arguments.check_no_example(model, inputs, dynamic, hint)
     if is_file:
         with session.working(model, pytorch=False):
@@ -108,5 +117,9 @@ def analyze(
 def _value(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
     if not name or not value.isdecimal():
-        raise Error("usage", f"--size {text} is not NAME=VALUE", hint="for instance --size seq=128")
+        raise Error(
+            "usage",
+            f"--size {text} is not of the form NAME=VALUE",
+            hint="write it like --size seq=128",
+        )
     return name, int(value)

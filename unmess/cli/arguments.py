@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from unmess.core.dynamic_axis import SYNTAX, parse_dynamic
-from unmess.core.error import Error
-from unmess.core.names import RUNNERS, STRATEGIES, check_name
+from pipelines.backends.table import HELP
+from unmess.core.errors.error import Error
+from unmess.core.options.dynamic_axis import SYNTAX, parse_dynamic
+from unmess.core.options.names import STRATEGIES, check_name
 
 model = click.argument("model")
 strategy = click.option(
@@ -17,13 +18,13 @@ strategy = click.option(
     default="auto",
     show_default=True,
     metavar="NAME",
-    help=f"How to capture: {', '.join(STRATEGIES)}.",
+    help=f"Capture strategy: {', '.join(STRATEGIES)}.",
 )
 trust = click.option(
     "--trust",
     is_flag=True,
-    help="Let MODEL's files run code: pickled objects, Python code in a Hugging Face folder, any "
-    "operation in IR.",
+    help="Allow MODEL's files to run code: pickled objects, Python code in a Hugging Face "
+    "folder, any operation in IR.",
 )
 
 
@@ -35,7 +36,7 @@ def runner(default: str):
         default=default,
         show_default=True,
         metavar="RUNNER",
-        help=f"One of {', '.join(RUNNERS)}.",
+        help=f"Runner: {HELP}.",
     )
 
 
@@ -58,17 +59,17 @@ dynamic = click.option(
     "--dynamic",
     multiple=True,
     metavar=SYNTAX,
-    help="Make a dimension dynamic; may be repeated, or hold several with commas between. INPUT is "
-    "a parameter's name or position, * for all tensors; sizes of one NAME are equal, and 32*NAME "
-    "is a multiple.",
+    help="Make a dimension dynamic. May be repeated, or hold several axes, separated by "
+    "commas. INPUT is the name or position of a parameter, or * for all tensors. Sizes "
+    "with the same NAME are equal; 32*NAME is a multiple of 32.",
 )
 inputs = click.option(
     "--input",
     "inputs",
     multiple=True,
     metavar="INPUT",
-    help="An example argument in place of the model's own, once for each: 1x3x224x224xf32 (a "
-    "random tensor), 3, 0.5, true, none, file.npy, or NAME=INPUT for a keyword.",
+    help="Replace an example argument of the model, once for each: 1x3x224x224xf32 (a random "
+    "tensor), 3, 0.5, true, none, file.npy, or NAME=INPUT for a keyword argument.",
 )
 
 
@@ -77,23 +78,23 @@ cpu = click.option(
     default="host",
     show_default=True,
     metavar="NAME",
-    help="What iree-cpu compiles for: host, generic (any CPU of this architecture), or a name that "
-    "LLVM knows, such as znver3.",
+    help="CPU that iree-cpu compiles for: host, generic (any CPU of this architecture), or an "
+    "LLVM name such as znver3.",
 )
 
 preset = click.option(
     "--preset",
     metavar="NAME",
-    help="Options of IREE's compiler for iree-cpu: plain, channels-last, data-tiling or "
-    "channels-last-data-tiling. By default what `unmess tune` has found, or by what is in the "
-    "program.",
+    help="Preset of IREE's compiler for iree-cpu: plain, channels-last, data-tiling or "
+    "channels-last-data-tiling. Default: the preset that `unmess tune` has stored, or "
+    "one chosen by the operations of the program.",
 )
 
 unchecked = click.option(
     "--unchecked",
     is_flag=True,
-    help="Leave out the checks of indices and other data when the program runs. An index that is "
-    "out of range then reads or writes memory outside of its tensor.",
+    help="Do not check indices and other data at run time. An index that is out of range then "
+    "reads or writes memory outside of its tensor.",
 )
 
 
@@ -101,29 +102,30 @@ print_after = click.option(
     "--print-after",
     multiple=True,
     metavar="STEP",
-    help="Print the IR on stderr after a pass (canonicalize), a pipeline (linalg, reference-fuse), "
-    "a function (reference-outline), or all of them; may be repeated.",
+    help="Print the IR on stderr after a pass (canonicalize), a pipeline (linalg, "
+    "reference-fuse), a rewrite (reference-outline), or after every step (all). May be "
+    "repeated.",
 )
 
 stop_after = click.option(
     "--stop-after",
     metavar="STEP",
-    help="Stop after a stage or a pass, canonicalize:2 for the second of that name.",
+    help="Stop after a stage or a pass; canonicalize:2 is the second pass of that name.",
 )
 insert_pass = click.option(
     "--insert-pass",
     "insert_passes",
     multiple=True,
     metavar="AFTER=PASS",
-    help="Run a pass of your own after a stage or a pass: MLIR's text for one, cse or "
-    "canonicalize{max-iterations=3}, or FILE.py:FUNCTION, which changes an ir.Module in place; "
-    "may be repeated.",
+    help="Run your own pass after a stage or a pass. PASS is a pass in MLIR's syntax, such as "
+    "cse or canonicalize{max-iterations=3}, or FILE.py:FUNCTION for a function that "
+    "changes an ir.Module in place. May be repeated.",
 )
 
 no_cache = click.option(
     "--no-cache",
     is_flag=True,
-    help="Capture and compile again, without reading or writing the cache.",
+    help="Capture and compile again; do not read or write the cache.",
 )
 
 backend_legal_op = click.option(
@@ -131,7 +133,8 @@ backend_legal_op = click.option(
     "backend_legal_ops",
     multiple=True,
     metavar="NAME",
-    help="Keep a composite operator whole, for instance aten.softmax.int; may be repeated.",
+    help="Do not decompose this composite operator, for instance aten.softmax.int. May be "
+    "repeated.",
 )
 
 
@@ -140,7 +143,9 @@ def split_insertions(texts: tuple[str, ...]) -> list[tuple[str, str]]:
     pairs = [text.partition("=") for text in texts]
     for text, (after, _, own) in zip(texts, pairs, strict=True):
         if not (after and own):
-            raise Error("usage", f"--insert-pass {text!r} is not AFTER=PASS", hint="torch=cse")
+            raise Error(
+                "usage", f"--insert-pass {text!r} is not of the form AFTER=PASS", hint="torch=cse"
+            )
     return [(after, own) for after, _, own in pairs]
 
 
@@ -153,13 +158,13 @@ def check_no_example(
     model: str,
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
-    hint: str = "give them with the model that the file was made from",
+    hint: str = "pass the option when you write the file from the model",
 ) -> None:
     """Raises an Error (`usage`) if `--input` or `--dynamic` is given for a model that is IR."""
     if inputs or dynamic:
         raise Error(
             "usage",
-            f"{model} is IR already, which example inputs and dynamic sizes do not change",
+            f"{model} is IR, so example inputs and dynamic sizes cannot be changed",
             hint=hint,
         )
 

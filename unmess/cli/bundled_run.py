@@ -10,19 +10,11 @@ from typing import Any
 
 from unmess.cli import describe
 from unmess.cli.cached import Cached
-from unmess.core.current_stage import enter_stage
-from unmess.core.error import Error
-from unmess.core.tree import flatten
-from unmess.program_cache.bundles import (
-    RUNNER,
-    Choice,
-    example_call,
-    find_bundle,
-    make_bundle,
-)
+from unmess.core.errors.error import Error
+from unmess.core.processes.current_stage import enter_stage
+from unmess.core.signature.tree import flatten
+from unmess.program_cache.bundles import Choice, example_call, find_bundle, make_bundle
 from unmess.program_cache.entry import Entry
-
-__all__ = ["RUNNER", "Done", "paths", "run", "timed"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +69,7 @@ def run(cached: Cached, choice: Choice, entry: str | None, repeat: int) -> Done 
         raise Error(
             "usage",
             f"{bundle.manifest.name} has no entry point {name!r}",
-            hint=f"it has {', '.join(bundle.entries)}",
+            hint=f"the entry points are {', '.join(bundle.entries)}",
         )
     seconds["load"] = time.perf_counter() - start
     enter_stage("run")

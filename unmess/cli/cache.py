@@ -13,15 +13,15 @@ from typing import Any
 import click
 
 from unmess.cli.session import Session, command
-from unmess.core.artifacts import (
+from unmess.core.cache.artifacts import (
     SIZE,
     artifact_folder,
     list_artifacts,
     size_limit,
 )
-from unmess.core.cache import cache_folder, weights_folder
-from unmess.core.error import Error
-from unmess.core.eviction import evict
+from unmess.core.cache.eviction import evict
+from unmess.core.cache.folder import cache_folder, weights_folder
+from unmess.core.errors.error import Error
 from unmess.program_cache.entry import SIZE as PROGRAMS_SIZE
 from unmess.program_cache.entry import entries, programs_folder, programs_limit
 
@@ -31,23 +31,23 @@ _AGES = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 @click.group()
 def cache() -> None:
-    """What is kept between runs: ls, prune, clear.
+    """List or remove the files that are stored between runs: ls, prune, clear.
 
     \b
-    compiled  programs, by runner; UNMESS_CACHE_MB bounds them, 0 turns that off
-    programs  captured models; UNMESS_PROGRAMS_MB bounds them, 0 turns that off
-    weights   as IREE's programs read them; UNMESS_WEIGHTS_MB bounds them, 0 turns that off
-    ops       what `unmess ops` has found out
-    repro     files that reproduce failures
+    compiled  compiled programs, by runner; UNMESS_CACHE_MB is their limit, 0 disables them
+    programs  captured models; UNMESS_PROGRAMS_MB is their limit, 0 disables them
+    weights   weights for IREE's programs; UNMESS_WEIGHTS_MB is their limit, 0 disables them
+    ops       results of `unmess ops`
+    repro     reproducers of failures
 
-    The folder is UNMESS_CACHE, or by default the system's for caches.
+    The folder is UNMESS_CACHE, or by default the system's cache folder.
     """
 
 
 @cache.command()
 @command
 def ls(session: Session) -> None:
-    """Show the compiled programs, and how much there is of everything."""
+    """List the compiled programs, and the total size of each kind of file."""
     limit, programs, totals = size_limit(), list_artifacts(), _totals()
     captured = entries()
     if session.json:
@@ -79,8 +79,8 @@ def ls(session: Session) -> None:
             f"{each['kind']:8}  {each['files']:6} files  {each['bytes'] / 1e6:8.1f} MB  "
             f"{each['folder']}"
         )
-    session.write(f"compiled programs take at most {limit >> 20} MiB ({SIZE})")
-    session.write(f"captured programs take at most {programs_limit() >> 20} MiB ({PROGRAMS_SIZE})")
+    session.write(f"compiled programs: at most {limit >> 20} MiB ({SIZE})")
+    session.write(f"captured programs: at most {programs_limit() >> 20} MiB ({PROGRAMS_SIZE})")
 
 
 @cache.command()
@@ -88,16 +88,16 @@ def ls(session: Session) -> None:
     "--max-size",
     required=True,
     metavar="SIZE",
-    help="What may be left, for instance 500MB (k, M, G and T are powers of 1000).",
+    help="Maximum size of what is left, for instance 500MB (k, M, G and T are powers of 1000).",
 )
 @command
 def prune(session: Session, max_size: str) -> None:
-    """Remove the programs and weights that were not used for longest."""
+    """Remove the least recently used programs and weights."""
     try:
         files = [artifact_folder(), weights_folder()]
         freed = evict(files, _bytes(max_size), entries=[programs_folder()])
     except OSError as problem:
-        raise Error("usage", f"{problem.filename} is not removed: {problem.strerror}") from problem
+        raise Error("usage", f"cannot remove {problem.filename}: {problem.strerror}") from problem
     if session.json:
         session.write_json({"freed": freed})
     else:
@@ -107,7 +107,7 @@ def prune(session: Session, max_size: str) -> None:
 @cache.command()
 @command
 def clear(session: Session) -> None:
-    """Remove everything."""
+    """Remove all files from the cache."""
     freed = sum(each["bytes"] for each in _totals())
     for folder in _folders().values():
         shutil.rmtree(folder, ignore_errors=True)
@@ -148,7 +148,7 @@ def _sizes(folder: Path) -> Iterator[int]:
 def _bytes(text: str) -> int:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE)
     if match is None:
-        raise Error("usage", f"{text!r} is no size", hint="for instance 500MB, 2GB, or 0")
+        raise Error("usage", f"{text!r} is not a size", hint="write it like 500MB, 2GB, or 0")
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 

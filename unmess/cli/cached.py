@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unmess.cli.session import Session
-from unmess.core.artifacts import switched_off
-from unmess.core.quiet import quiet_libraries
-from unmess.program_cache.capturing import Found, Need, age_of, look_up, program_for
+from unmess.core.cache.artifacts import switched_off
+from unmess.core.errors.quiet import quiet_libraries
+from unmess.program_cache.capturing import Found, Need, look_up, origin_note, program_for
 from unmess.program_cache.entry import Entry, Missing
 from unmess.program_cache.request import Request
 
 if TYPE_CHECKING:
-    from unmess.core.program import Program
-    from unmess.core.programs import Programs
+    from unmess.core.program.program import Program
+    from unmess.core.program.programs import Programs
 
 # The needs of a command that only lowers the program.
 ANY = Need()
@@ -73,7 +73,7 @@ class Cached:
 
     def say_found(self) -> None:
         """Prints, with `--verbose`, when the entry was captured and where it is."""
-        self.session.say_notes([f"cache: {age_of(self.entry)}"])
+        self.session.say_notes([f"cache: {origin_note(self.entry)}"])
 
     def _capture(self) -> Program | Programs:
         asked = self.request

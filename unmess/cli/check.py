@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pipelines.backends.table import DEFAULT_RUNNERS, HELP, check_runner
 from unmess.cli import arguments
 from unmess.cli.format import difference, duration
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say, show_error
-from unmess.core.error import Error
-from unmess.core.names import DEFAULT_RUNNERS, EXITS, RUNNERS, STRATEGIES
-from unmess.core.row import STEPS, Row
+from unmess.core.errors.error import Error
+from unmess.core.options.names import OUTPUT_DIALECTS, STRATEGIES
+from unmess.row import STEPS, Row
 
 if TYPE_CHECKING:
-    from unmess.core.workers import Parent
+    from unmess.core.processes.workers import Parent
     from unmess.isolated import Options
 
 # Columns to leave out, in this order, if the terminal is too narrow.
@@ -29,14 +30,14 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
     "runners",
     multiple=True,
     metavar="RUNNER[,RUNNER...]",
-    help=f"Where to run: {', '.join(RUNNERS)}; may be repeated. "
-    f"Default: {','.join(DEFAULT_RUNNERS)}.",
+    help=f"Runner: {HELP}. May be repeated. Default: {','.join(DEFAULT_RUNNERS)}.",
 )
 @click.option(
     "--via",
-    metavar="EXIT",
-    help=f"Run the IR of this exit: {', '.join(EXITS)}. Default: linalg. For the reference runner, "
-    "tosa and stablehlo are lowered to linalg; IREE takes them as they are.",
+    metavar="DIALECT",
+    help=f"Run the IR of this output dialect: {', '.join(OUTPUT_DIALECTS)}. Default: linalg. "
+    "The reference runner lowers tosa and stablehlo to linalg; IREE compiles them "
+    "directly.",
 )
 @arguments.inputs
 @arguments.dynamic
@@ -49,7 +50,8 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
     "--timeout",
     type=arguments.Seconds(),
     metavar="SECONDS",
-    help="For each model and runner (the first runner's includes the capture). Default: none.",
+    help="Time limit for each model and runner; that of the first runner includes the "
+    "capture. Default: none.",
 )
 @click.option(
     "--jobs",
@@ -57,8 +59,8 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
     default=1,
     show_default=True,
     metavar="N",
-    help="Models that are checked at the same time. More than 1 takes less time for all of them, "
-    "but the times of each are longer.",
+    help="Number of models that are checked at the same time. With more than 1, all models "
+    "take less time together, but the measured times of each are longer.",
 )
 @command
 def check(
@@ -78,8 +80,8 @@ def check(
 ) -> int:
     """Run models and compare every result with eager PyTorch.
 
-    Each MODEL is captured once, on its example inputs, in a process of its own: a crash costs one
-    row of the table. The exit status is the highest of the rows': 0 the result matches, 1 it
+    Each MODEL is captured once, on its example inputs, in a separate process: a crash costs one
+    row of the table. The exit status is the highest of all rows: 0 the result matches, 1 it
     differs, 2 the model cannot be found or built, 3 a stage failed. Ctrl-C prints the rows
     finished so far.
     """
@@ -90,7 +92,7 @@ def check(
         return _refuse(session, models, runners, problem)
     # Imported here, because `--help` does not need them.
     from importers.sources.model_string import is_model_string
-    from unmess.core.workers import Parent
+    from unmess.core.processes.workers import Parent
     from unmess.isolated import Options, libraries_of
 
     rows: list[Row] = []
@@ -125,7 +127,7 @@ def check(
         _write_report(session, rows)
     if interrupted:
         total = len(models) * len(runners)
-        say(f"interrupted: {len(rows)} of {total} checks finished")
+        say(f"interrupted: {len(rows)} of {total} checks are finished")
         return INTERRUPTED
     return max(row.exit_status for row in rows)
 
@@ -134,14 +136,16 @@ def _misused(
     runners: tuple[str, ...], via: str | None, dynamic: tuple[str, ...], strategy: str
 ) -> Error | None:
     """Returns one Error about all wrong names; None if all are right."""
-    unknown = [name for name in runners if name not in RUNNERS]
     causes, hints = [], []
-    if unknown:
-        causes.append(f"unknown runner {', '.join(map(repr, unknown))}")
-        hints.append(f"a runner is one of {', '.join(RUNNERS)}")
-    if via is not None and via not in EXITS:
-        causes.append(f"unknown exit {via!r}")
-        hints.append(f"an exit is one of {', '.join(EXITS)}")
+    for name in runners:
+        try:
+            check_runner(name)
+        except Error as error:
+            causes.append(error.cause)
+            hints.append(error.hint)
+    if via is not None and via not in OUTPUT_DIALECTS:
+        causes.append(f"unknown output dialect {via!r}")
+        hints.append(f"an output dialect is one of {', '.join(OUTPUT_DIALECTS)}")
     if strategy not in STRATEGIES:
         causes.append(f"unknown capture strategy {strategy!r}")
         hints.append(f"a strategy is one of {', '.join(STRATEGIES)}")
@@ -150,7 +154,9 @@ def _misused(
     except Error as error:
         causes.append(error.cause)
         hints.append(error.hint)
-    return Error("usage", "; ".join(causes), hint="; ".join(hints)) if causes else None
+    if not causes:
+        return None
+    return Error("usage", "; ".join(causes), hint="; ".join(dict.fromkeys(hints)))
 
 
 def _refuse(

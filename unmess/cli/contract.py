@@ -8,8 +8,8 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.error import STAGE_FAILED
-from unmess.core.names import IR_SUFFIXES, check_name
+from unmess.core.errors.error import STAGE_FAILED
+from unmess.core.options.names import IR_SUFFIXES, check_name
 
 _AT = ("raw", "torch")
 
@@ -19,8 +19,8 @@ _AT = ("raw", "torch")
 @click.option(
     "--at",
     metavar="STAGE",
-    help="raw: check what the pipeline to torch leaves; torch: check the file as it is. Default: "
-    "raw for a model, torch for a file.",
+    help="Stage to check. raw: check the IR after the pipeline to torch; torch: check the "
+    "file as it is. Default: raw for a model, torch for a file.",
 )
 @arguments.backend_legal_op
 @arguments.inputs
@@ -38,10 +38,10 @@ def contract(
     strategy: str,
     trust: bool,
 ) -> int:
-    """List every place where MODEL, or an MLIR file, breaks the backend contract.
+    """List all violations of the backend contract by MODEL, or by an MLIR file.
 
-    Lowerings to every exit rely on it: tensors are values of known rank and dtype, composite
-    operators are decomposed, and no operator is unknown. The exit status is 3 where it is broken.
+    All lowerings rely on the contract: tensors are values of known rank and dtype, composite
+    operators are decomposed, and no operator is unknown. The exit status is 3 if it is violated.
     """
     if at is not None:
         check_name("stage of the contract", at, _AT)
@@ -56,7 +56,7 @@ def contract(
 
         legal = legal_ops(backend_legal_ops)
         if is_file:
-            from unmess.core.parsing import parse_file
+            from unmess.core.ir.parsing import parse_file
 
             module = parse_file(model)
         else:
@@ -78,6 +78,8 @@ def contract(
         return STAGE_FAILED if found else 0
     lines = [f"{violation.where or '?'}: {violation}" for violation in found]
     places = f"{len(found)} place{'' if len(found) == 1 else 's'}"
-    verdict = f"breaks the backend contract in {places}" if found else "keeps the backend contract"
+    verdict = (
+        f"violates the backend contract in {places}" if found else "satisfies the backend contract"
+    )
     session.write("\n".join([*lines, f"{model} {verdict}"]))
     return STAGE_FAILED if found else 0

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from unmess.core.module import Module
-    from unmess.core.program import Program
-    from unmess.core.programs import Programs
-    from unmess.core.signature import Signature
+    from unmess.core.module.module import Module
+    from unmess.core.program.program import Program
+    from unmess.core.program.programs import Programs
+    from unmess.core.signature.signature import Signature
 
 # The number of elements of a result to show.
 _FIRST = 5
@@ -74,7 +74,7 @@ def _spec(spec: Any) -> dict[str, Any]:
 
     A leaf that capture fixed has a value, and null for dtype and shape.
     """
-    from unmess.core.signature import ScalarSpec, TensorSpec
+    from unmess.core.signature.signature import ScalarSpec, TensorSpec
 
     if isinstance(spec, TensorSpec):
         shape = [size if isinstance(size, int) else size.expression for size in spec.shape]

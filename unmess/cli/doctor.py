@@ -18,16 +18,16 @@ _NAME_WIDTH = 24
 @click.command()
 @command
 def doctor(session: Session) -> int:
-    """Examine the environment: versions against the lock, imports, tools, devices, disk.
+    """Check the environment: locked versions, imports, tools, devices, disk.
 
     Each line is printed as soon as its check is done. The exit status is 1 if a check fails; the
-    remedy is below its line.
+    line below it says what to do.
     """
     from unmess.environment.doctor import as_json, examine
 
     findings = []
     with session.progress.showing():
-        session.progress.begin("examining the environment")
+        session.progress.begin("checking the environment")
         for finding in examine():
             if not session.json:
                 is_new_group = not findings or findings[-1].group != finding.group

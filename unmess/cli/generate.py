@@ -7,14 +7,15 @@ import sys
 
 import click
 
+from importers import cache_length
+from pipelines.backends.table import check_runner
 from unmess.cli import arguments
 from unmess.cli.cached import working
 from unmess.cli.format import duration
 from unmess.cli.generating import Task, start
 from unmess.cli.session import Session, command
-from unmess.core import cache_length
-from unmess.core.error import Error
-from unmess.core.names import check_name, check_runner
+from unmess.core.errors.error import Error
+from unmess.core.options.names import check_name
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import Need
 from unmess.program_cache.request import Decoder, Request
@@ -25,7 +26,7 @@ _DTYPES = ("float32", "bfloat16", "float16")
 @click.command()
 @arguments.model
 @click.option(
-    "--prompt", required=True, metavar="TEXT", help="What the text continues; - reads stdin."
+    "--prompt", required=True, metavar="TEXT", help="Text to continue; - reads it from stdin."
 )
 @arguments.runner(default="iree-cpu")
 @arguments.cpu
@@ -38,38 +39,44 @@ _DTYPES = ("float32", "bfloat16", "float16")
     default=64,
     show_default=True,
     metavar="N",
-    help="Tokens at most; the model may end the text before.",
+    help="Maximum number of new tokens; the model may end the text earlier.",
 )
 @click.option(
     "--temperature",
     type=float,
     metavar="T",
-    help="Sample, from logits divided by T. Without T, K and P the most likely token is taken.",
+    help="Sample from the logits divided by T. Without T, K and P, the most likely token is "
+    "chosen.",
 )
 @click.option("--top-k", type=int, metavar="K", help="Sample from the K most likely tokens.")
 @click.option(
     "--top-p",
     type=float,
     metavar="P",
-    help="Sample from the most likely tokens that together have probability P.",
+    help="Sample from the smallest set of most likely tokens with total probability P.",
 )
 @click.option(
     "--seed",
     type=int,
     metavar="N",
-    help="Of the random numbers: the same text again. No effect without T, K or P.",
+    help="Seed of the random numbers; the same seed gives the same text. No effect without T, "
+    "K or P.",
 )
-@click.option("--chat", is_flag=True, help="TEXT is a user's turn: use the model's chat template.")
+@click.option(
+    "--chat", is_flag=True, help="Format TEXT as a user's turn, with the model's chat template."
+)
 @click.option(
     "--max-length",
     type=click.IntRange(min=cache_length.FEWEST),
     default=cache_length.DEFAULT,
     show_default=True,
     metavar="N",
-    help="Positions of the key-value cache, prompt and new tokens together.",
+    help="Number of positions of the key-value cache, for the prompt and the new tokens together.",
 )
 @click.option(
-    "--dtype", metavar="DTYPE", help=f"Of the weights: {', '.join(_DTYPES)}. By default as saved."
+    "--dtype",
+    metavar="DTYPE",
+    help=f"Dtype of the weights: {', '.join(_DTYPES)}. Default: as saved.",
 )
 @arguments.no_cache
 @command
@@ -94,7 +101,7 @@ def generate(
 ) -> None:
     """Continue a text with MODEL, a decoder of transformers, as hf:FOLDER or hf:FILE.gguf.
 
-    The text goes to stdout as it is made, how fast it was to stderr.
+    The text goes to stdout while it is generated, the speed to stderr.
     """
     check_runner(runner)
     if dtype is not None:
@@ -102,7 +109,9 @@ def generate(
     if prompt == "-":
         prompt = sys.stdin.read()
     if not prompt:
-        raise Error("usage", "the prompt is empty", hint='--prompt "Once upon a time"')
+        raise Error(
+            "usage", "the prompt is empty", hint='pass a text, such as --prompt "Once upon a time"'
+        )
     task = Task(
         prompt,
         chat,
@@ -144,7 +153,7 @@ def generate(
     session.write("")
     speed = done.tokens_per_second
     session.progress.finished(
-        f"{done.prompt_tokens} tokens read in {duration(done.prefill_seconds)}, "
-        f"{done.new_tokens} written" + (f", {speed:.1f} a second" if speed else "")
+        f"read {done.prompt_tokens} tokens in {duration(done.prefill_seconds)}, wrote "
+        f"{done.new_tokens}" + (f", {speed:.1f} a second" if speed else "")
     )
     session.say_notes(written.notes)

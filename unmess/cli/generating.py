@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipelines.backends.table import BUNDLED
 from unmess.cli.cached import Cached
-from unmess.core.current_stage import enter_stage
+from unmess.core.processes.current_stage import enter_stage
 from unmess.program_cache import bundles
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import TOKENIZER
@@ -16,7 +17,7 @@ from unmess.text import KeptTokenizer, Statistics, check_length
 
 if TYPE_CHECKING:
     from unmess.bundle import Bundle
-    from unmess.core.programs import Programs
+    from unmess.core.program.programs import Programs
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Task:
 
     @property
     def is_plain(self) -> bool:
-        """Whether NumPy is enough: greedy decoding after a text, on iree-cpu."""
+        """Whether NumPy is enough: greedy decoding after a text, on the runner of bundles."""
         is_greedy = self.sampling == (None, None, None, None)
-        return is_greedy and not self.chat and self.runner == bundles.RUNNER
+        return is_greedy and not self.chat and self.runner == BUNDLED
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def _from_bundle(entry: Entry, bundle: Bundle, task: Task, seconds: dict[str, fl
 
 def _with_pytorch(cached: Cached, task: Task) -> Written:
     import unmess
-    from unmess.core.target_options import TargetOptions
+    from unmess.core.options.target_options import TargetOptions
     from unmess.generation import Generator, encode
     from unmess.sampling import Sampling
 

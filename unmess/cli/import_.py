@@ -10,10 +10,16 @@ import click
 from unmess.cli import arguments, describe
 from unmess.cli.cached import working
 from unmess.cli.session import Session, command
-from unmess.core.error import Error
-from unmess.core.module import WEIGHTS
-from unmess.core.names import STAGES, check_name, check_stage, check_upstream_only
-from unmess.core.writing import check_writable
+from unmess.core.errors.error import Error
+from unmess.core.files.writing import check_writable
+from unmess.core.module.module import WEIGHTS
+from unmess.core.options.names import (
+    STAGES,
+    check_name,
+    check_portable,
+    check_stage,
+    check_upstream_only,
+)
 from unmess.program_cache.capturing import Need
 from unmess.program_cache.request import Request
 
@@ -27,27 +33,35 @@ _STDOUT = "-"
     default="linalg",
     show_default=True,
     metavar="STAGE",
-    help=f"One of {', '.join(STAGES)}.",
+    help=f"Stage of the IR: {', '.join(STAGES)}.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
-    help="Write the IR there, bytecode where it ends in .mlirbc, and beside it what it needs to "
-    "run again: FILE.safetensors, FILE.json, FILE.example.safetensors. Default: the IR on stdout.",
+    help="Write the IR to FILE, as bytecode if its name ends in .mlirbc. The files that are "
+    "needed to run it are written beside it: FILE.safetensors, FILE.json, "
+    "FILE.example.safetensors. Default: print the IR on stdout.",
 )
 @click.option(
     "--weights",
     default="external",
     show_default=True,
     metavar="MODE",
-    help="external: arguments of the entry function; inline: literals in full; "
-    "elide: literals without their data; splat: literals of one value, the tensor's first.",
+    help="external: arguments of the entry function; inline: complete literals; elide: "
+    "literals without data; splat: literals that repeat the tensor's first element.",
 )
 @click.option(
     "--upstream-only",
     is_flag=True,
-    help="Rewrite what only torch-mlir knows: upstream MLIR takes the result all the way.",
+    help="Rewrite operations that upstream MLIR does not have, so that its tools can compile "
+    "the IR.",
+)
+@click.option(
+    "--portable",
+    metavar="VERSION",
+    help="Write a portable artifact for this version of StableHLO, such as 1.9.0. Later versions "
+    "can read it, too.",
 )
 @arguments.inputs
 @arguments.dynamic
@@ -58,10 +72,12 @@ _STDOUT = "-"
 @arguments.insert_pass
 @arguments.backend_legal_op
 @arguments.no_cache
-@click.option("--locations", is_flag=True, help="Print source locations, which files have anyway.")
-@click.option("--strip-locations", is_flag=True, help="Leave source locations out of the file.")
-@click.option("--generic", is_flag=True, help="The generic form, which any version of MLIR reads.")
-@click.option("--bytecode", is_flag=True, help="Bytecode, whatever the name of the file.")
+@click.option(
+    "--locations", is_flag=True, help="Print source locations. Files have them without this option."
+)
+@click.option("--strip-locations", is_flag=True, help="Omit source locations from the file.")
+@click.option("--generic", is_flag=True, help="Print the generic form of every operation.")
+@click.option("--bytecode", is_flag=True, help="Write bytecode, whatever the name of the file.")
 @command
 def import_(
     session: Session,
@@ -70,6 +86,7 @@ def import_(
     output: str | None,
     weights: str,
     upstream_only: bool,
+    portable: str | None,
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
@@ -88,12 +105,13 @@ def import_(
     check_stage(to)
     check_upstream_only(to, upstream_only)
     check_name("weights", weights, WEIGHTS)
+    check_portable(to, weights, portable)
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     insertions = arguments.split_insertions(insert_passes)
     file = None if output in (None, _STDOUT) else Path(output)
     is_bytecode = bytecode or (file is not None and file.suffix == ".mlirbc")
-    _check_form(file, locations, strip_locations, generic, is_bytecode)
+    _check_form(file, locations, strip_locations, generic, is_bytecode or portable is not None)
     if file is not None:
         check_writable(file)
     start = time.perf_counter()
@@ -119,6 +137,7 @@ def import_(
             stop_after=stop_after,
             backend_legal_ops=backend_legal_ops,
             upstream_only=upstream_only,
+            portable=portable,
         )
         # Report write errors like lowering errors.
         files, text = [], None
@@ -159,11 +178,14 @@ def _check_form(
 ) -> None:
     """Raises an Error (`usage`) for options that do not go together."""
     if locations and strip_locations:
-        cause, hint = "--locations and --strip-locations exclude each other", "give one of them"
+        cause, hint = (
+            "--locations and --strip-locations exclude each other",
+            "pass only one of them",
+        )
     elif bytecode and file is None:
-        cause, hint = "bytecode is not for stdout", "give a file with -o"
+        cause, hint = "cannot write bytecode to stdout", "pass a file with -o"
     elif bytecode and generic:
-        cause, hint = "bytecode has no generic form", "give --generic for text"
+        cause, hint = "bytecode has no generic form", "pass --generic for text only"
     else:
         return
     raise Error("usage", cause, hint=hint)

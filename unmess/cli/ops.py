@@ -9,8 +9,8 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.error import STAGE_FAILED
-from unmess.core.names import check_stage
+from unmess.core.errors.error import STAGE_FAILED
+from unmess.core.options.names import check_stage
 
 if TYPE_CHECKING:
     from unmess.probe.operators import Finding
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @arguments.model
 @click.option(
-    "--to", default="linalg", show_default=True, metavar="EXIT", help="torch, linalg, tosa, …"
+    "--to", default="linalg", show_default=True, metavar="STAGE", help="torch, linalg, tosa, …"
 )
 @arguments.inputs
 @arguments.dynamic
@@ -35,17 +35,17 @@ def ops(
     strategy: str,
     trust: bool,
 ) -> int:
-    """List the operators of MODEL that do not lower, before it is lowered.
+    """List all operators of MODEL that do not lower.
 
-    Each distinct call (operator, shapes, dtypes, constants) is tried as a program of its own.
-    With -v, those that lower are listed too. The exit status is 3 where one does not.
+    Each distinct call (operator, shapes, dtypes, constants) is lowered as a separate program.
+    With -v, operators that lower are listed too. The exit status is 3 if one does not lower.
     """
     check_stage(to)
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
     # Imported here, because `--help` does not need them.
     from importers.sources.model_string import is_model_string
-    from unmess.core.workers import Parent
+    from unmess.core.processes.workers import Parent
     from unmess.isolated import libraries_of
 
     # Start it before the progress thread: a process with threads must not be forked.

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
+from importers import cache_length
+from pipelines.backends.table import IREE_TARGETS, check_packaged
 from unmess.cli import arguments
 from unmess.cli.cached import GENERATE, working
 from unmess.cli.session import Session, command
-from unmess.core import cache_length
-from unmess.core.error import Error
-from unmess.core.names import IREE_TARGETS, check_packaged
+from unmess.core.errors.error import Error
 from unmess.program_cache.request import Decoder, Request
 
 # Runners with a choice of architectures, and the field of TargetOptions for each.
@@ -26,15 +26,15 @@ _GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
     default="iree-cpu",
     show_default=True,
     metavar="RUNNER",
-    help=f"One of {', '.join(IREE_TARGETS)}.",
+    help=f"Runner to package for: {', '.join(IREE_TARGETS)}.",
 )
-@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to be made.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Folder to create.")
 @arguments.cpu
 @click.option(
     "--target",
     metavar="NAME",
-    help="The GPU's architecture: sm_80 for iree-cuda, gfx942 for iree-hip, rdna3 for iree-vulkan. "
-    "By default that of the device that is here.",
+    help="Architecture of the GPU: sm_80 for iree-cuda, gfx942 for iree-hip, rdna3 for "
+    "iree-vulkan. Default: the architecture of the GPU of this computer.",
 )
 @arguments.preset
 @arguments.unchecked
@@ -42,8 +42,8 @@ _GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
     "--max-length",
     type=click.IntRange(min=cache_length.FEWEST),
     metavar="N",
-    help="Of a decoder: positions of the key-value cache, prompt and new tokens together. "
-    f"Default: {cache_length.DEFAULT}, or the model's limit.",
+    help="For a decoder: number of positions of the key-value cache, for the prompt and the "
+    f"new tokens together. Default: {cache_length.DEFAULT}, or the model's limit.",
 )
 @arguments.inputs
 @arguments.dynamic
@@ -69,8 +69,8 @@ def package_(
 ) -> None:
     """Write MODEL to a folder that unmess.bundle.load runs without PyTorch.
 
-    A decoder, hf:FOLDER#generate, has the entry points prefill and decode, and keeps its key-value
-    cache on the device.
+    A decoder (hf:FOLDER#generate) has the entry points prefill and decode, and its key-value cache
+    stays on the device.
     """
     check_packaged(runner)
     gpu = _gpu(runner, target)
@@ -90,7 +90,8 @@ def package_(
         if max_length is not None and not is_decoder:
             raise Error(
                 "usage",
-                "--max-length is of a decoder's cache, and none is packaged",
+                "--max-length sets the size of a decoder's cache, but this model is "
+                "packaged without a cache",
                 hint="package hf:FOLDER#generate, without --input and --dynamic",
             )
         program = cached.program()
@@ -133,7 +134,7 @@ def _gpu(runner: str, architecture: str | None) -> dict[str, str]:
     if runner not in _GPUS:
         raise Error(
             "usage",
-            f"--target is the architecture of a GPU, and {runner} has none to choose from",
-            hint="--cpu says which CPU" if runner == "iree-cpu" else "leave it out",
+            f"--target sets the architecture of a GPU, but {runner} has no choice of architectures",
+            hint="use --cpu to choose the CPU" if runner == "iree-cpu" else "omit --target",
         )
     return {_GPUS[runner]: architecture}

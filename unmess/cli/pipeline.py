@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from unmess.cli.session import Session, command
-from unmess.core.names import check_name
+from unmess.core.options.names import check_name
 
 _STAGES = ("torch", "linalg", "tosa", "stablehlo")
 _NAMES = (*_STAGES, "upstream", "reference")
@@ -17,12 +17,12 @@ _NAMES = (*_STAGES, "upstream", "reference")
 @click.argument("name", required=False)
 @command
 def pipeline(session: Session, name: str | None) -> None:
-    """Print the steps of the pipeline NAME, top to bottom, or of those between stages.
+    """Print the steps of the pipeline NAME in order, or those of the pipelines to all stages.
 
-    NAME is that of the stage that it leads to, torch, linalg, tosa or stablehlo; upstream, for what
-    --upstream-only does to linalg; or reference, for what the reference runner does to it. A pass
-    is spelled as MLIR and `unmess-opt --pipeline` take it. Its name, or that of a step in Python,
-    is what `--print-after`, `--stop-after` and `--insert-pass` go by.
+    NAME is the stage that the pipeline leads to (torch, linalg, tosa or stablehlo); upstream, which
+    --upstream-only runs on linalg; or reference, which the reference runner runs on linalg. Passes
+    are printed in the syntax of MLIR and `unmess-opt --pipeline`. `--print-after`, `--stop-after`
+    and `--insert-pass` take the name of a pass or of a rewrite in Python.
     """
     if name is not None:
         check_name("pipeline", name, _NAMES)

@@ -9,23 +9,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipelines.upstream.inspector import Inspector
+from pipelines.portability.inspector import Inspector
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.error import STAGE_FAILED
-from unmess.core.names import IR_SUFFIXES, check_stage, check_upstream_only
+from unmess.core.errors.error import STAGE_FAILED
+from unmess.core.options.names import IR_SUFFIXES, check_stage, check_upstream_only
 
 if TYPE_CHECKING:
-    from pipelines.upstream.portability import Portability, Unknown
+    from pipelines.portability.portability import Portability, Unknown
 
 
 @click.command()
 @arguments.model
 @click.option(
-    "--to", default="linalg", show_default=True, metavar="STAGE", help="Of a MODEL: linalg, tosa, …"
+    "--to",
+    default="linalg",
+    show_default=True,
+    metavar="STAGE",
+    help="Stage to lower a MODEL to: linalg, tosa, …",
 )
 @click.option(
-    "--upstream-only", is_flag=True, help="Of a MODEL: as `unmess import --upstream-only` has it."
+    "--upstream-only", is_flag=True, help="Lower a MODEL with `unmess import --upstream-only`."
 )
 @arguments.strategy
 @arguments.trust
@@ -33,12 +37,12 @@ if TYPE_CHECKING:
 def portable(
     session: Session, model: str, to: str, upstream_only: bool, strategy: str, trust: bool
 ) -> int:
-    """Tell whether upstream MLIR takes MODEL's IR, or an MLIR file, and what it does not know.
+    """Check whether upstream MLIR accepts MODEL's IR, or an MLIR file.
 
-    Upstream MLIR is the released one of the environment; it reads the module in a process of its
-    own. Each unknown operation, type and attribute is listed with how often it occurs, its first
-    source line, and whether `unmess import --to linalg --upstream-only` leaves none of it. The exit
-    status is 3 where the module is not taken as it is.
+    Upstream MLIR is the release in the environment; it reads the module in a separate process. Each
+    unknown operation, type and attribute is listed with its number of occurrences, its first source
+    line, and whether `unmess import --to linalg --upstream-only` removes all of them. The exit
+    status is 3 if upstream MLIR rejects the module.
     """
     check_stage(to)
     check_upstream_only(to, upstream_only)
@@ -47,8 +51,8 @@ def portable(
     with session.working(model, pytorch=not is_file), contextlib.ExitStack() as stack:
         # Start it first: it imports upstream MLIR while this process imports torch-mlir.
         inspector = stack.enter_context(Inspector()) if is_file else None
-        from pipelines.upstream.portability import examine
-        from unmess.core.parsing import parse_file
+        from pipelines.portability.portability import examine
+        from unmess.core.ir.parsing import parse_file
 
         if is_file:
             ir = parse_file(model)
@@ -73,13 +77,13 @@ def _lines(model: str, found: Portability) -> list[str]:
     lines = [line for each in found.unknown for line in _unknown(each)]
     if found.ok:
         return [*lines, f"{model}: {found.version} parses and verifies it"]
-    lines.append(f"{model}: {found.version} does not take it")
+    lines.append(f"{model}: {found.version} rejects it")
     if found.problem:
         lines.append(f"  cause: {found.problem}")
     if found.removable:
-        lines.append(f"  hint: it takes {found.remedy}")
+        lines.append(f"  hint: {found.version} accepts {found.remedy}")
     elif found.remedy:
-        lines.append(f"  hint: nor --to linalg --upstream-only: {found.remedy}")
+        lines.append(f"  hint: --to linalg --upstream-only is rejected too: {found.remedy}")
     return lines
 
 
@@ -87,7 +91,7 @@ def _unknown(each: Unknown) -> list[str]:
     times = f"{each.count} time{'s' if each.count > 1 else ''}"
     if each.kind != "operation":
         times = f"on {each.count} operation{'s' if each.count > 1 else ''}"
-    kept = ", read and kept" if each.harmless else ""
+    kept = ", accepted and kept" if each.harmless else ""
     details = [("at", each.where), ("upstream", each.problem)]
     if not each.harmless:
         details.append(("removable", "yes" if each.removable else "no"))

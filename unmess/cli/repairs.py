@@ -15,7 +15,7 @@ from unmess.cli.session import Session, command
 def repairs(session: Session) -> None:
     """List the repairs and decompositions that programs may get.
 
-    Each is applied only where it matches, and then named in the program's notes (`check -v`).
+    Each is applied only where it matches, and is then listed in the program's notes (`check -v`).
     """
     from importers.repair_list import recorded_repairs
 

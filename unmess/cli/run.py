@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
+from pipelines.backends.table import BUNDLED, check_runner
 from unmess.cli import arguments, bundled_run, describe
 from unmess.cli.bundled_run import Done, timed
 from unmess.cli.cached import Cached, working
 from unmess.cli.format import duration
 from unmess.cli.session import Session, command
-from unmess.core.error import first_line
-from unmess.core.names import check_runner
-from unmess.core.writing import cannot_write, check_writable, replacing
+from unmess.core.errors.error import first_line
+from unmess.core.files.writing import cannot_write, check_writable, replacing
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import Need
 from unmess.program_cache.request import Request
@@ -39,10 +39,10 @@ from unmess.program_cache.request import Request
     default=3,
     show_default=True,
     metavar="N",
-    help="Timed calls, after the one whose result is shown.",
+    help="Number of timed calls, after the call whose result is shown.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write the result there with torch.save.")
-@click.option("--entry", metavar="NAME", help="The entry point, where there are several.")
+@click.option("-o", "--output", metavar="FILE", help="Write the result to FILE with torch.save.")
+@click.option("--entry", metavar="NAME", help="Entry point to call, if there are several.")
 @command
 def run(
     session: Session,
@@ -73,7 +73,7 @@ def run(
     with working(session, request, need, no_cache=no_cache, print_after=print_after) as cached:
         # A bundle returns NumPy arrays, but torch.save writes tensors.
         done = None
-        if runner == bundled_run.RUNNER and output is None:
+        if runner == BUNDLED and output is None:
             done = bundled_run.run(cached, choice, entry, repeat)
         if done is None:
             done = _run(cached, runner, choice, entry, repeat, output)
@@ -108,7 +108,7 @@ def _run(
     import torch
 
     import unmess
-    from unmess.core.current_stage import enter_stage
+    from unmess.core.processes.current_stage import enter_stage
 
     found = cached.found()
     program = found.program

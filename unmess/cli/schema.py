@@ -1,4 +1,4 @@
-"""`unmess schema`: prints an operator's schema and the exits that it lowers to."""
+"""`unmess schema`: prints an operator's schema and the output dialects that it lowers to."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 @click.argument("operator")
 @command
 def schema(session: Session, operator: str) -> None:
-    """Print the schema of OPERATOR (aten::add.Tensor), its overloads, and how far it gets.
+    """Print the schema and overloads of OPERATOR (aten::add.Tensor), and which stages it reaches.
 
-    Whether it imports, is decomposed and lowers to each exit is tried, on example tensors of
+    The operator is imported, decomposed and lowered to each output dialect, with example tensors of
     floats and of integers.
     """
     # Imported here, because `--help` does not need them.
-    from unmess.core.workers import Parent
+    from unmess.core.processes.workers import Parent
     from unmess.isolated import libraries_of
 
     # Start it before the progress thread: a process with threads must not be forked.
@@ -44,7 +44,7 @@ def schema(session: Session, operator: str) -> None:
 
 def _lines(trial: Trial) -> list[str]:
     if trial.arguments is None:
-        return [f"{trial.dtype}: no example arguments that the operator takes"]
+        return [f"{trial.dtype}: found no example arguments that the operator accepts"]
     places = {"imports": trial.imports, **trial.lowers}
     lines = [
         f"{trial.dtype}: ({trial.arguments})",

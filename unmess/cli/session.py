@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from unmess.cli.streams import BROKEN_PIPE, Unwritable, reserved_stdout, say, show_error
-from unmess.core import trail
-from unmess.core.current_stage import listening
-from unmess.core.error import STAGE_FAILED, Error
-from unmess.core.failure import DEBUG_HINT, as_error, full_cause
-from unmess.core.quiet import quiet_libraries, show_libraries
+from unmess.core.errors.error import STAGE_FAILED, Error
+from unmess.core.errors.failure import DEBUG_HINT, as_error, full_cause
+from unmess.core.errors.quiet import quiet_libraries, show_libraries
+from unmess.core.processes import crash_log
+from unmess.core.processes.current_stage import listening
 from unmess.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from unmess.core.note import Note
+    from unmess.core.program.note import Note
 
 # The exit status that shells report for a process ended by SIGINT.
 INTERRUPTED = 130
@@ -185,7 +185,7 @@ def command(function: Callable[..., int | None]) -> Callable[..., int]:
         "-v",
         "--verbose",
         is_flag=True,
-        help="Show notes and whole causes, and let libraries print their warnings.",
+        help="Show notes and complete causes, and let libraries print their warnings.",
     )
     @click.option(
         "--debug", is_flag=True, help="Show tracebacks, and verify the IR after each step."
@@ -194,7 +194,7 @@ def command(function: Callable[..., int | None]) -> Callable[..., int]:
     def guarded(*, as_json: bool, quiet: bool, verbose: bool, debug: bool, **parameters) -> int:
         try:
             with reserved_stdout() as out:
-                trail.leave(json=as_json)
+                crash_log.record(json=as_json)
                 if debug and not faulthandler.is_enabled():
                     faulthandler.enable()
                 session = Session(out, as_json, verbose, debug, Progress(sys.stderr, quiet))

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 # The exit status that shells report for a process ended by SIGPIPE.
 BROKEN_PIPE = 141
@@ -56,7 +56,7 @@ class Unwritable(Exception):
         error = Error(
             "usage",
             f"cannot write to stdout: {self}",
-            hint="free some space there, or redirect stdout to another place",
+            hint="free some space, or redirect stdout to another place",
         )
         show_error(error)
         return error.exit_status

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from unmess.cli.streams import show_error
-from unmess.core import processes, trail
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
+from unmess.core.processes import children, crash_log
 
 # Signals treated as crashes, and the one sent by the out-of-memory killer.
 _CRASHES = (
@@ -37,48 +37,48 @@ def supervised(function: Callable[[], int]) -> int:
     Args:
         function: returns an exit status. No other thread may run yet.
     """
-    path = trail.Trail()
-    status = _run(function, path)
-    left = path.read()
-    stage = left.get("stage", "source")
+    log = crash_log.CrashLog()
+    status = _run(function, log)
+    recorded = log.read()
+    stage = recorded.get("stage", "source")
     if -status not in _CRASHES:
         if status < 0:
             _end_with(-status)
-        if left.get("finished"):
+        if recorded.get("finished"):
             return status
         return _report(
             Error(
                 stage,
                 f"the model's code ended the process with status {status}",
-                hint="look for os._exit, and raise an exception instead",
+                hint="search the model's code for os._exit, and raise an exception instead",
             ),
-            left,
+            recorded,
         )
-    (cause, hint), repro = processes.cause_of_death(status), None
+    (cause, hint), repro = children.cause_of_death(status), None
     if stage in _LOWERING and -status != signal.SIGKILL:
-        again = trail.Trail(tracing=stage)
+        again = crash_log.CrashLog(tracing=stage)
         if -_run(lambda: _silently(function), again) in _CRASHES:
             found = again.read()
             cause += f" (pass {found['step']})" if "step" in found else ""
             hint, repro = "report the reproducer to torch-mlir", found.get("repro")
-    return _report(Error(stage, cause, hint=hint, repro=repro), left)
+    return _report(Error(stage, cause, hint=hint, repro=repro), recorded)
 
 
-def _report(error: Error, left: dict[str, Any]) -> int:
-    if left.get("json"):
+def _report(error: Error, recorded: dict[str, Any]) -> int:
+    if recorded.get("json"):
         print(json.dumps(error.document(), indent=2))
     show_error(error)
     return error.exit_status
 
 
-def _run(function: Callable[[], int], path: trail.Trail) -> int:
+def _run(function: Callable[[], int], log: crash_log.CrashLog) -> int:
     """Runs `function` in a fork; returns its status, as `os.waitstatus_to_exitcode` does."""
     # Block the signals, so that none arrives between the fork and the wait. The fork unblocks them.
     waited = (*_FORWARDED, signal.SIGCHLD)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
-    pid = processes.fork()
+    pid = children.fork()
     if not pid:
-        _work(function, path, before)
+        _work(function, log, before)
     try:
         while True:
             received = signal.sigwaitinfo(waited)
@@ -93,14 +93,14 @@ def _run(function: Callable[[], int], path: trail.Trail) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(function: Callable[[], int], path: trail.Trail, mask: set[int]) -> NoReturn:
+def _work(function: Callable[[], int], log: crash_log.CrashLog, mask: set[int]) -> NoReturn:
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    trail.follow(path)
+    crash_log.record_in(log)
     try:
         status = function()
     finally:
         # If this is missing, the model's code has ended the process, for example with os._exit.
-        path.leave(finished=True)
+        log.record(finished=True)
     sys.exit(status)
 
 

@@ -12,13 +12,12 @@ from unmess.cli.session import Session, command
 @click.command()
 @command
 def targets(session: Session) -> None:
-    """Show every runner: whether it compiles here, whether it runs here, and if not, why.
+    """List all runners: whether they compile and run on this computer, and if not, why.
 
-    Drivers are asked for their devices in processes of their own, so one that crashes is a line of
-    the table.
+    Each driver is queried in a separate process, so a crash costs one row of the table.
     """
     with session.progress.showing():
-        session.progress.begin("asking the drivers for their devices")
+        session.progress.begin("querying the drivers for devices")
         from unmess.environment.targets import availability
 
         found = availability()
@@ -30,7 +29,7 @@ def targets(session: Session) -> None:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("runner", "compiles", "runs", "on, or why not"):
+    for heading in ("runner", "compiles", "runs", "device, or problem"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "runner")
     for item in found:
         why = Text(item.device or item.reason or "")

@@ -9,7 +9,7 @@ import click
 from unmess.cli import arguments
 from unmess.cli.format import duration
 from unmess.cli.session import Session, command
-from unmess.core.artifacts import SIZE, size_limit
+from unmess.core.cache.artifacts import SIZE, size_limit
 
 if TYPE_CHECKING:
     from unmess.tuning import Candidate
@@ -32,11 +32,11 @@ def tune(
     trust: bool,
     cpu: str,
 ) -> None:
-    """Find the options of IREE's compiler that make MODEL fastest on iree-cpu, and keep them.
+    """Find the preset of IREE's compiler that makes MODEL fastest on iree-cpu, and store it.
 
     Each preset is compiled, compared with eager PyTorch, and timed in turn with the others. The
-    best one is taken for this model, this target and this processor from then on; it is kept in
-    the cache folder.
+    fastest one is used for this model, this target and this processor from then on; it is stored
+    in the cache folder.
     """
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)
@@ -78,10 +78,10 @@ def tune(
     session.write_table(_table(candidates, plain))
     best = candidates[0]
     if best.kept:
-        session.write(f"{best.preset} is taken for {model} on iree-cpu from now on")
+        session.write(f"{model} on iree-cpu uses the preset {best.preset} from now on")
     else:
         why = "the cache cannot be written" if size_limit() else f"the cache is off ({SIZE})"
-        session.write(f"{best.preset} is the best; it is not kept, since {why}")
+        session.write(f"{best.preset} is the fastest preset, but is not stored: {why}")
 
 
 def _table(candidates: list[Candidate], plain: float | None):
@@ -97,7 +97,7 @@ def _table(candidates: list[Candidate], plain: float | None):
         seconds = candidate.seconds
         table.add_row(
             candidate.preset,
-            "as eager's" if candidate.ok else candidate.problem,
+            "matches eager" if candidate.ok else candidate.problem,
             duration(candidate.compile_seconds) if candidate.compile_seconds else "",
             "" if seconds is None else duration(seconds),
             "" if seconds is None or plain is None else f"{plain / seconds:.2f}",

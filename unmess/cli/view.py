@@ -9,7 +9,7 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.names import IR_SUFFIXES, STAGES, check_stage
+from unmess.core.options.names import IR_SUFFIXES, STAGES, check_stage
 
 
 @click.command()
@@ -17,10 +17,12 @@ from unmess.core.names import IR_SUFFIXES, STAGES, check_stage
 @click.option(
     "--at",
     metavar="STAGE",
-    help=f"One of {', '.join(STAGES)}. Default: torch, or the stage of the file.",
+    help=f"Stage to show: {', '.join(STAGES)}. Default: torch, or the stage of the file.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="Where to serve. Default: a free one.")
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port of the server. Default: a free one."
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, but open no browser.")
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
@@ -39,7 +41,7 @@ def view(
 ) -> None:
     """Open MODEL, or an MLIR file, in the graph viewer Netron.
 
-    This command serves it, to this machine's browser, until you press Ctrl-C.
+    The command runs a local web server until you press Ctrl-C.
     """
     if at is not None:
         check_stage(at)
@@ -72,7 +74,10 @@ def view(
                     {"ok": True, "model": model, "stage": module.stage, "url": viewer.address}
                 )
             else:
-                session.write(f"{module.name} at {module.stage}: {viewer.address} (Ctrl-C ends it)")
+                session.write(
+                    f"{module.name} at stage {module.stage}: {viewer.address} (press Ctrl-C "
+                    "to stop)"
+                )
             if not no_browser:
                 webbrowser.open(viewer.address)
             viewer.wait()

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import psutil
 
-from unmess.core.cache import cache_folder
-from unmess.core.error import Error
-from unmess.core.private import check_private
+from unmess.core.cache.folder import cache_folder
+from unmess.core.errors.error import Error
+from unmess.core.files.private import check_private
 from unmess.environment import locked
 
 GIB = 1 << 30
@@ -110,7 +110,7 @@ def _python() -> Iterator[Finding]:
         "Python",
         right,
         f"{platform.python_version()} at {sys.executable}",
-        "" if right else "the environment is locked for Python 3.11: start it with ./pixiw",
+        "" if right else "the environment is locked for Python 3.11: start unmess with ./pixiw",
     )
 
 
@@ -126,7 +126,7 @@ def _packages() -> Iterator[Finding]:
             "lock",
             False,
             f"{error.filename}: {error.strerror}",
-            "use unmess from a checkout, which has the lock files",
+            "run unmess from a checkout, which has the lock files",
         )
         return
     found = locked.disagreements(*texts)
@@ -149,7 +149,7 @@ def _packages() -> Iterator[Finding]:
             "packages",
             name,
             right,
-            version if right else f"{version}, locked is {wheel.version}",
+            version if right else f"{version}; the lock has {wheel.version}",
             "" if right else SET_UP,
         )
 
@@ -175,9 +175,7 @@ def _start(command: list[str]) -> str:
 
 
 def _import_finding(name: str, problem: str) -> Finding:
-    return Finding(
-        "imports", name, not problem, problem or "can be imported", SET_UP if problem else ""
-    )
+    return Finding("imports", name, not problem, problem or "imported", SET_UP if problem else "")
 
 
 def find_tool(name: str) -> str | None:
@@ -196,7 +194,7 @@ def _tool_finding(name: str, started: tuple[str | None, str]) -> Finding:
     if not problem:
         return Finding("tools", name, True, str(path))
     detail = f"{path}: {problem}" if path else problem
-    return Finding("tools", name, False, detail, f"it comes with {TOOLS[name]}: {SET_UP}")
+    return Finding("tools", name, False, detail, f"install {TOOLS[name]}, which has it: {SET_UP}")
 
 
 def _processor() -> Iterator[Finding]:
@@ -212,7 +210,7 @@ def _processor() -> Iterator[Finding]:
         "processor",
         right,
         f"{model or machine}, {cores} cores, {' '.join(vectors) or 'no AVX2'}",
-        "" if right else "the wheels of the lock are for x86-64",
+        "" if right else "use an x86-64 computer: the locked wheels are for x86-64",
     )
     memory = psutil.virtual_memory()
     right = memory.total >= MEMORY
@@ -221,7 +219,7 @@ def _processor() -> Iterator[Finding]:
         "memory",
         right,
         f"{memory.available / GIB:.1f} of {memory.total / GIB:.1f} GiB available",
-        "" if right else "larger models will not fit: use a machine with 4 GiB or more",
+        "" if right else "use a computer with at least 4 GiB: larger models need more memory",
     )
 
 
@@ -284,7 +282,9 @@ def _iree(drivers: list[tuple[str, list[str], str]]) -> Iterator[Finding]:
             )
     for name in CPU_DRIVERS:
         if name not in seen:
-            yield Finding("iree", name, False, f"no such driver {drivers[0][2]}".strip(), SET_UP)
+            yield Finding(
+                "iree", name, False, f"there is no driver {drivers[0][2]}".strip(), SET_UP
+            )
 
 
 def _storage() -> Iterator[Finding]:
@@ -295,7 +295,7 @@ def _storage() -> Iterator[Finding]:
         "cache",
         not problem,
         problem or f"{folder}, {_size(folder) / 1e6:.0f} MB",
-        "set UNMESS_CACHE to a folder that can be written" if problem else "",
+        "set UNMESS_CACHE to a writable folder" if problem else "",
     )
     for name, place in (("disk of the cache", folder), ("disk of the checkout", locked.ROOT)):
         free = shutil.disk_usage(_existing(place)).free

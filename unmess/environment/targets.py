@@ -1,4 +1,7 @@
-"""Finds which runners compile and run on this machine."""
+"""Finds which runners compile and run on this machine.
+
+Other commands need only the names of runners, so IREE is imported when it is asked.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import importlib.util
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unmess.core.names import COMPILE_ONLY, IREE_TARGETS
+from pipelines.backends.table import COMPILE_ONLY, IREE_TARGETS, RUNNERS, runner_names
+from unmess.core.errors.error import Error, first_line
 
 if TYPE_CHECKING:
     from pipelines.iree.devices import Devices
@@ -40,21 +44,26 @@ class Availability:
 
 def availability() -> list[Availability]:
     """Returns the Availability of every runner and of every compile-only target."""
+    others = [_other(name) for name in runner_names() if name not in RUNNERS]
     found = [
         Availability("eager", True, True, "PyTorch, the CPU"),
         _reference(),
     ]
     if missing := _missing({**_COMPILER, **_RUNTIME}):
         remedy = f"install {', '.join(missing)}"
-        return found + [
-            Availability(name, False, False, None, "IREE is not installed", remedy)
-            for name in IREE_TARGETS
-        ]
+        return (
+            found
+            + [
+                Availability(name, False, False, None, "IREE is not installed", remedy)
+                for name in IREE_TARGETS
+            ]
+            + others
+        )
     from pipelines.iree.devices import ask_drivers
     from pipelines.iree.targets import TARGETS, driver
 
     answers = ask_drivers([driver(name) for name in TARGETS if name not in COMPILE_ONLY])
-    return found + [_iree(name, answers.get(driver(name))) for name in TARGETS]
+    return found + [_iree(name, answers.get(driver(name))) for name in TARGETS] + others
 
 
 def _reference() -> Availability:
@@ -68,11 +77,28 @@ def _iree(name: str, answer: Devices | None) -> Availability:
     from pipelines.iree.targets import driver, remedy
 
     if answer is None:
-        return Availability(name, True, False, None, "compiled here, run on macOS")
+        return Availability(name, True, False, None, "compiled here, to run on macOS")
     if answer.default is None:
         return Availability(name, True, False, None, answer.problem, remedy(name))
     device = "the CPU, in threads" if driver(name) == "local-task" else answer.default.name
     return Availability(name, True, True, device)
+
+
+def _other(name: str) -> Availability:
+    """Asks a backend that was registered or installed."""
+    from pipelines.backends.finding import find_backend
+
+    try:
+        backend = find_backend(name)
+        devices = backend.devices() if hasattr(backend, "devices") else ["this machine"]
+    except Exception as problem:
+        is_error = isinstance(problem, Error)
+        reason = problem.cause if is_error else first_line(problem)
+        return Availability(name, False, False, None, reason, problem.hint if is_error else None)
+    if not devices:
+        return Availability(name, True, False, None, "it reports no device")
+    about = f": {backend.describe()}" if hasattr(backend, "describe") else ""
+    return Availability(name, True, True, f"{', '.join(devices)}{about}")
 
 
 def _missing(needed: dict[str, str]) -> list[str]:

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from importers.sources.model_string import check_model_string
-from unmess.core.error import Error
-from unmess.core.row import Row
-from unmess.core.workers import Parent
+from unmess.core.errors.error import Error
+from unmess.core.processes.workers import Parent
 from unmess.isolated.child import Child
 from unmess.isolated.options import INPUT, SHARED, Options
+from unmess.row import Row
 
 
 def check_isolated(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from unmess.core.error import Error
-from unmess.core.row import Row
-from unmess.core.workers import Parent
+from unmess.core.errors.error import Error
+from unmess.core.processes.workers import Parent
 from unmess.isolated import work
 from unmess.isolated.clock import Clock
 from unmess.isolated.options import SHARED, Options
+from unmess.row import Row
 
 
 class Child:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from unmess.core.names import DEFAULT_RUNNERS
-from unmess.core.workers import Parent
+from pipelines.backends.table import BUILT_IN, DEFAULT_RUNNERS
+from unmess.core.processes.workers import Parent
 
 # For every model.
 _COMMON = (
@@ -31,12 +31,12 @@ _COMMON = (
     "importers.torch_dialect",
     "pipelines.indices.checking",
     "pipelines.lower",
-    "pipelines.runners",
+    "pipelines.backends.loading",
     "unmess.api",
     "unmess.captured",
     "unmess.compare",
     "unmess.isolated.work",
-    "pipelines.reference.executable",
+    "pipelines.reference.backend",
 )
 _OF_SOURCE = {
     "hf:": (
@@ -50,18 +50,17 @@ _OF_SOURCE = {
     ),
     "torchvision:": ("importers.sources.torchvision", "torchvision"),
 }
-_OF_RUNNER = {"iree-": ("pipelines.iree.executable",)}
 
 
 def libraries_of(models: Iterable[str], runners: Iterable[str]) -> tuple[str, ...]:
     """Returns the names of modules that checking `models` on `runners` imports."""
-    models, runners = tuple(models), tuple(runners)
+    models = tuple(models)
     found = list(_COMMON)
-    for names, table in ((models, _OF_SOURCE), (runners, _OF_RUNNER)):
-        for prefix, modules in table.items():
-            if any(name.startswith(prefix) for name in names):
-                found += modules
-    return tuple(found)
+    for prefix, modules in _OF_SOURCE.items():
+        if any(name.startswith(prefix) for name in models):
+            found += modules
+    found += [BUILT_IN[name].module for name in runners if name in BUILT_IN]
+    return tuple(dict.fromkeys(found))
 
 
 @functools.cache

@@ -28,7 +28,7 @@ class Options:
         cpu, preset: options of `iree-cpu`; see `TargetOptions`.
         unchecked: leave out the checks of data when the program runs.
         debug: keep tracebacks, print the Python stack of a crash, verify the IR after each step.
-        via: the exit whose IR runs; None for the runner's default.
+        via: the output dialect whose IR runs; None for the runner's default.
         trust: let the model's files run code.
     """
 

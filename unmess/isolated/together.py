@@ -7,10 +7,10 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from unmess.core.row import Row
-from unmess.core.workers import Parent
+from unmess.core.processes.workers import Parent
 from unmess.isolated.checking import check_isolated
 from unmess.isolated.options import Options
+from unmess.row import Row
 
 
 def check_together(

@@ -1,4 +1,7 @@
-"""Checks a model. This is the code that runs in the worker."""
+"""Checks a model. This is the code that runs in the worker.
+
+The process that waits imports this file, too, so the libraries are imported when the work begins.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from unmess.core.current_stage import listening
-from unmess.core.failure import as_error, full_cause
-from unmess.core.quiet import quiet_libraries, show_libraries
-from unmess.core.row import Row
-from unmess.core.target_options import TargetOptions
+from unmess.core.errors.failure import as_error, full_cause
+from unmess.core.errors.quiet import quiet_libraries, show_libraries
+from unmess.core.options.target_options import TargetOptions
+from unmess.core.processes.current_stage import listening
 from unmess.isolated.clock import Clock
 from unmess.isolated.options import INPUT, SHARED, Options
+from unmess.row import Row
 
 if TYPE_CHECKING:
     from unmess.compare import Report
-    from unmess.core.program import Program
+    from unmess.core.program.program import Program
 
 
 def check(
@@ -102,6 +105,7 @@ class _Work:
                         error=report.error,
                         max_abs_error=report.max_abs_error,
                         max_rel_error=report.max_rel_error,
+                        max_element_error=report.max_element_error,
                         seconds=report.seconds,
                         peak_rss_mb=max(capture_peak, _peak_rss_mb()),
                         notes=[str(note) for note in report.notes],
@@ -114,36 +118,40 @@ class _Work:
     def reproduce(self, stage: str, runner: str, cause: str) -> None:
         """Writes the IR that goes into `stage` on `runner` to a file, and sends its path."""
         import unmess
-        from unmess.core.reproducer import write_reproducer
+        from unmess.core.cache.reproducer import write_reproducer
 
         program = self._capture()
-        via, of_iree = self._options.via or "linalg", runner.startswith("iree-")
-        if INPUT[stage] == "linalg" or (stage == "linalg" and via != "linalg"):
-            module = unmess.lower(program, to=via)
+        via = self._options.via or "linalg"
+        if INPUT[stage] == "linalg":
+            command, text = self._backend_input(program, runner)
         else:
-            module = unmess.lower(program, to=INPUT[stage])
-        pipeline = stage if module.stage in ("raw", "torch") else f"{module.stage}-to-{stage}"
-        command, text = f"unmess-opt --pipeline {pipeline} THIS_FILE", module.text(locations=True)
-        if INPUT[stage] == "linalg" and of_iree:
-            from importers.import_program import import_program
-            from pipelines.iree.compiler import command_for, options_for, text_for
-            from pipelines.iree.presets import PRESETS, preset_for, tuned_preset
-            from pipelines.iree.targets import target
-            from pipelines.iree.vm_module import program_key
-
-            chosen = target(
-                runner, TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
-            )
-            tuned = tuned_preset(program_key(import_program(program), runner, chosen))
-            preset = PRESETS[chosen.preset or tuned or preset_for(module)]
-            command = command_for(options_for(module, chosen, preset))
-            text = text_for(module, chosen, preset)
-        elif INPUT[stage] == "linalg":
-            to_linalg = f"--pipeline {via}-to-linalg " if via != "linalg" else ""
-            command = f"unmess-opt {to_linalg}--pipeline {runner} THIS_FILE"
+            is_after_via = stage == "linalg" and via != "linalg"
+            module = unmess.lower(program, to=via if is_after_via else INPUT[stage])
+            early = module.stage in ("raw", "torch")
+            pipeline = stage if early else f"{module.stage}-to-{stage}"
+            command = f"unmess-opt --pipeline {pipeline} THIS_FILE"
+            text = module.text(locations=True)
         header = f"// {self._model} on {runner}: {cause}\n// {command}\n"
         path = write_reproducer(f"{header}{text}", f"{program.name}-{runner}-{stage}")
         self._send({"repro": path})
+
+    def _backend_input(self, program: Program, runner: str) -> tuple[str, str]:
+        """Returns the command that repeats a backend's compilation, and its input."""
+        import unmess
+        from importers.import_program import import_program
+        from pipelines.backends.finding import find_backend
+        from pipelines.backends.preparing import prepared
+
+        via, backend = self._options.via, find_backend(runner)
+        module = import_program(program) if via is None else unmess.lower(program, to=via)
+        if hasattr(backend, "configured"):
+            target = TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
+            backend = backend.configured(target, self._options.unchecked)
+        if hasattr(backend, "reproducer"):
+            return backend.reproducer(module)
+        if backend.input.stage is not None:
+            module = prepared(module, backend.input)
+        return f"the input of {backend.name}", module.text(locations=True)
 
     def _capture(self) -> Program:
         from unmess.captured import captured

@@ -12,18 +12,18 @@ from pathlib import Path
 import torch
 
 from importers.import_program import import_program
+from pipelines.backends.table import check_packaged
 from unmess.bundle.manifest import FORMAT, MODULE, SIGNATURE, STATE, WEIGHTS, Manifest
-from unmess.core.current_stage import enter_stage
-from unmess.core.error import Error
-from unmess.core.failure import only_errors
-from unmess.core.files import described
-from unmess.core.module import Module
-from unmess.core.names import check_packaged
-from unmess.core.program import Program
-from unmess.core.programs import Programs
-from unmess.core.target_options import TargetOptions
-from unmess.core.weights import check_weights, row_major
-from unmess.core.writing import UNFINISHED, cannot_write
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.files.reading import described
+from unmess.core.files.writing import UNFINISHED, cannot_write
+from unmess.core.module.module import Module
+from unmess.core.options.target_options import TargetOptions
+from unmess.core.processes.current_stage import enter_stage
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
+from unmess.core.program.weights import check_weights, row_major
 from unmess.packaging.signature import write_signature
 
 _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler", "iree-base-runtime")
@@ -129,9 +129,7 @@ def check_folder(folder: Path) -> None:
     except OSError as problem:
         raise cannot_write(folder, problem) from problem
     else:
-        raise Error(
-            "usage", f"there is something at {folder}", hint="remove it, or choose another name"
-        )
+        raise Error("usage", f"{folder} exists already", hint="remove it, or choose another name")
 
 
 def _tensors(module: Module, kind: str) -> dict[str, torch.Tensor]:

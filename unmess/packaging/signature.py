@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from unmess.bundle.elements import SUPPORTED
-from unmess.core.module import Module
-from unmess.core.signature import Signature
-from unmess.core.signature_form import form_of, without_form
+from unmess.core.module.module import Module
+from unmess.core.signature.serialized import form_of, without_form
+from unmess.core.signature.signature import Signature
 
 
 def write_signature(path: Path, module: Module) -> None:
@@ -25,6 +25,6 @@ def write_signature(path: Path, module: Module) -> None:
 def _entry(signature: Signature) -> dict[str, Any]:
     if signature.restore is not None:
         raise without_form(
-            "a result that is put into its own form after the call, as of detection models"
+            "a result that Python code converts after the call, as in detection models"
         )
     return form_of(signature, kinds=("input", "state"), dtypes=SUPPORTED)

@@ -6,12 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import getitem
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
-from unmess.core.user_source import node_line
+from unmess.core.errors.user_source import node_line
 
 
 @dataclass
@@ -89,12 +90,10 @@ def alone(node: torch.fx.Node) -> torch.fx.Graph:
 
 
 def _outputs(graph: torch.fx.Graph, node: torch.fx.Node, value: Any) -> Iterator[torch.fx.Node]:
-    import operator
-
     if isinstance(value, (list, tuple)):
         for index, part in enumerate(value):
             if part is not None:
-                item = graph.call_function(operator.getitem, (node, index))
+                item = graph.call_function(getitem, (node, index))
                 item.meta["val"] = part
                 yield item
     elif value is not None:

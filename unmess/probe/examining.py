@@ -17,16 +17,16 @@ from torch._decomp import decomposition_table as torch_decompositions
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import trace, tracing
 from unmess.captured import captured
-from unmess.core.cache import cache_folder, make_private
-from unmess.core.current_stage import listening
-from unmess.core.error import Error
-from unmess.core.failure import as_error
-from unmess.core.own_sources import digest_of
-from unmess.core.private import open_private
-from unmess.core.program import Program
-from unmess.core.programs import Programs
-from unmess.core.quiet import quiet_libraries, show_libraries
-from unmess.core.writing import replacing
+from unmess.core.cache.folder import cache_folder, make_private
+from unmess.core.cache.own_sources import digest_of
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import as_error
+from unmess.core.errors.quiet import quiet_libraries, show_libraries
+from unmess.core.files.private import open_private
+from unmess.core.files.writing import replacing
+from unmess.core.processes.current_stage import listening
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
 from unmess.probe.calls import Call, alone, distinct_calls, key_of
 from unmess.probe.lowering import lowers
 from unmess.probe.operators import Finding
@@ -47,7 +47,7 @@ _REFUSALS = (
 def examine(
     send: Callable[[tuple], None],
     capture: dict[str, Any],
-    exit_: str,
+    to: str,
     known: dict[int, dict[str, Any]],
     verbose: bool,
 ) -> None:
@@ -74,18 +74,18 @@ def examine(
         with listening(begin):
             program = captured(**capture)
         entries = program.entries.values() if isinstance(program, Programs) else [program]
-        calls = distinct_calls(_exported(entry, capture["model"], exit_) for entry in entries)
+        calls = distinct_calls(_exported(entry, capture["model"], to) for entry in entries)
     except (Exception, SystemExit) as problem:
         send(("error", as_error(problem, stage), traceback.format_exc()))
         return
-    salt = _salt(exit_)
+    salt = _salt(to)
     paths = [cache_folder() / "ops" / f"{_named(salt, call.node)}.json" for call in calls]
     answers = [known.get(index) or _read(path) for index, path in enumerate(paths)]
     missing = [index for index, answer in enumerate(answers) if answer is None]
     for number, index in enumerate(missing, len(known) + 1):
         call = calls[index]
         send(("call", index, call.operator, number, len(known) + len(missing)))
-        answers[index] = _try(call, exit_)
+        answers[index] = _try(call, to)
         send(("answer", answers[index]))
         _write(paths[index], answers[index])
     findings = [
@@ -96,23 +96,23 @@ def examine(
     send(("findings", sorted(findings, key=lambda finding: finding.ok), notes))
 
 
-def _exported(program: Program, model: str, exit_: str) -> torch.export.ExportedProgram:
+def _exported(program: Program, model: str, to: str) -> torch.export.ExportedProgram:
     if program.exported is None:
         raise Error(
             "usage",
             f"{model} was not captured from PyTorch, so it has no ATen operators to list",
-            hint=f"unmess import {model} --to {exit_} names the operator that does not lower",
+            hint=f"run `unmess import {model} --to {to}` to find the operator that does not lower",
         )
     return program.exported
 
 
-def _try(call: Call, exit_: str) -> dict:
-    outcome = lowers(alone(call.node), exit_, call.operator)
-    decomposition = None if outcome.ok else _decomposition(call, exit_)
+def _try(call: Call, to: str) -> dict:
+    outcome = lowers(alone(call.node), to, call.operator)
+    decomposition = None if outcome.ok else _decomposition(call, to)
     return {**asdict(outcome), "decomposition": decomposition}
 
 
-def _decomposition(call: Call, exit_: str) -> str | None:
+def _decomposition(call: Call, to: str) -> str | None:
     """Returns the name of PyTorch's decomposition if its result lowers, else None."""
     node = call.node
     function = torch_decompositions.get(node.target)
@@ -133,15 +133,15 @@ def _decomposition(call: Call, exit_: str) -> str | None:
         except _REFUSALS:
             # Some decompositions are only for gradients or other devices.
             return None
-    if not lowers(traced, exit_, call.operator).ok:
+    if not lowers(traced, to, call.operator).ok:
         return None
     return f"torch._decomp.decomposition_table[torch.ops.{call.operator}]"
 
 
-def _salt(exit_: str) -> str:
+def _salt(to: str) -> str:
     """Returns everything that the answers depend on besides the call."""
     versions = [importlib.metadata.version(name) for name in ("torch", "torch-mlir")]
-    return json.dumps([exit_, versions, _SOURCES])
+    return json.dumps([to, versions, _SOURCES])
 
 
 def _named(salt: str, node: torch.fx.Node) -> str:

@@ -1,4 +1,4 @@
-"""Tests whether a graph lowers to an exit. Errors do not end the process."""
+"""Tests whether a graph lowers to an output dialect. Errors do not end the process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch_mlir.extras import fx_importer
 
 from importers.control_flow import ControlFlowImporter
 from pipelines.lower import lower_ir
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Outcome:
     """The result of lowering a graph.
 
     Attributes:
-        ok: whether it reached the exit.
+        ok: whether it reached the output dialect.
         stage: where it stopped; None if it did not stop.
         cause: why it stopped, in one line; None if it did not stop.
         repro: path of a reproducer, if there is one.
@@ -32,8 +32,8 @@ class Outcome:
     repro: str | None = None
 
 
-def lowers(graph: torch.fx.Graph, exit_: str, name: str) -> Outcome:
-    """Imports a graph whose inputs are all operands, and lowers it to an exit."""
+def lowers(graph: torch.fx.Graph, to: str, name: str) -> Outcome:
+    """Imports a graph whose inputs are all operands, and lowers it to an output dialect."""
     try:
         with _context(), ir.Location.unknown():
             importer = fx_importer.FxImporter(
@@ -41,7 +41,7 @@ def lowers(graph: torch.fx.Graph, exit_: str, name: str) -> Outcome:
             )
             importer.import_stateless_graph(graph, func_name="main")
             module = importer.module
-            lower_ir(module, exit_, name)
+            lower_ir(module, to, name)
     except Error as error:
         return Outcome(False, error.stage, error.cause, error.repro)
     except Exception as problem:

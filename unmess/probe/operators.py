@@ -1,4 +1,4 @@
-"""Lists the operators of a model that lower to an exit, and those that do not.
+"""Lists the operators of a model that lower to an output dialect, and those that do not.
 
 A worker captures the model and tries its operators, since native code may crash. This module
 does not import PyTorch.
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from multiprocessing.pool import RemoteTraceback
 from typing import Any
 
-from unmess.core.error import Error
-from unmess.core.failure import only_errors
-from unmess.core.workers import Parent
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.processes.workers import Parent
 
 _TIMEOUT = 60.0
 # Given by name, because its module imports PyTorch.
@@ -51,7 +51,7 @@ class Finding:
 def examine(
     parent: Parent,
     capture: dict[str, Any],
-    exit_: str,
+    to: str,
     *,
     verbose: bool = False,
     on_stage: Callable[[str], None] = lambda _stage: None,
@@ -62,7 +62,7 @@ def examine(
     Args:
         parent: starts the workers.
         capture: arguments of `unmess.captured.captured`.
-        exit_: a stage, `torch` or later.
+        to: a stage, `torch` or later.
         verbose: let libraries print warnings and logs.
         on_stage: called with each stage that begins before the calls are tried.
         on_call: called with the operator, its number and how many there are.
@@ -77,7 +77,7 @@ def examine(
     answers: dict[int, dict[str, Any]] = {}
     while True:
         stage, index = "source", None
-        with parent.start(_EXAMINE, capture, exit_, answers, verbose, stdout=2, stderr=2) as worker:
+        with parent.start(_EXAMINE, capture, to, answers, verbose, stdout=2, stderr=2) as worker:
             for kind, *facts in worker.messages():
                 if kind == "stage":
                     (stage,) = facts
@@ -96,5 +96,5 @@ def examine(
                     return facts[0], facts[1]
         if index is None or index in answers:
             raise Error(stage, worker.death or "the worker ended", hint=worker.hint)
-        outcome = {"ok": False, "stage": exit_, "cause": worker.death, "repro": None}
+        outcome = {"ok": False, "stage": to, "cause": worker.death, "repro": None}
         answers[index] = {**outcome, "decomposition": None}

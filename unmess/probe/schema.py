@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from unmess.core.error import Error
-from unmess.core.failure import only_errors
-from unmess.core.names import EXITS
-from unmess.core.workers import Died, Parent, each_in_workers
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.options.names import OUTPUT_DIALECTS
+from unmess.core.processes.workers import Died, Parent, each_in_workers
 
 _DTYPES = ("float32", "int64")
 _TIMEOUT = 120.0
@@ -27,7 +27,7 @@ class Trial:
         imports: whether it reaches the stage `raw`.
         decomposes: whether the captured program has other operators in its place.
         into: the operators in the captured program.
-        lowers: whether it reaches each exit, by exit.
+        lowers: whether it lowers to each output dialect, by the dialect's name.
         causes: why it stops, by stage.
     """
 
@@ -36,7 +36,7 @@ class Trial:
     imports: bool = False
     decomposes: bool = False
     into: list[str] = field(default_factory=list)
-    lowers: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(EXITS, False))
+    lowers: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(OUTPUT_DIALECTS, False))
     causes: dict[str, str] = field(default_factory=dict)
 
 
@@ -63,13 +63,13 @@ def describe(parent: Parent, name: str) -> Description:
     """
     (found,) = each_in_workers(parent, [name], _LOOK_UP, _TIMEOUT)
     if isinstance(found, Died):
-        raise Error("import", f"looking up {name}: {found.cause}")
+        raise Error("import", f"cannot look up {name}: {found.cause}")
     if isinstance(found, Error):
         raise found
     operator, spelled, schema, overloads = found
-    jobs = [(operator, dtype, to) for dtype in _DTYPES for to in ("raw", *EXITS)]
+    jobs = [(operator, dtype, to) for dtype in _DTYPES for to in ("raw", *OUTPUT_DIALECTS)]
     answers = list(each_in_workers(parent, jobs, _ATTEMPT, _TIMEOUT))
-    per_dtype = len(EXITS) + 1
+    per_dtype = len(OUTPUT_DIALECTS) + 1
     trials = [
         _trial(operator, dtype, answers[index * per_dtype : (index + 1) * per_dtype])
         for index, dtype in enumerate(_DTYPES)
@@ -83,7 +83,7 @@ def _trial(operator: str, dtype: str, answers: list[dict[str, Any] | Died]) -> T
         return Trial(dtype)
     raw, *rest = answers
     causes = {}
-    for to, answer in zip(("raw", *EXITS), answers, strict=True):
+    for to, answer in zip(("raw", *OUTPUT_DIALECTS), answers, strict=True):
         if isinstance(answer, Died):
             causes.setdefault(to, answer.cause)
         elif "stage" in answer:
@@ -94,7 +94,7 @@ def _trial(operator: str, dtype: str, answers: list[dict[str, Any] | Died]) -> T
         imports=_reached(raw),
         decomposes=bool(found["into"]) and operator not in found["into"],
         into=found["into"],
-        lowers={to: _reached(answer) for to, answer in zip(EXITS, rest, strict=True)},
+        lowers={to: _reached(answer) for to, answer in zip(OUTPUT_DIALECTS, rest, strict=True)},
         causes=causes,
     )
 

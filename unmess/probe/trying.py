@@ -9,8 +9,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 import unmess
-from unmess.core.error import Error
-from unmess.core.quiet import quiet_libraries
+from unmess.core.errors.error import Error
+from unmess.core.errors.quiet import quiet_libraries
 from unmess.probe.examples import example_arguments
 
 
@@ -67,7 +67,7 @@ def _near(qualified: str) -> str:
     full = {f"{s.name}.{s.overload_name}" for s in torch._C._jit_get_all_schemas()}
     spelled = qualified.replace(".", "::", 1) if "." in qualified else f"aten::{qualified}"
     near = difflib.get_close_matches(spelled, sorted({*known, *full}), n=5, cutoff=0.6)
-    return f"did you mean {', '.join(near)}?" if near else "one such as aten::add.Tensor"
+    return f"did you mean {', '.join(near)}?" if near else "write it like aten::add.Tensor"
 
 
 def _try(overload: torch._ops.OpOverload, dtype: torch.dtype, to: str) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""Bundles of captured programs for iree-cpu, without PyTorch, stored with the program's entry."""
+"""Bundles of captured programs, without PyTorch, stored with the program's entry.
+
+They are for the runner `pipelines.backends.table.BUNDLED`. Running one needs neither the importers
+nor IREE's compiler. They are imported when one is written.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmess.core import artifacts
-from unmess.core.error import Error
-from unmess.core.processor import processor
-from unmess.core.tree import unflatten
+from pipelines.backends.table import BUNDLED
+from unmess.core.cache import artifacts
+from unmess.core.errors.error import Error
+from unmess.core.options.processor import processor
+from unmess.core.signature.tree import unflatten
 from unmess.program_cache.entry import EXAMPLE, Entry, make_room, publish, unfinished
 
 if TYPE_CHECKING:
     from unmess.bundle import Bundle
-    from unmess.core.program import Program
-    from unmess.core.programs import Programs
+    from unmess.core.program.program import Program
+    from unmess.core.program.programs import Programs
 
-RUNNER = "iree-cpu"
 # A file in the bundle's folder that its manifest does not list.
 _CHOICE = "choice.json"
 
@@ -36,7 +40,7 @@ class Choice:
     def folder(self, entry: Entry) -> Path:
         """Returns the folder of the bundle for these options. It need not exist."""
         about = json.dumps([self.cpu, self.preset, self.unchecked, processor()])
-        return entry.folder / f"{RUNNER}-{hashlib.sha256(about.encode()).hexdigest()[:16]}"
+        return entry.folder / f"{BUNDLED}-{hashlib.sha256(about.encode()).hexdigest()[:16]}"
 
 
 def find_bundle(entry: Entry, choice: Choice) -> Bundle | None:
@@ -53,7 +57,7 @@ def find_bundle(entry: Entry, choice: Choice) -> Bundle | None:
     from unmess.bundle import load
 
     try:
-        return load(folder, whole=False)
+        return load(folder, verify_checksums=False)
     except Error:
         # The caller makes it again.
         return None
@@ -78,7 +82,7 @@ def make_bundle(
     from pipelines.iree.targets import target
     from pipelines.iree.vm_module import program_key
     from unmess.bundle import load
-    from unmess.core.target_options import TargetOptions
+    from unmess.core.options.target_options import TargetOptions
     from unmess.packaging import package
 
     options = TargetOptions(cpu=choice.cpu, preset=choice.preset)
@@ -89,19 +93,19 @@ def make_bundle(
             package(
                 program,
                 made,
-                on=RUNNER,
+                on=BUNDLED,
                 target=options,
                 unchecked=choice.unchecked,
                 seconds=seconds,
             )
-            module, chosen = import_program(program), target(RUNNER, options)
-            key = program_key(module, RUNNER, chosen)
+            module, chosen = import_program(program), target(BUNDLED, options)
+            key = program_key(module, BUNDLED, chosen)
             tuned = None if key is None or choice.preset is not None else tuned_key(key)
             known = {"tuned_key": tuned, "tuned": _tuned(tuned)}
             (made / _CHOICE).write_text(json.dumps(known))
             publish(made, place)
         make_room(0)
-        return load(place, whole=False)
+        return load(place, verify_checksums=False)
     except OSError:
         return None
     except Error as problem:
@@ -130,7 +134,7 @@ def example_call(entry: Entry, bundle: Bundle, name: str) -> tuple[tuple[Any, ..
 
 
 def _restrided(value: Any, strides: Sequence[int | None] | None) -> Any:
-    """An array with these strides, in elements, as `unmess.core.strides.restrided`."""
+    """An array with these strides, in elements, as `unmess.core.program.strides.restrided`."""
     if strides is None or None in strides or not value.size:
         return value
     import numpy as np

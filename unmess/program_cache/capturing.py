@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unmess.core.error import Error
-from unmess.core.names import IR_SUFFIXES
+from unmess.core.errors.error import Error
+from unmess.core.options.names import IR_SUFFIXES
 from unmess.program_cache.entry import Entry, Missing, find
 from unmess.program_cache.request import Request
 
 if TYPE_CHECKING:
-    from unmess.core.program import Program
-    from unmess.core.programs import Programs
+    from unmess.core.program.program import Program
+    from unmess.core.program.programs import Programs
 
 _PYTHON = ".py"
 # The tokenizer's file in the entry of a decoder.
@@ -56,9 +56,9 @@ class Found:
 def look_up(request: Request, need: Need, *, use_cache: bool = True) -> Entry | Missing:
     """Returns the entry for a request, or why there is none. Imports neither PyTorch nor MLIR."""
     if not use_cache:
-        return Missing("the cache is not used")
+        return Missing("the cache is disabled")
     if request.model.endswith(IR_SUFFIXES):
-        return Missing("IR needs no capture")
+        return Missing("IR is not captured")
     entry = find(request)
     if isinstance(entry, Missing):
         return entry
@@ -89,8 +89,8 @@ def program_for(
     if isinstance(found, Entry):
         # Another process may remove the entry at the same time.
         with contextlib.suppress(OSError, Error):
-            return Found(read(found), found, age_of(found))
-        found = Missing("its files cannot be read")
+            return Found(read(found), found, origin_note(found))
+        found = Missing("its files in the cache cannot be read")
     if not use_cache or request.model.endswith(IR_SUFFIXES):
         return Found(capture(), None, found.reason)
     return _captured(request, found, capture, need, about)
@@ -114,19 +114,19 @@ def _captured(
             watch.add(path)
     dependencies = watch.dependencies()
     if dependencies is None:
-        return Found(program, None, f"not kept: {watch.reason}")
+        return Found(program, None, f"not stored: {watch.reason}")
     try:
         more, files = about()
         entry = keep(request, program, dependencies, results=need.results, more=more, files=files)
         kept = read(entry)
     except Unkept as problem:
-        return Found(program, None, f"not kept: {problem}")
+        return Found(program, None, f"not stored: {problem}")
     except OSError as problem:
-        return Found(program, None, f"not kept: {problem.strerror or problem}")
+        return Found(program, None, f"not stored: {problem.strerror or problem}")
     if unmet := _unmet(entry, need):
-        return Found(program, None, f"captured, since {unmet.reason}")
+        return Found(program, None, f"captured, because {unmet.reason}")
     kept.seconds.update(program.seconds)
-    return Found(kept, entry, f"captured, since {missing.reason}")
+    return Found(kept, entry, f"captured, because {missing.reason}")
 
 
 def _unmet(entry: Entry, need: Need) -> Missing | None:
@@ -142,7 +142,7 @@ def _unmet(entry: Entry, need: Need) -> Missing | None:
     return None
 
 
-def age_of(entry: Entry) -> str:
+def origin_note(entry: Entry) -> str:
     """Returns, as text, when the program of an entry was captured and where the entry is."""
     captured = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.about["made"]))
-    return f"captured on {captured}, taken from {entry.folder}"
+    return f"captured on {captured}, loaded from {entry.folder}"

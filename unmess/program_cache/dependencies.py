@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from unmess.core.files import checksum
+from unmess.core.files.reading import checksum
 from unmess.program_cache.environment import user_folders
 
 # Files with more bytes are identified by size, place and times: reading them would take longer than
@@ -94,7 +94,7 @@ def first_change(known: Mapping[str, Any]) -> str | None:
     before, now = modules["providers"], providers_now(modules["folders"], modules["names"])
     for name in sorted(before.keys() | now.keys()):
         if before.get(name) != now.get(name):
-            return f"the place of the module {name}"
+            return f"the location of the module {name}"
     return None
 
 

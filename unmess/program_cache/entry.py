@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unmess.core.cache import cache_folder, make_private, say
-from unmess.core.eviction import UNFINISHED, entries_in, evict, limit_of
-from unmess.core.files import damage
-from unmess.core.private import open_private
+from unmess.core.cache.eviction import UNFINISHED, entries_in, evict, limit_of
+from unmess.core.cache.folder import cache_folder, make_private, say
+from unmess.core.files.private import open_private
+from unmess.core.files.reading import damage
 from unmess.program_cache.dependencies import first_change
 from unmess.program_cache.request import Request
 
@@ -84,21 +84,24 @@ def find(request: Request) -> Entry | Missing:
     for _ in range(_ATTEMPTS):
         text = _read(folder)
         if text is None:
-            return Missing("it is new, or the environment has changed")
+            return Missing("there is no entry for it, or the environment has changed")
         about = _unsealed(text)
         change = about and first_change(about["dependencies"])
         problem = None
         if about is None:
             problem = f"{ABOUT} was altered since it was written"
         elif change is None:
-            problem = damage(folder, about["files"], whole=False)
+            problem = damage(folder, about["files"], verify_checksums=False)
         # Another process may have replaced the entry since its first file was read.
         if problem is None or _read(folder) == text:
             break
     else:
-        return Missing("other processes write it")
+        return Missing("another process is writing it")
     if problem is not None:
-        say(f"a captured program in the cache is damaged, and captured again: {folder}: {problem}")
+        say(
+            f"a captured program in the cache was damaged and is captured again: {folder}: "
+            f"{problem}"
+        )
         remove(folder)
         return Missing(f"{folder} was damaged")
     if change is not None:

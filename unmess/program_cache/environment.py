@@ -9,7 +9,7 @@ import site
 import sys
 from pathlib import Path
 
-from unmess.core.own_sources import digest_of
+from unmess.core.cache.own_sources import digest_of
 
 _ROOT = Path(__file__).resolve().parents[2]
 _OWN = ("unmess", "importers", "pipelines")

@@ -15,17 +15,17 @@ from torch.utils import _pytree as pytree
 
 from importers.import_program import import_program
 from importers.ir_file import IrFile, IrProgram
-from unmess.core.cache import say
-from unmess.core.error import Error
-from unmess.core.exported.example import record, recorded
-from unmess.core.exported.tensors import read_tensors, write_tensors
-from unmess.core.files import described
-from unmess.core.module import Module
-from unmess.core.note import Note
-from unmess.core.program import Program
-from unmess.core.programs import Programs
-from unmess.core.signature import Signature
-from unmess.core.signature_form import form_of, signature_of
+from unmess.core.cache.folder import say
+from unmess.core.errors.error import Error
+from unmess.core.files.reading import described
+from unmess.core.module.example import record, recorded
+from unmess.core.module.module import Module
+from unmess.core.module.tensors import read_tensors, write_tensors
+from unmess.core.program.note import Note
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
+from unmess.core.signature.serialized import form_of, signature_of
+from unmess.core.signature.signature import Signature
 from unmess.program_cache.entry import (
     EXAMPLE,
     IR,
@@ -81,7 +81,9 @@ def keep(
     size, limit = sum(tensor.nbytes for tensor in rest.values()), programs_limit()
     if size > limit:
         raise Unkept(f"its weights take {size >> 20} MiB, more than UNMESS_PROGRAMS_MB")
-    example, numbers = record(parts, results=results)
+    example, numbers, failures = record(parts, results=results)
+    if failures:
+        raise Unkept(next(iter(failures.values())))
     place = programs_folder() / request.key()
     try:
         make_room(size)
@@ -112,8 +114,8 @@ def keep(
             _take_over(place, scratch, about)
             publish(scratch, place)
     except OSError as problem:
-        say(f"a captured program is not kept in {place.parent}: {problem.strerror or problem}")
-        raise Unkept("the cache cannot be written") from problem
+        say(f"cannot store the captured program in {place.parent}: {problem.strerror or problem}")
+        raise Unkept("cannot write the cache") from problem
     return Entry(place, about)
 
 

@@ -52,13 +52,13 @@ _CHANGING: dict[Any, str] = {
     datetime.datetime.utcnow: "the clock",
     datetime.date.today: "the clock",
     _thread.start_new_thread: "threads, which are not observed",
-    os.urandom: "random numbers of the system",
+    os.urandom: "the system's random numbers",
     random.random: "Python's random numbers",
     random.getrandbits: "Python's random numbers",
-    os.getcwd: "the current folder",
-    os.getpid: "the number of the process",
-    os.uname: "the name of the computer",
-    socket.gethostname: "the name of the computer",
+    os.getcwd: "the current directory",
+    os.getpid: "the process id",
+    os.uname: "the host name",
+    socket.gethostname: "the host name",
 }
 _STANDARD = f"{os.path.dirname(os.__file__)}{os.sep}"
 _TORCH = tuple(f"{folder}{os.sep}torch{os.sep}" for folder in site.getsitepackages())
@@ -112,7 +112,7 @@ class Watch:
         for name, function in self._before.items():
             setattr(os, name, function)
         if _numpy_random() != self._random:
-            self._refuse("the model draws from NumPy's random numbers")
+            self._refuse("the model uses NumPy's random numbers")
 
     def calls_of_users(self) -> _Profile:
         """Returns a context that also observes calls of C functions, which slows each call down."""
@@ -152,10 +152,10 @@ class Watch:
     def _identity(self, path: str) -> dict[str, Any] | None:
         try:
             if os.path.isfile(path) and os.stat(path).st_mtime_ns > self._start:
-                self._refuse(f"{path} has changed meanwhile")
+                self._refuse(f"{path} changed during the capture")
             return identity(path)
         except OSError as problem:
-            self._refuse(f"{path} cannot be read: {problem.strerror}")
+            self._refuse(f"cannot read {path}: {problem.strerror}")
             return None
 
     def _user_modules(self) -> dict[str, str]:
@@ -206,7 +206,7 @@ class Watch:
 
         def look(path: Any, *args: Any, **kwargs: Any) -> Any:
             if _active is self and not isinstance(path, int):
-                self._touch(path, sys._getframe(1), "looks at")
+                self._touch(path, sys._getframe(1), "tests for")
             return function(path, *args, **kwargs)
 
         return look
@@ -257,7 +257,7 @@ class Watch:
             if not frame.f_code.co_filename.startswith("<frozen importlib"):
                 self._touch(arguments[0] or os.curdir, frame, "lists")
         elif event in _OUTSIDE_EVENTS and self._user_frame(sys._getframe(2)) is not None:
-            self._refuse(f"the model's code reaches outside of Python ({event})")
+            self._refuse(f"the model's code interacts with the system ({event})")
 
     def _imported_by_user(self, frame: FrameType | None) -> bool:
         """Returns whether the running import statement is in the user's code."""
@@ -346,8 +346,8 @@ def _depends_on(function: Any, frame: FrameType) -> str | None:
         return None
     if isinstance(owner, _random.Random):
         # Without a seed, the system provides one.
-        return "random numbers of the system" if frame.f_locals.get("a", 0) is None else None
-    return "random numbers of the system" if kind == "Generator" else None
+        return "the system's random numbers" if frame.f_locals.get("a", 0) is None else None
+    return "the system's random numbers" if kind == "Generator" else None
 
 
 def _numpy_random() -> str:

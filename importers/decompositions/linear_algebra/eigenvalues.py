@@ -6,30 +6,26 @@ from typing import Any
 
 import torch
 
-from importers.decompositions.assertions import require
-from importers.decompositions.linear_algebra.loops import repeat_while
 from importers.decompositions.linear_algebra.matrices import (
     Matrix,
     adjoint,
     identity,
     is_empty,
     joined,
-    magnitude,
     numbers,
     on_parts,
     picked,
     real,
-    scale_of,
     split,
     squares,
     where,
 )
 from importers.decompositions.linear_algebra.rotations import (
-    MOST_SWEEPS,
+    normalized,
     partners,
+    repeat_sweeps,
     rotated,
     rotation,
-    rounds_of,
 )
 
 
@@ -56,18 +52,11 @@ def _diagonalized(a: Matrix, compute_v: bool) -> tuple[torch.Tensor, Matrix]:
     unit = identity(a, size, size)
     if is_empty(a) or size == 1:
         return torch.diagonal(real(a), 0, -2, -1).clone(), unit
-    require(torch.isfinite(magnitude(a)), "linalg.eigh: the matrix has NaN or infinity")
-    # Scale, so that no product overflows or underflows.
-    scale = scale_of(a)
-    a = on_parts(torch.div, a, scale)
+    a, scale = normalized(a, "linalg.eigh")
     length = torch.sqrt(squares(a).sum((-2, -1))).unsqueeze(-1)
     length = torch.where(length == 0, 1.0, length)
-    rounds, limit = rounds_of(size), torch.finfo(a.dtype).eps
 
-    def goes_on(number, sweep, worst, *_):
-        return (sweep < MOST_SWEEPS) & ((number != 0) | (worst > limit))
-
-    def step(number, sweep, worst, a, *rest):
+    def rotate(number, a, *rest):
         *vectors, rows, columns, length = rest
         partner = partners(number, columns, size)
         inner = picked(columns == partner.unsqueeze(-1), a, -1)
@@ -76,21 +65,17 @@ def _diagonalized(a: Matrix, compute_v: bool) -> tuple[torch.Tensor, Matrix]:
         less, sine, inner, _ = rotation(diagonal, inner, partner, columns)
         turned = rotated(a, partner, less, sine)
         turned = adjoint(rotated(adjoint(turned), partner, less, sine))
-        now = (inner / length).amax()
-        worst = torch.where(number == 0, now, torch.maximum(worst, now))
-        ends = number == rounds - 1
-        return (
-            torch.where(ends, 0, number + 1),
-            torch.where(ends, sweep + 1, sweep),
-            worst,
+        return (inner / length).amax(), (
             turned,
             *(rotated(v, partner, less, sine) for v in vectors),
         )
 
-    zero = torch.zeros((), dtype=torch.int64)
-    start = (zero, zero.clone(), torch.ones((), dtype=a.dtype), a)
-    state = (*start, unit) if compute_v else start
-    _, sweep, _, a, *vectors = repeat_while(goes_on, step, state, (rows, columns, length))
-    require(torch.lt(sweep, MOST_SWEEPS), "linalg.eigh: the algorithm does not converge")
+    a, *vectors = repeat_sweeps(
+        rotate,
+        (a, unit) if compute_v else (a,),
+        (rows, columns, length),
+        limit=torch.finfo(a.dtype).eps,
+        api_name="linalg.eigh",
+    )
     values = torch.diagonal(real(a), 0, -2, -1) * scale.squeeze(-1)
     return values, vectors[0] if vectors else unit

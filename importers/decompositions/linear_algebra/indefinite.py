@@ -147,10 +147,8 @@ def _swapped(
     """Exchanges rows and columns `first` and `place` in the remaining symmetric part."""
     flipped = conjugate(transpose(a)) if hermitian else transpose(a)
     whole = where(rows >= columns, a, flipped)
-    one, other = picked(rows == first, whole, -2), picked(rows == place, whole, -2)
-    moved = where(rows == first, other, where(rows == place, one, whole))
-    one, other = picked(columns == first, moved, -1), picked(columns == place, moved, -1)
-    moved = where(columns == first, other, where(columns == place, one, moved))
+    moved = _exchanged(whole, rows, first, place, -2)
+    moved = _exchanged(moved, columns, first, place, -1)
     return where((rows >= k) & (columns >= k), moved, a)
 
 
@@ -175,7 +173,7 @@ def ldl_solve(
         ends = (mark < 0) & paired
         here = torch.where(begins, k + 1, k)
         there = torch.where(begins, -mark - 1, torch.where(ends, k, mark - 1))
-        x = _exchanged(x, rows, here, there)
+        x = _exchanged(x, rows, here, there, -2)
         low = picked(columns == k, a, -1)
         low = where(rows > torch.where(begins, k + 1, k), low, 0.0)
         x = x - low * picked(rows == k, x, -2)
@@ -196,15 +194,18 @@ def ldl_solve(
         # Exchange the rows of a pivot of two rows after both are solved.
         here = torch.where(begins, place + 1, place)
         there = torch.where(begins, -mark - 1, torch.where(mark < 0, place, mark - 1))
-        return (_exchanged(x, rows, here, there),)
+        return (_exchanged(x, rows, here, there, -2),)
 
     (x,) = repeat(b.shape[-2], backward, (x,), (starts, *constants))
     return joined(x)
 
 
-def _exchanged(x: Matrix, rows: torch.Tensor, here: torch.Tensor, there: torch.Tensor) -> Matrix:
-    one, other = picked(rows == here, x, -2), picked(rows == there, x, -2)
-    return where(rows == here, other, where(rows == there, one, x))
+def _exchanged(
+    x: Matrix, indices: torch.Tensor, here: torch.Tensor, there: torch.Tensor, axis: int
+) -> Matrix:
+    """Exchanges the rows (`axis` -2) or columns (-1) `here` and `there`."""
+    one, other = picked(indices == here, x, axis), picked(indices == there, x, axis)
+    return where(indices == here, other, where(indices == there, one, x))
 
 
 def _diagonal_solved(

@@ -7,19 +7,86 @@ tournament.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import torch
 
+from importers.decompositions.assertions import require
 from importers.decompositions.complex_pair import Complex
+from importers.decompositions.linear_algebra.loops import repeat_while
 from importers.decompositions.linear_algebra.matrices import (
     Matrix,
     conjugate,
     magnitude,
     on_parts,
+    scale_of,
     where,
 )
 
 # The most sweeps before an error. Ten suffice for any matrix of reasonable size.
-MOST_SWEEPS = 40
+_MOST_SWEEPS = 40
+
+
+def normalized(a: Matrix, api_name: str) -> tuple[Matrix, torch.Tensor]:
+    """Divides a matrix by its scale, so that no product overflows or underflows.
+
+    Inserts a check that ends the call with an error if an element is NaN or infinite.
+
+    Args:
+        api_name: the function that the user calls, for the error.
+
+    Returns:
+        The matrix and its scale, `[..., 1, 1]`.
+    """
+    require(torch.isfinite(magnitude(a)), f"{api_name}: the matrix has NaN or infinity")
+    scale = scale_of(a)
+    return on_parts(torch.div, a, scale), scale
+
+
+def repeat_sweeps(
+    rotate: Callable[..., tuple[torch.Tensor, Sequence[Matrix]]],
+    state: Sequence[Matrix],
+    constants: Sequence[torch.Tensor],
+    *,
+    limit: float,
+    api_name: str,
+) -> list[Matrix]:
+    """Runs sweeps of rotations until one finds each pair of columns orthogonal.
+
+    Inserts a check that ends the call with an error if there are too many sweeps.
+
+    Args:
+        rotate: called with the number of the round (i64 `[]`), the state and the constants. Returns
+            the largest inner product of a pair before the rotation, `[]`, and the new state.
+        state: matrices; the columns of the first one are rotated.
+        constants: tensors that do not change.
+        limit: the largest inner product of columns that count as orthogonal.
+        api_name: the function that the user calls, for the error.
+
+    Returns:
+        The last state.
+    """
+    rounds = rounds_of(state[0].shape[-1])
+
+    def goes_on(number, sweep, worst, *_):
+        return (sweep < _MOST_SWEEPS) & ((number != 0) | (worst > limit))
+
+    def step(number, sweep, worst, *rest):
+        now, new = rotate(number, *rest)
+        worst = torch.where(number == 0, now, torch.maximum(worst, now))
+        ends = number == rounds - 1
+        return (
+            torch.where(ends, 0, number + 1),
+            torch.where(ends, sweep + 1, sweep),
+            worst,
+            *new,
+        )
+
+    zero = torch.zeros((), dtype=torch.int64)
+    start = (zero, zero.clone(), torch.full((), 2 * limit, dtype=state[0].dtype))
+    _, sweep, _, *last = repeat_while(goes_on, step, (*start, *state), constants)
+    require(torch.lt(sweep, _MOST_SWEEPS), f"{api_name}: the algorithm does not converge")
+    return last
 
 
 def rounds_of(size: int) -> int:

@@ -7,10 +7,8 @@ from typing import Any
 
 import torch
 
-from importers.decompositions.assertions import require
 from importers.decompositions.linear_algebra.eigenvalues import eigh
 from importers.decompositions.linear_algebra.householder import product, reflections
-from importers.decompositions.linear_algebra.loops import repeat_while
 from importers.decompositions.linear_algebra.matrices import (
     Matrix,
     adjoint,
@@ -18,21 +16,19 @@ from importers.decompositions.linear_algebra.matrices import (
     identity,
     is_empty,
     joined,
-    magnitude,
     numbers,
     on_parts,
     real,
-    scale_of,
     split,
     squares,
     total,
 )
 from importers.decompositions.linear_algebra.rotations import (
-    MOST_SWEEPS,
+    normalized,
     partners,
+    repeat_sweeps,
     rotated,
     rotation,
-    rounds_of,
 )
 
 
@@ -88,19 +84,12 @@ def _orthogonal_columns(a: Matrix, compute_v: bool) -> tuple[Matrix, Matrix, tor
     """Returns A V / scale, whose columns are orthogonal, V, and the scale (`[..., 1]`)."""
     rows, size = a.shape[-2:]
     unit = identity(a, size, size)
-    require(torch.isfinite(magnitude(a)), "linalg.svd: the matrix has NaN or infinity")
-    # Scale, so that no square overflows or underflows.
-    scale = scale_of(a)
-    a = on_parts(torch.div, a, scale)
+    a, scale = normalized(a, "linalg.svd")
     if size == 1:
         return a, unit, scale.squeeze(-1)
-    rounds, accuracy = rounds_of(size), torch.finfo(a.dtype).eps
-    limit = 4 * math.sqrt(rows) * accuracy
+    accuracy = torch.finfo(a.dtype).eps
 
-    def goes_on(number, sweep, worst, *_):
-        return (sweep < MOST_SWEEPS) & ((number != 0) | (worst > limit))
-
-    def step(number, sweep, worst, w, *rest):
+    def rotate(number, w, *rest):
         *vectors, columns = rest
         partner = partners(number, columns, size)
         others = on_parts(torch.index_select, w, -1, partner)
@@ -109,21 +98,16 @@ def _orthogonal_columns(a: Matrix, compute_v: bool) -> tuple[Matrix, Matrix, tor
         less, sine, inner, other = rotation(mine, inner, partner, columns)
         # Columns that consist of rounding errors need not be orthogonal.
         least = accuracy * mine.amax(-1, keepdim=True)
-        now = (inner / torch.maximum(torch.sqrt(mine) * torch.sqrt(other), least)).amax()
-        worst = torch.where(number == 0, now, torch.maximum(worst, now))
-        ends = number == rounds - 1
-        return (
-            torch.where(ends, 0, number + 1),
-            torch.where(ends, sweep + 1, sweep),
-            worst,
-            *(rotated(x, partner, less, sine) for x in (w, *vectors)),
-        )
+        cosine = inner / torch.maximum(torch.sqrt(mine) * torch.sqrt(other), least)
+        return cosine.amax(), tuple(rotated(x, partner, less, sine) for x in (w, *vectors))
 
-    zero = torch.zeros((), dtype=torch.int64)
-    start = (zero, zero.clone(), torch.full((), 2 * limit, dtype=a.dtype), a)
-    state = (*start, unit) if compute_v else start
-    _, sweep, _, w, *vectors = repeat_while(goes_on, step, state, (numbers(a, -1),))
-    require(torch.lt(sweep, MOST_SWEEPS), "linalg.svd: the algorithm does not converge")
+    w, *vectors = repeat_sweeps(
+        rotate,
+        (a, unit) if compute_v else (a,),
+        (numbers(a, -1),),
+        limit=4 * math.sqrt(rows) * accuracy,
+        api_name="linalg.svd",
+    )
     return w, vectors[0] if vectors else unit, scale.squeeze(-1)
 
 

@@ -57,7 +57,7 @@ def scan(node: Node, *_inputs: Tensor) -> tuple[Tensor | Value, ...]:
     if batched:
         # The first input has the lengths of sequences.
         if values[0] is not None:
-            raise node.refuse("with lengths of sequences")
+            raise node.refuse("with sequence lengths")
         values = values[1:]
     states, scanned = values[:-count], values[-count:]
     backwards = node.get("directions" if batched else "scan_input_directions") or [0] * count
@@ -103,7 +103,7 @@ def loop(node: Node, _count: Tensor | None, _condition: Tensor | None, *_state: 
     count = node.number(0) if node.has(0) else None
     states = list(node.values[2:])
     if not isinstance(count, int) and count is not None:
-        raise node.refuse("as often as a dynamic size says")
+        raise node.refuse("with a dynamic number of iterations")
     constant = _constant_condition(node, body)
     if count is not None and constant and count > UNROLLED:
         return _counted(node, body, count, states)
@@ -112,7 +112,7 @@ def loop(node: Node, _count: Tensor | None, _condition: Tensor | None, *_state: 
     number = 0
     while goes_on and (count is None or number < count):
         if number >= _MOST_UNROLLED:
-            raise node.refuse(f"of more than {_MOST_UNROLLED} steps")
+            raise node.refuse(f"with more than {_MOST_UNROLLED} iterations")
         given = node.call(body, [_number(number), _flag(goes_on), *states])
         condition, states = given[0], given[1 : 1 + len(states)]
         collected.append(given[1 + len(states) :])
@@ -120,7 +120,7 @@ def loop(node: Node, _count: Tensor | None, _condition: Tensor | None, *_state: 
         goes_on = _read(node, condition) if count is None or number < count else False
     stacks = [torch.stack([v.tensor() for v in each]) for each in zip(*collected, strict=True)]
     if not collected and len(node.proto.output) > len(states):
-        raise node.refuse("of no steps, with collected results,")
+        raise node.refuse("without iterations but with scan outputs")
     return (*states, *stacks)
 
 

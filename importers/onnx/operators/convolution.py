@@ -47,7 +47,7 @@ def conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> T
     """Lowers `Conv`, with groups, strides, dilations and any padding."""
     rank = x.dim() - 2
     if rank not in _CONVOLUTIONS:
-        raise node.refuse(f"of {rank} spatial dimensions")
+        raise node.refuse(f"with {rank} spatial dimensions")
     pads = window_pads(node, x, list(weight.shape[2:]))
     even = all(before == after for before, after in pads)
     return _CONVOLUTIONS[rank](
@@ -88,7 +88,7 @@ def conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = 
     """Lowers `ConvTranspose`, cropped or padded to the requested shape."""
     rank = x.dim() - 2
     if rank not in _TRANSPOSED:
-        raise node.refuse(f"of {rank} spatial dimensions")
+        raise node.refuse(f"with {rank} spatial dimensions")
     strides = node.get("strides") or [1] * rank
     dilations = node.get("dilations") or [1] * rank
     extra = node.get("output_padding") or [0] * rank
@@ -129,7 +129,7 @@ def deform_conv(
     from torchvision.ops import deform_conv2d
 
     if x.dim() != 4:
-        raise node.refuse(f"of {x.dim() - 2} spatial dimensions")
+        raise node.refuse(f"with {x.dim() - 2} spatial dimensions")
     pads = window_pads(node, x, list(weight.shape[2:]))
     even = all(before == after for before, after in pads)
     return deform_conv2d(

@@ -277,6 +277,7 @@ def binarizer(node: Node, x: Tensor) -> Tensor:
 @operator("EyeLike")
 def eye_like(node: Node, x: Tensor) -> Tensor:
     """Lowers `EyeLike`: ones on a diagonal."""
+    # Imported here to save start-up time: every capture imports this file, and few need onnx.
     from importers.onnx.element_types import code_of
 
     dtype = node.dtype("dtype", code_of(x.dtype))

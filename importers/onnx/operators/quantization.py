@@ -102,7 +102,7 @@ def q_linear_mat_mul(
 ) -> Tensor:
     """Lowers `QLinearMatMul`: multiplies quantized matrices and requantizes the product."""
     if b.dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
-        raise node.refuse("of floats of 8 bits")
+        raise node.refuse("of 8-bit floats")
     product = torch.matmul(
         a.to(torch.int32) - unfolded_zero_point(a_zero, a.dim(), -2),
         b.to(torch.int32) - unfolded_zero_point(b_zero, b.dim(), -1),

@@ -114,8 +114,8 @@ def _activation(node: Node, name: str, number: int) -> Activation:
     return known[name.lower()]
 
 
-@operator("RNN")
-def rnn(
+@operator("RNN", "GRU")
+def rnn_or_gru(
     node: Node,
     x: Tensor,
     w: Tensor,
@@ -124,21 +124,7 @@ def rnn(
     lengths: Tensor | None = None,
     hidden: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """Lowers `RNN`."""
-    return _layer(node, x, {"W": w, "R": r, "B": b}, lengths, [hidden])
-
-
-@operator("GRU")
-def gru(
-    node: Node,
-    x: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor | None = None,
-    lengths: Tensor | None = None,
-    hidden: Tensor | None = None,
-) -> tuple[Tensor, ...]:
-    """Lowers `GRU`."""
+    """Lowers `RNN` and `GRU`."""
     return _layer(node, x, {"W": w, "R": r, "B": b}, lengths, [hidden])
 
 

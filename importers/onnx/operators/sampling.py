@@ -41,7 +41,7 @@ def roi_align(node: Node, x: Tensor, rois: Tensor, batch: Tensor) -> Tensor:
     from torchvision.ops import roi_align as aligned
 
     if node.get("mode", "avg") != "avg":
-        raise node.refuse("with the largest of samples")
+        raise node.refuse("with mode max")
     default = "half_pixel" if node.opset >= 16 else "output_half_pixel"
     how = node.get("coordinate_transformation_mode", default)
     boxes = torch.cat([batch.to(rois.dtype).unsqueeze(1), rois], 1)

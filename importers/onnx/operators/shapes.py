@@ -19,6 +19,7 @@ Tensor = torch.Tensor
 @operator("Constant")
 def constant(node: Node) -> Any:
     """Lowers `Constant`."""
+    # Imported here to save start-up time: every capture imports this file, and few need onnx.
     import onnx
 
     (attribute,) = node.proto.attribute
@@ -174,7 +175,7 @@ def _backwards(node: Node, x: Tensor, axis: int, start: int, end: int, step: int
         return torch.ops.aten.slice.Tensor(part, axis, 0, None, -step)
     if start == -1 and end < -(2**31):
         return torch.ops.aten.slice.Tensor(x.flip(axis), axis, 0, None, -step)
-    raise node.refuse("backwards along a dynamic dimension")
+    raise node.refuse("with a negative step along a dynamic dimension")
 
 
 def _end_of(end: int, count: int) -> int | None:

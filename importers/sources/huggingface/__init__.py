@@ -17,9 +17,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from importers.sources.huggingface.tasks import model_types
-from importers.sources.model_string import unknown_model_type
+from importers.sources.missing import unknown_model_type
 from importers.sources.source import Source
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 __all__ = ["decoder_of", "find", "model_types"]
 
@@ -75,7 +75,7 @@ def decoder_of(name: str) -> str | None:
     if not mark or Path(name).expanduser().exists():
         return None
     if form != "generate":
-        raise Error("source", f"unknown form #{form}", hint=f"hf:{base}#generate is one")
+        raise Error("source", f"unknown form #{form}", hint=f"use hf:{base}#generate")
     return base
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -38,7 +38,7 @@ _FEATURES = (
 
 
 def parameters(model: Any) -> dict[str, inspect.Parameter]:
-    """Returns the named parameters of the model's `forward`."""
+    """Returns the named parameters of the `forward` of a model or of its class."""
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     signature = inspect.signature(model.forward)
     return {name: one for name, one in signature.parameters.items() if one.kind not in kinds}
@@ -67,10 +67,14 @@ def examples(model: Any) -> Iterator[Callable[[], dict[str, Any]]]:
                 yield partial(_with_decoder, model, names, call, batch)
 
 
-def working_example(model: Any) -> dict[str, Any]:
-    """Returns the first example that the model accepts."""
+def working_example(model: Any, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Returns the first example that the model accepts.
+
+    Args:
+        given: the main arguments of the call, if they are known.
+    """
     problems: list[Exception] = []
-    for example in examples(model):
+    for example in [partial(_completed, model, given)] if given else examples(model):
         try:
             kwargs = example()
             with torch.no_grad():
@@ -80,6 +84,21 @@ def working_example(model: Any) -> dict[str, Any]:
         else:
             return kwargs
     raise problems[0]
+
+
+def _completed(model: Any, call: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a call with the arguments that follow from the given ones.
+
+    These are a text with a placeholder token for each feature, positions, and the ids of a decoder.
+    An argument that is None is omitted.
+    """
+    names = parameters(model)
+    if "input_ids" in names and "input_ids" not in call:
+        return _with_text(model, names, dict(call), batch=1)
+    call = {name: value for name, value in call.items() if value is not None}
+    call |= _positions(model, names, call)
+    batch = next((len(value) for value in call.values() if torch.is_tensor(value)), 1)
+    return _with_decoder(model, names, call, batch)
 
 
 def _senses(model: Any, names: Any) -> Iterator[tuple[str, Any]]:
@@ -158,7 +177,7 @@ def _text(model: Any, names: Any, shape: tuple[int, ...] | None = None) -> dict[
 
 def _with_decoder(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict[str, Any]:
     call = call | _required(model, names, call)
-    if "decoder_input_ids" in names:
+    if "decoder_input_ids" in names and "decoder_input_ids" not in call:
         ids = call.get("input_ids")
         if ids is None:
             ids = text.token_ids(text.vocabulary_of(model), batch)
@@ -194,12 +213,17 @@ def _with_text(model: Any, names: Any, call: dict[str, Any], batch: int) -> dict
     if "bbox" in names:
         whole["bbox"] = text.boxes(ids)
     whole |= _required(model, names, whole)
-    if "position_ids" in names and hasattr(model, "get_rope_index"):
-        # They depend on the values of the token ids, so compute them outside the graph.
-        accepted = inspect.signature(model.get_rope_index).parameters
-        given = {name: value for name, value in whole.items() if name in accepted}
-        whole["position_ids"] = model.get_rope_index(**given)[0]
+    whole |= _positions(model, names, whole)
     return _with_decoder(model, names, whole, batch)
+
+
+def _positions(model: Any, names: Any, call: dict[str, Any]) -> dict[str, Any]:
+    """Returns the positions of tokens. They depend on their values, so they are an input."""
+    if "position_ids" not in names or not hasattr(model, "get_rope_index"):
+        return {}
+    accepted = inspect.signature(model.get_rope_index).parameters
+    given = {name: value for name, value in call.items() if name in accepted}
+    return {"position_ids": model.get_rope_index(**given)[0]}
 
 
 def _required(model: Any, names: Any, given: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ such as the strides of audio codecs.
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -105,8 +106,6 @@ class FixedLayout(torch.nn.Module):
         self.forward = forward
 
     def __deepcopy__(self, memo):
-        import copy
-
         return FixedLayout(
             copy.deepcopy(self.model, memo),
             copy.deepcopy(self._layout, memo),

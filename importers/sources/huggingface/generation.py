@@ -30,12 +30,12 @@ from transformers.cache_utils import (
     StaticLayer,
 )
 
+from importers.cache_length import DEFAULT, FEWEST, PROMPT
 from importers.sources.huggingface.adjust import WITHOUT_CACHE
 from importers.sources.huggingface.text import token_ids, vocabulary_of
 from importers.sources.random_weights import seeded
 from importers.sources.source import Source
-from unmess.core.cache_length import DEFAULT, FEWEST, PROMPT
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 
 def with_cache(
@@ -74,7 +74,7 @@ def generation_entries(
         raise Error(
             "source",
             f"a {type(model).__name__} is not a model of transformers",
-            hint="generation is for decoders, such as hf:llama or hf:gpt2",
+            hint="use a decoder, such as hf:llama or hf:gpt2",
         )
     max_length = _length(model, batch, max_length)
     forward = _with_cache(model)
@@ -146,13 +146,13 @@ def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
         raise Error(
             "source",
             f"{name} is an encoder-decoder: its cache depends on the encoder too",
-            hint="generation is for decoders, such as hf:llama or hf:gpt2",
+            hint="use a decoder, such as hf:llama or hf:gpt2",
         )
     if not model.can_generate():
         raise Error(
             "source",
             f"{name} does not generate text",
-            hint="take a decoder with its language-model head (AutoModelForCausalLM)",
+            hint="use a decoder with its language-model head (AutoModelForCausalLM)",
         )
     cache = DynamicCache(config=model.config)
     try:
@@ -166,19 +166,19 @@ def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
         raise Error(
             "source",
             f"{name} does not run with a key-value cache: {first_line(problem)}",
-            hint="generation is for decoders, such as hf:llama or hf:gpt2",
+            hint="use a decoder, such as hf:llama or hf:gpt2",
         ) from problem
     for index, layer in enumerate(cache.layers):
         plain = type(layer) in (DynamicLayer, DynamicSlidingWindowLayer)
         if not (plain and layer.is_initialized and layer.keys.dim() == 4):
             raise Error(
                 "source",
-                f"{name} keeps something else than keys and values in layer {index} "
+                f"layer {index} of {name} caches something other than keys and values "
                 f"({type(layer).__name__})",
-                hint="generation takes models whose every layer is attention with its own cache",
+                hint="use a model in which every layer is attention with its own cache",
             )
     if not cache.layers:
-        raise Error("source", f"{name} did not use the cache", hint="take a decoder")
+        raise Error("source", f"{name} did not use the cache", hint="use a decoder")
     return cache.layers
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from huggingface_hub import model_info, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 
 def is_there(path: str, name: str) -> bool:
@@ -32,7 +32,7 @@ def ask_hub(name: str) -> None:
         raise Error(
             "source",
             f"the hub has no public model {name}",
-            hint="is the name right? A local folder is hf:./FOLDER",
+            hint="check the name; a local folder is hf:./FOLDER",
         ) from problem
     except Exception as problem:
         raise Error(

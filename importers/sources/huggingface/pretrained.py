@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from importers.sources.huggingface.adjust import adjust
+from importers.sources.huggingface.custom_code import (
+    custom_code_error,
+    custom_model_class,
+    needs_custom_code,
+)
 from importers.sources.huggingface.fixed import fix_layout
+from importers.sources.huggingface.gguf_files import need_gguf, parse_once
 from importers.sources.huggingface.hub import ask_hub, is_there
-from importers.sources.huggingface.own_code import own_model_class, refusal, wants_own_code
 from importers.sources.huggingface.processed import find_tokenizer, processed_example
 from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -36,8 +40,10 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
     """
     import transformers
 
+    parsing = contextlib.nullcontext()
     if gguf is not None:
-        _need_gguf()
+        need_gguf()
+        parsing = parse_once()
     folder = os.path.isdir(path)
     local = gguf is not None or is_there(path, "config.json")
     form = {} if gguf is None else {"gguf_file": gguf}
@@ -51,61 +57,57 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
     if not local:
         ask_hub(path)
     try:
-        config = transformers.AutoConfig.from_pretrained(
-            path, local_files_only=local, trust_remote_code=trust, **form
-        )
-        for part in (config, config.get_text_config()):
-            if hasattr(part, "use_cache"):
-                part.use_cache = False
-        # A GGUF file names the architecture but no class. Its models generate text.
-        model_class = transformers.AutoModelForCausalLM
-        if gguf is None:
-            model_class = _model_class(config, trust)
-        with seeded(), _no_progress_bar():
-            model, loaded = model_class.from_pretrained(
-                path,
-                config=config,
-                local_files_only=local,
-                trust_remote_code=trust,
-                output_loading_info=True,
-                ignore_mismatched_sizes=True,  # reported below, in one line
-                **form,
+        with parsing:
+            config = transformers.AutoConfig.from_pretrained(
+                path, local_files_only=local, trust_remote_code=trust, **form
             )
-            model.eval()
-            _check_shapes(path, loaded["mismatched_keys"])
-            tokenizer = find_tokenizer(path, local, gguf, trust)
-            kwargs, random = processed_example(path, local, model, tokenizer, trust)
-            notes = adjust(model)
+            for part in (config, config.get_text_config()):
+                if hasattr(part, "use_cache"):
+                    part.use_cache = False
+            # A GGUF file names the architecture but no class. Its models generate text.
+            model_class = transformers.AutoModelForCausalLM
+            if gguf is None:
+                model_class = _model_class(config, trust)
+            with seeded(), _no_progress_bar():
+                model, loaded = model_class.from_pretrained(
+                    path,
+                    config=config,
+                    local_files_only=local,
+                    trust_remote_code=trust,
+                    output_loading_info=True,
+                    ignore_mismatched_sizes=True,  # reported below, in one line
+                    **form,
+                )
+                model.eval()
+                _check_shapes(path, loaded["mismatched_keys"])
+                tokenizer = find_tokenizer(path, local, gguf, trust)
+                kwargs, random = processed_example(path, local, model, tokenizer, trust)
+                notes = adjust(model)
     except Error:
         raise
     except Exception as problem:
-        if wants_own_code(problem):
-            raise refusal(path, "model") from problem
+        if needs_custom_code(problem):
+            raise custom_code_error(path, "model") from problem
         what = "folder" if gguf is None else "file"
         damaged = f"the {what} is damaged" if folder else "the download is not complete"
         raise Error(
             "source",
-            f"transformers does not load {gguf or path}: {first_line(problem)}",
+            f"transformers cannot load {gguf or path}: {first_line(problem)}",
             hint=f"{damaged}; --debug shows the traceback",
         ) from problem
     notes = [f"{type(model).__name__} from {path}", *notes, *random]
     if loaded["missing_keys"]:
         missing = ", ".join(sorted(loaded["missing_keys"]))
-        notes.append(f"random weights (seed {SEED}), not in the files: {missing}")
+        notes.append(
+            f"random weights (seed {SEED}), because the files do not contain them: {missing}"
+        )
     if loaded["unexpected_keys"]:
-        notes.append(f"not used from the files: {', '.join(sorted(loaded['unexpected_keys']))}")
+        notes.append(
+            "weights in the files that the model does not use: "
+            f"{', '.join(sorted(loaded['unexpected_keys']))}"
+        )
     model, kwargs, fixed = fix_layout(model, kwargs)
     return Source(name, model, (), kwargs, notes=(*notes, *fixed), tokenizer=tokenizer)
-
-
-def _need_gguf() -> None:
-    missing = [name for name in ("accelerate", "gguf") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise Error(
-            "source",
-            f"GGUF files need {' and '.join(missing)}",
-            hint="pip install 'unmess[gguf]' (the locked environment has it)",
-        )
 
 
 def _check_shapes(path: str, mismatched: Any) -> None:
@@ -118,7 +120,7 @@ def _check_shapes(path: str, mismatched: Any) -> None:
         "source",
         f"the weights in {path} do not fit its config.json: {name} is {list(found)} in the file, "
         f"{list(expected)} by the configuration{more}",
-        hint="config.json and the weights must be of one model",
+        hint="use a config.json and weights of the same model",
     )
 
 
@@ -144,4 +146,4 @@ def _model_class(config: PreTrainedConfig, trust: bool) -> Any:
         # The file may name anything in the library.
         if isinstance(named, type) and issubclass(named, transformers.PreTrainedModel):
             return named
-    return (own_model_class(config) if trust else None) or transformers.AutoModel
+    return (custom_model_class(config) if trust else None) or transformers.AutoModel

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from importers.sources.huggingface.custom_code import custom_code_error, needs_custom_code
 from importers.sources.huggingface.example import parameters, working_example
 from importers.sources.huggingface.hub import is_there
-from importers.sources.huggingface.own_code import refusal, wants_own_code
 from importers.sources.huggingface.text import SENTENCES, decoder_start, shifted
 
 _VOCABULARIES = (
@@ -93,8 +93,8 @@ def _processor(path: str, local: bool, trust: bool) -> Any:
         try:
             return kind.from_pretrained(path, local_files_only=local, trust_remote_code=trust)
         except (OSError, ValueError, KeyError, TypeError) as problem:
-            if wants_own_code(problem):
-                raise refusal(path, "processor") from problem
+            if needs_custom_code(problem):
+                raise custom_code_error(path, "processor") from problem
             continue
     return None
 
@@ -116,8 +116,8 @@ def find_tokenizer(path: str, local: bool, gguf: str | None = None, trust: bool 
             path, local_files_only=local, trust_remote_code=trust, **form
         )
     except (OSError, ValueError, KeyError) as problem:
-        if wants_own_code(problem):
-            raise refusal(path, "tokenizer") from problem
+        if needs_custom_code(problem):
+            raise custom_code_error(path, "tokenizer") from problem
         return None
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token

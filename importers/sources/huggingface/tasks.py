@@ -1,4 +1,7 @@
-"""The model types of transformers, with the model class and task of each."""
+"""The model types of transformers, with the model class and task of each.
+
+The functions import transformers when they are called, since most checks of names do not need it.
+"""
 
 from __future__ import annotations
 

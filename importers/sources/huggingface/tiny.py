@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
 
 from importers.sources.huggingface.adjust import adjust
-from importers.sources.huggingface.example import working_example
+from importers.sources.huggingface.example import parameters, working_example
 from importers.sources.huggingface.fixed import fix_layout
 from importers.sources.huggingface.tasks import class_name
 from importers.sources.huggingface.tiny_config import LEVELS, Level, tiny_config
-from importers.sources.random_weights import SEED, enliven, seeded
+from importers.sources.huggingface.tiny_sizes import TinySizes, read_tiny_sizes
+from importers.sources.random_weights import SEED, seeded, vary_constant_parameters
 from importers.sources.source import Source
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 # The most parameters of a tiny network. A larger one is not a useful example.
 _MOST = 100_000_000
+
+# What transformers raises for a package that is not installed.
+_REQUIRES = re.compile(r"requires the (\w+) library but it was not found")
 
 
 def find_tiny(model_type: str) -> Source:
@@ -30,24 +35,40 @@ def find_tiny(model_type: str) -> Source:
     problems: list[Exception] = []
     try:
         model_class = getattr(transformers, class_name(model_type))
+        _check_callable(model_class)
+        own = read_tiny_sizes().get(model_type, TinySizes())
         for level in LEVELS:
             try:
-                return _build(model_type, model_class, level)
+                return _build(model_type, model_class, level, own)
             except ImportError:
                 raise
             except Exception as problem:
                 problems.append(problem)
         raise problems[0]
     except Exception as problem:
+        if missing := _REQUIRES.search(str(problem)):
+            raise Error(
+                "source",
+                f"cannot build a tiny {model_type}: it requires the package {missing[1]}",
+                hint=f"install {missing[1]}",
+            ) from problem
         raise Error(
             "source",
-            f"there is no tiny form of {model_type}: {first_line(_telling(problem))}",
+            f"cannot build a tiny {model_type}: {first_line(_telling(problem))}",
             hint="give a folder (hf:./FOLDER) or write a factory in a Python file",
         ) from problem
 
 
-def _build(model_type: str, model_class: Any, level: Level) -> Source:
-    config = tiny_config(model_class.config_class, level)
+def _check_callable(model_class: Any) -> None:
+    """Raises TypeError if no example call exists: no `forward`, or one that requires a session."""
+    if model_class.forward is torch.nn.Module.forward:
+        raise TypeError(f"{model_class.__name__} has no forward")
+    if "inference_session" in parameters(model_class):
+        raise TypeError(f"{model_class.__name__}.forward takes a session, which is not a tensor")
+
+
+def _build(model_type: str, model_class: Any, level: Level, own: TinySizes) -> Source:
+    config = tiny_config(model_class.config_class, level, own)
     # Measure the size on the meta device, which allocates no memory.
     with torch.device("meta"):
         size = sum(weight.numel() for weight in model_class(config).parameters())
@@ -56,8 +77,8 @@ def _build(model_type: str, model_class: Any, level: Level) -> Source:
     with seeded():
         model = model_class(config).eval()
         notes = adjust(model)
-        kwargs = working_example(model)
-        changed = enliven(model, **_others(kwargs))
+        kwargs = working_example(model, own.example())
+        changed = vary_constant_parameters(model, **_others(kwargs))
     model_name = type(model).__name__
     model, kwargs, fixed = fix_layout(model, kwargs)
     note = f"{model_name}, tiny, random weights (seed {SEED}; {changed})"

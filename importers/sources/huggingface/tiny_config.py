@@ -11,6 +11,7 @@ from transformers import PreTrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from importers.sources.huggingface.parts import parts
+from importers.sources.huggingface.tiny_sizes import TinySizes
 
 VOCABULARY = 512
 IMAGE = 64
@@ -189,8 +190,14 @@ _LAYER_INDICES = ("vision_feature_layer", "vision_feature_layers")
 _KEY_VALUE_HEADS = ("num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num")
 
 
-def tiny_config(config_class: type[PreTrainedConfig], level: Level = LEVELS[0]) -> PreTrainedConfig:
+def tiny_config(
+    config_class: type[PreTrainedConfig],
+    level: Level = LEVELS[0],
+    own: TinySizes | None = None,
+) -> PreTrainedConfig:
     """Returns a configuration with the sizes of a level, one block per stage, and no cache.
+
+    The type's own sizes replace those of the level.
 
     Rare attributes keep their defaults, so the model may be larger than intended: check its size
     before you build it.
@@ -198,6 +205,8 @@ def tiny_config(config_class: type[PreTrainedConfig], level: Level = LEVELS[0]) 
     values = _overrides(config_class, level.sizes)
     if level.agree:
         _agree(config_class, values, _widths(config_class), level.sizes["hidden_size"])
+    if own is not None:
+        own.apply(values)
     config = config_class(**values)
     for part in parts(config):
         _set_sections(part)

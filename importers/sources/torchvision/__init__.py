@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from importers.sources.model_string import unknown_torchvision_model
-from importers.sources.random_weights import SEED, enliven, seeded
+from importers.sources.missing import unknown_torchvision_model
+from importers.sources.random_weights import SEED, seeded, vary_constant_parameters
 from importers.sources.source import Source
 from importers.sources.torchvision import detection, quantized
 from importers.sources.torchvision.weights import cached, file_of, folder, load_file
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 if TYPE_CHECKING:
     from torchvision.models import Weights
@@ -69,19 +69,19 @@ def find(text: str) -> Source:
         model = _build(name, weights, own=not is_random)
         args = _example(name, weights)
         if is_random:
-            changed = _enliven(name, model, args)
+            changed = _vary_constant_parameters(name, model, args)
         if path:
             load_file(model, name, Path(path))
         calibrated = task(name) == "quantization" and weights is None
         if calibrated:
             model = quantized.quantize(name, model, args[0].shape[2:])
     if is_random:
-        note = f"random weights (seed {SEED}; {changed}): no published ones in {folder()}"
+        note = f"random weights (seed {SEED}; {changed}): no published weights in {folder()}"
     elif path:
         note = f"weights from {path}"
     else:
         note = f"weights {weights} from {file_of(weights)}"
-    notes = (note, "quantised to 8 bits by random images") if calibrated else (note,)
+    notes = (note, "quantized to 8 bits, calibrated with random images") if calibrated else (note,)
     return Source(name, model, args, notes=notes)
 
 
@@ -103,20 +103,20 @@ def _build(name: str, weights: Weights | None, *, own: bool) -> torch.nn.Module:
     except Exception as problem:
         raise Error(
             "source",
-            f"torchvision does not build {name}: {first_line(problem)}",
+            f"torchvision cannot build {name}: {first_line(problem)}",
             hint=None if weights is None else f"delete {file_of(weights)}",
         ) from problem
 
 
-def _enliven(name: str, model: torch.nn.Module, args: tuple[Any, ...]) -> str:
+def _vary_constant_parameters(name: str, model: torch.nn.Module, args: tuple[Any, ...]) -> str:
     if task(name) == "detection":
         batch = detection.images(name, 2)
         detection.damp_branches(model)
-        changed = enliven(model, batch)
+        changed = vary_constant_parameters(model, batch)
         with detection.spreading(model), torch.no_grad():
             model(batch)
         return f"{changed}, class scores spread over the image"
-    return enliven(model, *(torch.randn(2, *arg.shape[1:]) for arg in args))
+    return vary_constant_parameters(model, *(torch.randn(2, *arg.shape[1:]) for arg in args))
 
 
 def _example(name: str, weights: Weights | None) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 if TYPE_CHECKING:
     from torchvision.models import Weights
@@ -53,7 +53,7 @@ def cached(name: str) -> Weights | None:
             raise Error(
                 "source",
                 f"{file} is damaged: its SHA-256 starts with {actual[:8]}, not {expected}",
-                hint="delete it, and download it again or go on with random weights",
+                hint="delete it; then download it again or use random weights",
             )
         return weights
     return None
@@ -81,7 +81,8 @@ def load_file(model: torch.nn.Module, name: str, path: Path) -> None:
             raise Error(
                 "source",
                 f"{path} does not fit {name}: {len(names)} weights {what}, first {names[0]}",
-                hint="for another number of classes, or layers of one's own: file.py:name",
+                hint="for another number of classes or other layers, build the model in a Python "
+                "file (file.py:name)",
             )
     model.load_state_dict(state, strict=False)
 
@@ -94,7 +95,7 @@ def _read(path: Path) -> dict[str, torch.Tensor]:
     except Exception as problem:
         raise Error(
             "source",
-            f"{path} is not a file of weights: {first_line(problem)}",
+            f"{path} does not contain weights: {first_line(problem)}",
             hint="save model.state_dict() with torch.save",
         ) from problem
     for key in _NESTED:

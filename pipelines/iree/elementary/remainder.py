@@ -11,7 +11,7 @@ _STEP = 11
 
 
 def fmod(x: Scalar, y: Scalar) -> Scalar:
-    """Returns the exact remainder of `x / y`, rounded towards zero, with the sign of `x`."""
+    """Returns the exact remainder of `x / y`, rounded toward zero, with the sign of `x`."""
     dividend, divisor = x.size(), y.size()
     above, exponent = _significand(dividend)
     below, lowest = _significand(divisor)

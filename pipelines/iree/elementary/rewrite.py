@@ -8,7 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from pipelines.debugging import step
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 from pipelines.iree.elementary import hyperbolic, powers, trigonometry
 from pipelines.iree.elementary.error_function import erf
 from pipelines.iree.elementary.remainder import fmod

@@ -6,7 +6,7 @@ import math
 
 from torch_mlir import ir
 
-from pipelines.reference.analysis.contraction import loop_sizes
+from pipelines.ir.contraction import loop_sizes
 
 # Average number of innermost iterations per operation and call up to which optimization takes
 # longer than it saves in a few calls. LLVM's level 3 takes about 5 ms more for an operation, and

@@ -12,14 +12,14 @@ from torch_mlir.execution_engine import ExecutionEngine
 
 from pipelines.compiled import Compiled, cache_key, find, has_globals, keep, lowered
 from pipelines.reference.execution.object_code import ObjectCode, Unloadable
-from pipelines.reference.execution.runtime import Runtime
-from pipelines.reference.order import lower_to_llvm
+from pipelines.reference.pipeline import lower_to_llvm
+from pipelines.reference.runtime import Runtime
 from pipelines.reference.steps.assertions import Assertions
-from unmess.core.check import Check
-from unmess.core.current_stage import enter_stage
-from unmess.core.error import Error, first_line
-from unmess.core.module import Module
-from unmess.core.processor import processor
+from unmess.core.errors.check import Check
+from unmess.core.errors.error import Error, first_line
+from unmess.core.module.module import Module
+from unmess.core.options.processor import processor
+from unmess.core.processes.current_stage import enter_stage
 
 
 class Code(Protocol):
@@ -90,8 +90,8 @@ def _compile(module: Module, assertions: Assertions, unchecked: bool) -> Executi
     except RuntimeError as problem:
         raise Error(
             "compile",
-            f"LLVM does not compile the module: {first_line(problem)}",
-            hint="try --on iree-cpu, and report this with the model",
+            f"LLVM cannot compile the module: {first_line(problem)}",
+            hint="try --on iree-cpu, and report this bug with the model",
         ) from problem
     return engine
 
@@ -99,7 +99,7 @@ def _compile(module: Module, assertions: Assertions, unchecked: bool) -> Executi
 def _object_file(engine: ExecutionEngine) -> bytes:
     """Returns the object file of the code that the JIT has compiled."""
     if not hasattr(os, "memfd_create"):
-        raise Unloadable("no files in memory")
+        raise Unloadable("the system does not support files in memory")
     # LLVM ends the process if it cannot write a file. Writes to a file in memory do not fail.
     with open(os.memfd_create("object"), "rb") as file:
         engine.dump_to_object_file(f"/proc/self/fd/{file.fileno()}")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import torch
 
-from pipelines.reference.execution.runtime import Runtime
-from unmess.core.signature import ScalarSpec, TensorSpec
+from pipelines.reference.runtime import Runtime
+from unmess.core.signature.signature import ScalarSpec, TensorSpec
 
 _SCALARS = {int: "q", float: "d", bool: "?"}
 

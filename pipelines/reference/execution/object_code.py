@@ -108,9 +108,9 @@ class ObjectCode:
                     relocations = _content(data, section).view(_RELOCATION)
                     _relocate(image, base, starts[target], relocations, addresses)
         except (IndexError, ValueError) as problem:
-            raise Unloadable(f"the file is damaged: {problem}") from problem
+            raise Unloadable(f"the object file is damaged: {problem}") from problem
         except OSError as problem:
-            raise Unloadable(f"no memory for it: {problem}") from problem
+            raise Unloadable(f"cannot allocate memory for the code: {problem}") from problem
         _protect(base, ends)
         self._addresses = dict(zip(names, addresses.tolist(), strict=True))
 
@@ -124,10 +124,10 @@ def _read(data: bytes) -> tuple[numpy.ndarray, numpy.ndarray, list[str]]:
     header = numpy.frombuffer(data, _HEADER, 1)[0]
     kind = (header["magic"], header["bits"], header["order"], header["type"], header["machine"])
     if kind != (b"\x7fELF", 2, 1, _ET_REL, _EM_X86_64):
-        raise Unloadable("not a relocatable file for x86-64")
+        raise Unloadable("the object file is not a relocatable file for x86-64")
     sections = numpy.frombuffer(data, _SECTION, header["section_count"], int(header["sections"]))
     if (sections["flags"] & _SHF_TLS).any():
-        raise Unloadable("it has variables of a thread")
+        raise Unloadable("the code has thread-local variables")
     (symbols,) = sections[sections["type"] == _SHT_SYMTAB]
     table = _content(data, symbols).view(_SYMBOL)
     strings = _content(data, sections[symbols["link"]]).tobytes()
@@ -182,7 +182,7 @@ def _in_process(name: str) -> int:
     try:
         return ctypes.cast(_process[name], ctypes.c_void_p).value or 0
     except AttributeError as problem:
-        raise Unloadable(f"it uses {name}, which is not in this process") from problem
+        raise Unloadable(f"the code refers to {name}, which is not in this process") from problem
 
 
 def _relocate(
@@ -195,11 +195,13 @@ def _relocate(
     """Writes the addresses that a section's code and data contain."""
     kinds = relocations["kind"]
     if not numpy.isin(kinds, (_R_X86_64_64, _R_X86_64_PC64)).all():
-        raise Unloadable(f"relocations of kinds {numpy.unique(kinds).tolist()}")
+        raise Unloadable(
+            f"the code has unsupported kinds of relocations: {numpy.unique(kinds).tolist()}"
+        )
     places = start + relocations["offset"]
     targets = addresses[relocations["symbol"]]
     if not targets.all():
-        raise Unloadable("it refers to a symbol that is nowhere")
+        raise Unloadable("the code refers to an undefined symbol")
     # Differences and negative addends wrap around, as addresses do.
     values = targets + relocations["addend"].view(numpy.uint64)
     values -= numpy.where(kinds == _R_X86_64_PC64, base + places, numpy.uint64(0))
@@ -213,4 +215,4 @@ def _protect(base: int, ends: list[int]) -> None:
         if end > start and _process.mprotect(
             ctypes.c_void_p(base + start), ctypes.c_size_t(end - start), protection
         ):
-            raise Unloadable(f"memory cannot be executed: {os.strerror(ctypes.get_errno())}")
+            raise Unloadable(f"cannot make memory executable: {os.strerror(ctypes.get_errno())}")

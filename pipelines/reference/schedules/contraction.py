@@ -20,7 +20,7 @@ import math
 
 from torch_mlir import ir
 
-from pipelines.reference.analysis.contraction import Contraction, find_contraction, indexing_maps
+from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps
 from pipelines.reference.schedules.kernel import Kernel
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.panel import InPlace, Panel, PanelColumns, Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.reference.analysis.contraction import indexing_maps, loop_sizes
+from pipelines.ir.contraction import indexing_maps, loop_sizes
 from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.places import Buffer, Index, load, sum_of_dimensions

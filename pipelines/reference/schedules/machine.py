@@ -6,7 +6,7 @@ import platform
 from dataclasses import dataclass
 from functools import cache
 
-from unmess.core.processor import processor_flags
+from unmess.core.options.processor import processor_flags
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pipelines.reference.analysis.contraction import Contraction
+from pipelines.ir.contraction import Contraction
 from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.places import (

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pipelines.reference.analysis.contraction import find_contraction, indexing_maps, loop_sizes
+from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.reference.schedules.kernel import Kernel
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.places import Buffer, Index, Nest, Place

@@ -1,1 +1,1 @@
-"""The steps that lower a program to LLVM, one file each. `order` has their order."""
+"""The steps that lower a program to LLVM, one file each. `pipeline` has their order."""

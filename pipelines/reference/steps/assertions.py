@@ -5,11 +5,11 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func, scf
 
-from pipelines.ir_modules import find_operations
-from pipelines.lazy_dialects import llvm
-from pipelines.reference.execution.runtime import ALLOCATE, FAIL
-from unmess.core.check import Check
-from unmess.core.user_source import location_line
+from pipelines.ir.lazy_dialects import llvm
+from pipelines.ir.modules import find_operations
+from pipelines.reference.runtime import ALLOCATE, FAIL
+from unmess.core.errors.check import Check
+from unmess.core.errors.user_source import location_line
 
 # The function that MLIR calls for `memref.alloc`. It takes an alignment and a size.
 _MLIR_ALLOCATE = "_mlir_memref_to_llvm_aligned_alloc"

@@ -12,8 +12,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from pipelines.debugging import step
-from pipelines.ir_modules import find_operations
-from pipelines.lazy_dialects import llvm
+from pipelines.ir.lazy_dialects import llvm
+from pipelines.ir.modules import find_operations
 
 # Operations that only move or convert bf16 numbers. `arith-expand` lowers extf and truncf to
 # integer arithmetic.

@@ -17,10 +17,10 @@ from torch_mlir.dialects import arith, cf
 from pipelines.debugging import step
 from pipelines.indices.accesses import FIRST_INDEX, SLICES, unproved
 from pipelines.indices.flags import OUT_OF_RANGE
-from pipelines.indices.slices import OUTSIDE, parts
+from pipelines.indices.slices import OUTSIDE, slice_axes
 from pipelines.indices.values import Size, all_of, compare, constant, number, size_of, size_value
-from pipelines.ir_modules import find_operations
-from pipelines.reference.analysis.contraction import indexing_maps
+from pipelines.ir.contraction import indexing_maps
+from pipelines.ir.modules import find_operations
 
 # Signed divisions, which may trap for a divisor of -1, and whether that divisor negates the result.
 _SIGNED = {
@@ -58,7 +58,7 @@ def _check_element(access: ir.Operation, axes: list[int]) -> None:
 
 
 def _check_slice(operation: ir.Operation, axes: list[int]) -> None:
-    every = parts(operation)
+    every = slice_axes(operation)
     for axis in axes:
         _require(every[axis].is_inside(), OUTSIDE)
 
@@ -101,7 +101,7 @@ def _check_allocation(operation: ir.Operation) -> None:
         product = arith.MulFOp(product, size).result
     most = arith.ConstantOp(real, _MOST_BYTES).result
     fits = arith.CmpFOp(arith.CmpFPredicate.OLE, product, most).result
-    _require(fits, "a size is negative or larger than any memory")
+    _require(fits, "a size is negative or too large for any memory")
 
 
 def _check_cast(operation: ir.Operation) -> None:
@@ -158,7 +158,7 @@ def _require_equal(sizes: list[Size]) -> None:
     if len(distinct) > 1:
         first, *others = map(size_value, distinct)
         same = [compare(arith.CmpIPredicate.eq, first, other) for other in others]
-        _require(all_of(*same), "sizes differ that must be the same")
+        _require(all_of(*same), "sizes that must be equal differ")
 
 
 def _item_bytes(type: ir.Type) -> int:

@@ -11,8 +11,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import memref
 
 from pipelines.debugging import step
-from pipelines.ir_modules import find_operations
-from pipelines.reference.analysis.contraction import find_contraction, indexing_maps
+from pipelines.ir.contraction import find_contraction, indexing_maps
+from pipelines.ir.modules import find_operations
 
 
 @step("reference-collapse")

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, func, math
 
 from pipelines.debugging import step
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 
 _FILE = Path(__file__).with_suffix(".mlir")
 _PREFIX = "unmess_elementary_"

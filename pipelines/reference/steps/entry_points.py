@@ -14,8 +14,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import builtin, func
 
 from pipelines.debugging import step
-from pipelines.ir_modules import entry_function
-from pipelines.lazy_dialects import llvm
+from pipelines.ir.lazy_dialects import llvm
+from pipelines.ir.modules import entry_function
 
 _NO_FLAGS = 0
 

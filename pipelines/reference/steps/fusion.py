@@ -6,9 +6,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
 from pipelines.debugging import step
-from pipelines.ir_modules import find_operations
+from pipelines.ir.contraction import find_contraction, indexing_maps
+from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Pipeline, Rewrite, Step
-from pipelines.reference.analysis.contraction import find_contraction, indexing_maps
 from pipelines.reference.steps.elementary_functions import expand_elementary_functions
 from pipelines.reference.steps.float8 import expand_float8_casts
 
@@ -25,7 +25,7 @@ _APART = (
     "linalg.quantized",
     "linalg.vecmat",
 )
-_HINT = "report this with the model"
+_HINT = "report this bug with the model"
 
 GENERALIZE = Pipeline(
     name="reference-generalize",
@@ -33,7 +33,10 @@ GENERALIZE = Pipeline(
     hint=_HINT,
     verify_each=False,
     steps=(
-        Step("func.func(linalg-generalize-named-ops)", "one form for fusion, schedules and loops"),
+        Step(
+            "func.func(linalg-generalize-named-ops)",
+            "give all linalg operations one form, for fusion, schedules and loops",
+        ),
     ),
 )
 
@@ -43,11 +46,14 @@ FUSE = Pipeline(
     hint=_HINT,
     verify_each=False,
     steps=(
-        Step("func.func(linalg-fuse-elementwise-ops)", "fewer passes over memory"),
-        Step("inline", "what was set apart comes back, and elementary functions go in place"),
-        Step("symbol-dce", "elementary functions that nothing uses go"),
-        Step("canonicalize", "folds what fusion left"),
-        Step("cse", "equal index computations once"),
+        Step(
+            "func.func(linalg-fuse-elementwise-ops)",
+            "fuse elementwise operations, to read and write memory less often",
+        ),
+        Step("inline", "inline separated operations and elementary functions"),
+        Step("symbol-dce", "remove unused elementary functions"),
+        Step("canonicalize", "fold the remaining operations of the fusion"),
+        Step("cse", "merge equal index computations"),
     ),
 )
 
@@ -65,7 +71,7 @@ def fuse(module: ir.Module, name: str) -> None:
 
 
 @step("reference-repeat-widenings")
-def repeat_widenings(module: ir.Module) -> None:
+def duplicate_widening_casts(module: ir.Module) -> None:
     """Gives each reader of a widened tensor its own widening, which fusion merges into it.
 
     The fusion pass skips operations with several readers. Reading the narrow elements again takes
@@ -92,7 +98,7 @@ def _widens(generic: ir.Operation) -> bool:
 
 
 @step("reference-set-apart")
-def set_apart(module: ir.Module) -> None:
+def separate_product_operands(module: ir.Module) -> None:
     """Moves operations that must not be fused with their operands to functions of their own.
 
     The fusion pass would compute an activation again for each element of a product, and split the
@@ -232,24 +238,30 @@ def _sums(generic: ir.Operation) -> bool:
 
 FUSION: tuple[Pipeline | Rewrite, ...] = (
     Rewrite(
-        "reference-set-apart", "nothing that a product reads is to be fused into it", set_apart
+        "reference-set-apart",
+        "separate the operands of matrix products, so that nothing is fused into the products",
+        separate_product_operands,
     ),
     GENERALIZE,
     Rewrite(
         "reference-elementary",
-        "functions that are slow or inexact in the C library are computed here",
+        "replace functions that are slow or inexact in the C library",
         expand_elementary_functions,
     ),
     Rewrite(
-        "reference-expand-float8", "casts from and to 8-bit floats by integers", expand_float8_casts
+        "reference-expand-float8",
+        "lower casts from and to 8-bit floats to integer arithmetic",
+        expand_float8_casts,
     ),
     Rewrite(
-        "reference-repeat-widenings", "each reader widens narrow tensors itself", repeat_widenings
+        "reference-repeat-widenings",
+        "repeat casts of narrow tensors in each of their readers",
+        duplicate_widening_casts,
     ),
     FUSE,
     Rewrite(
         "reference-fold-transpositions",
-        "what reads a transposed tensor reads the tensor",
+        "fold transpositions into their readers",
         fold_transpositions,
     ),
 )

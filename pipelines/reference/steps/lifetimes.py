@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.debugging import step
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 from pipelines.reference.analysis.aliasing import VIEWS
 
 _BUFFERS = (ir.MemRefType, ir.UnrankedMemRefType)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.debugging import step
-from pipelines.reference.execution.runtime import ALLOCATE, FAIL
+from pipelines.reference.runtime import ALLOCATE, FAIL
 from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED
 
 

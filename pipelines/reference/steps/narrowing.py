@@ -6,13 +6,13 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from pipelines.debugging import step
-from pipelines.ir_modules import find_operations
+from pipelines.ir.modules import find_operations
 
 _CONVERSIONS = {"arith.truncf": arith.TruncFOp, "arith.extf": arith.ExtFOp}
 
 
 @step("reference-narrow")
-def convert_by_way_of_f32(module: ir.Module) -> None:
+def narrow_through_f32(module: ir.Module) -> None:
     """Splits conversions between f64 and bf16 or f16 in two, in place.
 
     Eager rounds twice. Also, no library here has the function that LLVM calls for f64 to bf16.

@@ -11,7 +11,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, builtin, memref
 
 from pipelines.debugging import step
-from pipelines.lazy_dialects import llvm
+from pipelines.ir.lazy_dialects import llvm
 from pipelines.reference.steps.outlining import is_outlined
 
 

@@ -15,8 +15,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
 
 from pipelines.debugging import step
+from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.reference.analysis.aliasing import VIEWS, memory_block
-from pipelines.reference.analysis.contraction import find_contraction, indexing_maps, loop_sizes
 
 # An attribute of the created loops.
 ROWS = "unmess.rows"
@@ -33,7 +33,7 @@ _BETWEEN = ("arith.", "memref.alloc", "memref.get_global", *VIEWS)
 
 
 @step("reference-join-rows")
-def join_rows(module: ir.Module) -> None:
+def fuse_row_loops(module: ir.Module) -> None:
     """Moves neighboring linalg operations on memrefs into shared loops over their rows."""
     blocks: list[ir.Block] = []
 

@@ -12,7 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
 
 from pipelines.debugging import step
-from pipelines.reference.analysis.contraction import find_contraction, indexing_maps, loop_sizes
+from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS
 

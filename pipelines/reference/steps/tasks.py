@@ -6,8 +6,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
 from pipelines.debugging import step
-from pipelines.lazy_dialects import llvm
-from pipelines.reference.execution.runtime import DO_PARTS
+from pipelines.ir.lazy_dialects import llvm
+from pipelines.reference.runtime import DO_PARTS
 from pipelines.reference.steps.outlining import (
     OUTLINED,
     operands_from_outside,

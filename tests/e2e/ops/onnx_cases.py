@@ -17,12 +17,12 @@ import numpy as np
 import onnx
 import torch
 from onnx.backend.test.case.node import collect_testcases
-from operator_cases.case import Accuracy
 from torch.utils import _pytree as pytree
 
 from importers.onnx.element_types import to_torch
 from importers.onnx.model import OnnxModel
 from importers.recipes.limits import Limit
+from unmess.conformance.operators.case import Accuracy
 
 # The package itself allows 1e-3. It has computed its outputs in float32 or float64.
 _ACCURACY = Accuracy(4, signed_zeros=False, relative=1e-5, of_largest=16)
@@ -52,7 +52,7 @@ class RecordedOnnxModel(OnnxModel):
 
 @dataclass(frozen=True)
 class OnnxCase:
-    """A case of the package, with the attributes that `operator_cases.outcomes` needs."""
+    """A case of the package, with the attributes that `unmess.conformance.operators` needs."""
 
     name: str
     calls = ()

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy
 import torch
-from operator_cases.case import Accuracy
-from operator_cases.tensors import DTYPES
 from torch.testing._internal import common_methods_invocations
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 from torch.utils import _pytree as pytree
 
 from importers.recipes.limits import Limit
+from unmess.conformance.operators.case import Accuracy
+from unmess.conformance.operators.tensors import DTYPES
 
 # A dtype with all its samples, and others with a few of theirs.
 MAIN_DTYPE = "f32"
@@ -59,7 +59,7 @@ common_methods_invocations.wrapper_set_seed = _unseeded
 class OperatorSample:
     """A call of an operator with arguments that PyTorch's own tests use.
 
-    It has the attributes that `operator_cases.outcomes` needs.
+    It has the attributes that `unmess.conformance.operators` needs.
 
     Attributes:
         operator: the name in `op_db`, with the variant.
@@ -176,7 +176,7 @@ def samples_of(operator: str, dtype: str, count: int | None = None) -> list[Oper
 
 
 def tested_samples() -> list[OperatorSample]:
-    """Returns what the tests run: the first float32 sample of every eighth operator."""
+    """Returns the samples that the tests run: the first float32 one of every eighth operator."""
     operators = [name for name in OPERATORS if MAIN_DTYPE in dtypes_of(name)]
     return [OperatorSample(name, MAIN_DTYPE, 0) for name in operators[::_EVERY]]
 

@@ -4,9 +4,9 @@ import functools
 
 import pytest
 from onnx_cases import OnnxCase
-from operator_cases.outcomes import outcomes
 
-from unmess.core.workers import Parent
+from unmess.conformance.operators.outcomes import outcomes
+from unmess.core.processes.workers import Parent
 from unmess.isolated import libraries_of
 
 # Cases that have failed before, and some for each file of operators, without the prefix `test_`.

@@ -6,11 +6,11 @@
 import functools
 
 import pytest
-from operator_cases.case import RUNNERS
-from operator_cases.outcomes import outcomes
 from operator_samples import LIMITS_FILE, tested_samples
 
 from importers.recipes.limits import known_limits
+from unmess.conformance.operators.case import RUNNERS
+from unmess.conformance.operators.outcomes import outcomes
 
 LIMITS = known_limits(LIMITS_FILE)
 SAMPLES = tested_samples()

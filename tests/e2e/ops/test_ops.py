@@ -4,9 +4,10 @@ import functools
 from collections import Counter
 
 import pytest
-from operator_cases import CASES, groups
-from operator_cases.case import LIMITS, RUNNERS
-from operator_cases.outcomes import outcomes
+
+from unmess.conformance.operators import CASES, groups
+from unmess.conformance.operators.case import LIMITS, RUNNERS
+from unmess.conformance.operators.outcomes import outcomes
 
 GROUPS = groups()
 # One test worker tests all cases of a group, since it computes their outcomes together.

@@ -19,15 +19,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from unmess.core.processes import end_with_parent
-from unmess.core.workers import Parent
+from unmess.core.processes.children import end_with_parent
+from unmess.core.processes.workers import Parent
 from unmess.isolated import libraries_of
 
 _MLIR = (
     "unmess.cli.arguments",
     "pipelines.registry",
-    "pipelines.own_passes",
-    "unmess.core.parsing",
+    "pipelines.user_passes",
+    "unmess.core.ir.parsing",
 )
 
 

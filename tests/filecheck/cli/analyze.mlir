@@ -4,7 +4,7 @@
 // RUN: %python -m unmess analyze %s --json --html %t.html | filecheck %s --check-prefix=JSON
 // RUN: filecheck %s --check-prefix=HTML --input-file %t.html
 
-// The counts of a matrix product with a bias, by kind, layer and line.
+// Counts for a matrix product with a bias, by kind, layer and source line.
 
 // CHECK:      analyze.mlir at linalg
 // CHECK:      dialect {{ *}}operation {{ *}}count {{ *}}in bodies
@@ -21,7 +21,7 @@
 // CHECK:      fc {{ *}}Linear {{ *}}3 {{ *}}135 {{ *}}100.0 % {{.*}} 25 {{ *}}100 B
 // CHECK:      net.py:7 {{ *}}3 {{ *}}135
 
-// TOP: 8 more: --top 0 shows all
+// TOP: 8 more; pass --top 0 to show all
 
 // FORMS: 1 {{ *}}generic {{ *}}2 parallel {{ *}}f32 {{ *}}(d0, d1) -> (d0, d1) {{ *}}yield addf(in0, in1)
 // FORMS-NEXT: (d0, d1) -> (d1)

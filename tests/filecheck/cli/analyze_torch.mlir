@@ -2,7 +2,7 @@
 // RUN: %python -m unmess analyze %s --at linalg | filecheck %s --check-prefix=LINALG
 // RUN: not %python -m unmess analyze %s --at raw 2>&1 | filecheck %s --check-prefix=BACK
 
-// A file is looked at where it is, or lowered first; never taken back.
+// A file is analyzed at its own stage or a later one. An earlier stage is an error.
 
 // TORCH:     analyze_torch.mlir at torch
 // TORCH-NOT: FLOP
@@ -13,7 +13,7 @@
 // LINALG: yield exp(in0)
 // LINALG: one call: 0 FLOP; 4 transcendental functions; 16 B read, 16 B written
 
-// BACK: usage: a module at stage torch cannot be lowered to raw
+// BACK: usage: cannot lower a module at stage torch to raw
 
 func.func @main(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
   %0 = torch.aten.exp %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>

@@ -2,9 +2,9 @@
 // RUN: unmess run %s --input 2x3xf32 --repeat 0 | filecheck %s --check-prefix RESULT
 // RUN: not unmess run %s 2>&1 | filecheck %s --check-prefix NO-INPUT
 
-// IR that unmess has not written is called by its types; there is no eager model to compare with.
+// IR that unmess has not written is called by its types. There is no eager model to compare with.
 
-// CHECK:     says nothing of what eager gives: there is no model to compare with
+// CHECK:     has no recorded result of eager PyTorch, so there is nothing to compare with
 // CHECK:     hint:
 // CHECK-NOT: Traceback
 // RESULT:    result

@@ -15,8 +15,8 @@ import torch
 # FILES-NEXT:   "{{.*}}.ir.json",
 # FILES-NEXT:   "{{.*}}.ir.example.safetensors"
 # FILES-NEXT: ]
-# STDOUT:      usage: bytecode is not for stdout
-# STDOUT-NEXT:   hint: give a file with -o
+# STDOUT:      usage: cannot write bytecode to stdout
+# STDOUT-NEXT:   hint: pass a file with -o
 # GENERIC:     usage: bytecode has no generic form
 # BOTH:        usage: --locations and --strip-locations exclude each other
 

@@ -1,5 +1,5 @@
-# RUN: not unmess import %s --insert-pass canonicalize=%S/Inputs/own_pass.py:crash 2>&1 | filecheck %s
-# RUN: not unmess import %s --json -q --insert-pass canonicalize=%S/Inputs/own_pass.py:crash 2> %t | filecheck %s --check-prefix JSON
+# RUN: not unmess import %s --insert-pass canonicalize=%S/Inputs/user_pass.py:crash 2>&1 | filecheck %s
+# RUN: not unmess import %s --json -q --insert-pass canonicalize=%S/Inputs/user_pass.py:crash 2> %t | filecheck %s --check-prefix JSON
 
 # A crash in native code is reported as an error, with the input of the pass as the reproducer.
 

@@ -5,7 +5,7 @@
 
 // CHECK:      linalg: 20 steps
 // CHECK-NEXT:    1 func.func(torch-restructure-non-constant-axes)
-// CHECK-NEXT:      an axis that is computed becomes a choice between constant ones
+// CHECK-NEXT:      replace a computed axis by a choice between constant ones
 // CHECK:        19 torch-verify-linalg-on-tensors-backend-contract
 // CHECK:        20 linalg-nan-order
 
@@ -13,9 +13,9 @@
 // JSON:       "name": "convert-torch-to-tosa"
 // JSON-NEXT:  "text": "func.func(convert-torch-to-tosa{require-full-tosa-conversion=true})"
 
-// Passes and steps in Python, in the order in which they run.
+// Passes and Python steps, in the order in which they run.
 // REFERENCE:      1 reference-set-apart
-// REFERENCE-NEXT:     nothing that a product reads
+// REFERENCE-NEXT:     separate the operands of matrix products
 // REFERENCE-NEXT: 2 func.func(linalg-generalize-named-ops)
 // REFERENCE:      reference-outline
 // REFERENCE:      reference-vectorize

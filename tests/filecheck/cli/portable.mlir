@@ -2,8 +2,8 @@
 // RUN: unmess-opt --pipeline upstream %s > %t.mlir
 // RUN: unmess portable %t.mlir | filecheck %s --check-prefix=AFTER
 
-// What upstream has no operation for, with how often and where first; and what removes it.
-// CHECK:      attribute name unmess.input, on 1 operation, read and kept
+// Operations that upstream lacks, with count and first location, and the pipeline to remove them.
+// CHECK:      attribute name unmess.input, on 1 operation, accepted and kept
 // CHECK-NEXT:   at:
 // CHECK-NEXT: operation tm_tensor.scan, 2 times
 // CHECK-NEXT:   at: model.py:5
@@ -11,11 +11,11 @@
 // CHECK-NEXT: operation tm_tensor.yield, 2 times
 // CHECK-NEXT:   at:
 // CHECK-NEXT:   removable: yes
-// CHECK-NEXT: {{.*}}portable.mlir: xtc-mlir-python-bindings 22.{{.*}} does not take it
+// CHECK-NEXT: {{.*}}portable.mlir: xtc-mlir-python-bindings 22.{{.*}} rejects it
 // CHECK-NEXT:   cause: Dialect `tm_tensor' not found for custom op 'tm_tensor.scan'
-// CHECK-NEXT:   hint: it takes the result of `unmess-opt --pipeline upstream`
+// CHECK-NEXT:   hint: {{.*}} accepts the result of `unmess-opt --pipeline upstream`
 
-// AFTER:      attribute name unmess.input, on 1 operation, read and kept
+// AFTER:      attribute name unmess.input, on 1 operation, accepted and kept
 // AFTER:      parses and verifies it
 
 func.func @main(%x: tensor<5xf32> {unmess.input = "x"}, %a: tensor<f32>) -> tensor<5xf32> {

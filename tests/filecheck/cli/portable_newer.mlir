@@ -1,6 +1,6 @@
 // RUN: not unmess portable %s | filecheck %s
 
-// What upstream has in another form is told one by one, with what it says.
+// Operations that are different upstream are listed one by one, with upstream's error message.
 // CHECK:      operation arith.extui, 1 time
 // CHECK-NEXT:   at: {{.*}}portable_newer.mlir:{{[0-9]+}}
 // CHECK-NEXT:   upstream: invalid properties {nonNeg} for op arith.extui
@@ -13,12 +13,12 @@
 // CHECK-NEXT:   at:
 // CHECK-NEXT:   upstream: expected ::mlir::linalg::ElementwiseKind to be one of
 // CHECK-NEXT:   removable: no
-// What it reads and forgets is told, too.
+// Properties that upstream reads and drops are listed, too.
 // CHECK-NEXT: property arith.addf.roundingmode, on 1 operation
 // CHECK-NEXT:   at:
 // CHECK-NEXT:   removable: yes
-// CHECK-NEXT: {{.*}}portable_newer.mlir: {{.*}} does not take it
-// CHECK:        hint: nor --to linalg --upstream-only: custom op 'arith.flush_denormals' is unknown
+// CHECK-NEXT: {{.*}}portable_newer.mlir: {{.*}} rejects it
+// CHECK:        hint: --to linalg --upstream-only is rejected too: custom op 'arith.flush_denormals' is unknown
 
 func.func @main(%x: f32, %i: i8) -> (f32, i32, tensor<2xf32>) {
   %0 = arith.addf %x, %x to_nearest_even : f32

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline linalg --print-after convert-torch-to-linalg --print-after linalg %s 2>&1 >/dev/null | filecheck %s
 // RUN: not unmess-opt --pipeline linalg --print-after cse2 %s 2>&1 >/dev/null | filecheck %s --check-prefix UNKNOWN
 
-// After a pass, and after the last step of a pipeline, which goes by its name as well.
+// The IR is printed after a pass, and after the last step of a pipeline, which has both names.
 
 // CHECK:      // After convert-torch-to-linalg
 // CHECK:        func.func @main(%arg0: !torch.vtensor<[2],f32>)
@@ -10,7 +10,7 @@
 // CHECK:        func.func @main(%arg0: tensor<2xf32>)
 
 // UNKNOWN:      usage: no step 'cse2' has run
-// UNKNOWN-NEXT:   hint: those that have: torch-restructure-non-constant-axes,
+// UNKNOWN-NEXT:   hint: steps that have run: torch-restructure-non-constant-axes,
 func.func @main(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
   %0 = torch.aten.relu %x : !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
   return %0 : !torch.vtensor<[2],f32>

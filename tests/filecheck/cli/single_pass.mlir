@@ -1,8 +1,8 @@
-// RUN: unmess-opt --pipeline 'linalg-fuse-elementwise-ops' --pipeline %S/Inputs/own_pass.py:mark %s | filecheck %s
+// RUN: unmess-opt --pipeline 'linalg-fuse-elementwise-ops' --pipeline %S/Inputs/user_pass.py:mark %s | filecheck %s
 // RUN: unmess-opt --pass-pipeline 'builtin.module(func.func(linalg-fuse-elementwise-ops))' %s | filecheck %s --check-prefix SPELLED
 // RUN: not unmess-opt --pass-pipeline 'builtin.module(stablehlo-aggressive-simplification)' %s 2>&1 | filecheck %s --check-prefix NESTING
 
-// A pass and a function of one's own, one after the other.
+// A pass, and then a user's function.
 // CHECK:        attributes {my.mark = "first"}
 // CHECK:          math.exp
 // CHECK-NEXT:     math.tanh
@@ -11,8 +11,8 @@
 // SPELLED:        math.exp
 // SPELLED-NEXT:   math.tanh
 
-// As MLIR spells them, passes are where they are put.
-// NESTING:      usage: --pass-pipeline does not parse: Can't add pass 'StablehloAggressiveSimplificationPass' restricted to 'func.func'
+// --pass-pipeline uses MLIR's syntax, so unmess does not wrap passes.
+// NESTING:      usage: cannot parse --pass-pipeline: Can't add pass 'StablehloAggressiveSimplificationPass' restricted to 'func.func'
 #id = affine_map<(d0) -> (d0)>
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %e = tensor.empty() : tensor<2xf32>

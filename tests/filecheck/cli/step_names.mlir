@@ -6,16 +6,16 @@
 // RUN: not unmess-opt --pipeline linalg --insert-pass 'cse=canonicalize{top}' %s 2>&1 | filecheck %s --check-prefix OPTION
 // RUN: not unmess-opt --pipeline reference-outline --stop-after cse %s 2>&1 | filecheck %s --check-prefix FUNCTION
 
-// Each misspelled name is told before anything runs, with the nearest one.
+// A misspelled name is an error before anything runs, with the nearest name as a hint.
 
 // PIPELINE:      usage: unknown pipeline 'lianlg'
 // PIPELINE-NEXT:   hint: did you mean linalg?
-// STOP:          usage: no step canonicalise between start and linalg
+// STOP:          usage: there is no step canonicalise between start and linalg
 // STOP-NEXT:       hint: did you mean canonicalize?
-// NUMBER:        usage: no step cse:2 between start and linalg
-// NUMBER-NEXT:     hint: cse is there once
-// FORM:          usage: --insert-pass 'cse' is not AFTER=PASS
+// NUMBER:        usage: there is no step cse:2 between start and linalg
+// NUMBER-NEXT:     hint: cse occurs once
+// FORM:          usage: --insert-pass 'cse' is not of the form AFTER=PASS
 // PASS:          usage: 'convert-torch-to-lianlg' is not a pass: {{.*}} does not refer to a registered pass
 // PASS-NEXT:       hint: did you mean convert-torch-to-linalg
 // OPTION:        usage: 'canonicalize{top}' is not a pass
-// FUNCTION:      usage: reference-outline is not a list of passes
+// FUNCTION:      usage: cannot insert passes into 'reference-outline' or stop in it: it is not a list of passes

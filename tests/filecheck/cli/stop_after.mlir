@@ -2,7 +2,7 @@
 // RUN: unmess-opt --pipeline torch --pipeline linalg --stop-after torch %s | filecheck %s --check-prefix STAGE
 // RUN: unmess-opt --pipeline linalg --stop-after canonicalize:4 %s | filecheck %s --check-prefix FOURTH
 
-// In the middle of a pipeline: operators are linalg's, signatures are torch's still.
+// Inside a pipeline, operators are already lowered to linalg, and signatures have torch types.
 // PASS:       func.func @main(%arg0: !torch.vtensor<[2],f32>)
 // PASS:       torch_c.to_builtin_tensor
 // PASS:       linalg.generic
@@ -10,7 +10,7 @@
 // STAGE-NOT:  linalg
 // STAGE:      torch.aten.relu
 
-// After the fourth `canonicalize`, and not after the first.
+// The pipeline stops after the fourth `canonicalize`, not after the first.
 // FOURTH:     func.func @main(%arg0: tensor<2xf32>)
 // FOURTH:     linalg.generic
 // FOURTH:     torch_c.from_builtin_tensor

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline check-divisions %s | filecheck %s
 
-// The flag of all divisors comes first. In the body, neither 0 nor an overflow reaches the division.
+// The check of all divisors comes first. In the body, no division by 0 and no overflow can happen.
 // CHECK-LABEL: func.func @quotients
 // CHECK:         %[[FLAG:.*]] = linalg.generic {{.*}} iterator_types = ["reduction"]
 // CHECK:         cf.assert %{{.*}}, "ZeroDivisionError"
@@ -22,7 +22,7 @@ func.func @quotients(%a: tensor<4xi64>, %b: tensor<4xi64>) -> tensor<4xi64> {
   return %0 : tensor<4xi64>
 }
 
-// A number on the host, without a sign; and a constant, which needs no check.
+// An unsigned remainder on the host is checked. A constant divisor needs no check.
 // CHECK-LABEL: func.func @numbers
 // CHECK:         cf.assert %{{.*}}, "ZeroDivisionError"
 // CHECK-NOT:     cf.assert

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline check-indices %s | filecheck %s
 
-// The host asserts that the number of bad indices is 0. What is read is inside of the tensor.
+// The host asserts that no index is out of range. The access itself uses a safe index.
 // CHECK-LABEL: func.func @data(
 // CHECK:         %[[FLAG:.*]] = linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%arg1 : tensor<3xi64>)
 // CHECK:           %[[GOOD:.*]] = arith.cmpi ult, %in, %{{.*}} : i64
@@ -26,7 +26,7 @@ func.func @data(%table: tensor<100x16xf32>, %ids: tensor<3xi64>) -> tensor<3x16x
   return %1 : tensor<3x16xf32>
 }
 
-// The access happens where the condition holds only, so only there the index has to fit.
+// An access inside a branch is checked only for elements that take the branch.
 // CHECK-LABEL: func.func @branch(
 // CHECK:         ^bb0(%in: i64, %in_0: i1, %out: i32):
 // CHECK:           %[[GOOD:.*]] = arith.cmpi ult, %in, %{{.*}} : i64
@@ -50,7 +50,7 @@ func.func @branch(%x: tensor<8xf32>, %ids: tensor<3xi64>, %taken: tensor<3xi1>) 
   return %1 : tensor<3xf32>
 }
 
-// Assertions in bodies move to the host, with their message.
+// Assertions in bodies move to the host and keep their messages.
 // CHECK-LABEL: func.func @assertion(
 // CHECK:         cf.assert %{{.*}}, "negative"
 // CHECK:         linalg.generic {{.*}}["parallel"]
@@ -68,7 +68,7 @@ func.func @assertion(%x: tensor<3xi64>) -> tensor<3xi64> {
   return %1 : tensor<3xi64>
 }
 
-// A loop without operands of its size.
+// The loop has no operand with its size, so the check gets one.
 // CHECK-LABEL: func.func @loop(
 // CHECK:         linalg.generic {{.*}}["reduction"]} ins(%{{.*}} : tensor<5xi8>)
 // CHECK:         cf.assert

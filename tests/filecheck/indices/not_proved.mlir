@@ -1,11 +1,11 @@
 // RUN: unmess-opt --pipeline check-indices %s | filecheck %s
 
-// What looks like a proof, and is none.
+// These indices look as if they were in range, but are not proved to be.
 
 #same = affine_map<(d0) -> (d0)>
 #other = affine_map<(d0) -> (-d0 + 2)>
 
-// The comparison is of another element than the one that is selected.
+// The condition compares another element than the one that is selected.
 // CHECK-LABEL: func.func @another_element(
 // CHECK:         cf.assert %{{.*}}, "index out of range"
 func.func @another_element(%x: tensor<8xf32>, %i: tensor<3x3xi64>) -> tensor<3x3xf32> {
@@ -29,7 +29,7 @@ func.func @another_element(%x: tensor<8xf32>, %i: tensor<3x3xi64>) -> tensor<3x3
   return %4 : tensor<3x3xf32>
 }
 
-// Dynamic sizes that may differ.
+// The dynamic sizes may differ.
 // CHECK-LABEL: func.func @other_size(
 // CHECK:         cf.assert %{{.*}}, "index out of range"
 func.func @other_size(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
@@ -42,7 +42,7 @@ func.func @other_size(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
   return %0 : tensor<?xf32>
 }
 
-// The sum of 64-bit numbers wraps around.
+// The sum of 64-bit integers may wrap around.
 // CHECK-LABEL: func.func @wraps(
 // CHECK:         cf.assert %{{.*}}, "index out of range"
 func.func @wraps(%x: tensor<8xf32>, %i: i64) -> f32 {
@@ -65,7 +65,7 @@ func.func @slice(%x: tensor<8xf32>, %from: index) -> tensor<2xf32> {
   return %0 : tensor<2xf32>
 }
 
-// Each column of the indices has a limit of its own; windows have to fit as a whole.
+// Each column of the indices has its own limit, and a window must fit completely.
 // CHECK-LABEL: func.func @scatter(
 // CHECK:         linalg.generic {{.*}}["reduction", "reduction"]} ins(%arg1 : tensor<2x2xi64>)
 // CHECK:         cf.assert %{{.*}}, "index out of range"

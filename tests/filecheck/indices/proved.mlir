@@ -1,12 +1,12 @@
 // RUN: unmess-opt --pipeline check-indices %s | filecheck %s
 
-// What is proved to be in range is not checked.
+// Indices that are proved to be in range are not checked.
 // CHECK-NOT: cf.assert
 
 #same = affine_map<(d0) -> (d0)>
 #number = affine_map<(d0) -> ()>
 
-// The loop has as many steps as the axis has elements, also where both are dynamic.
+// The loop has the same size as the axis, also if both are dynamic.
 func.func @counted(%x: tensor<?x8xf32>) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
   %size = tensor.dim %x, %c0 : tensor<?x8xf32>
@@ -20,7 +20,7 @@ func.func @counted(%x: tensor<?x8xf32>) -> tensor<?xf32> {
   return %1 : tensor<?xf32>
 }
 
-// Indices -8 to 7, which are limited by two operations, count from either end.
+// Two operations clamp the indices to -8 to 7. Negative indices count from the end.
 func.func @limited(%x: tensor<8xf32>, %i: tensor<3xi64>) -> tensor<3xf32> {
   %zero = arith.constant 0 : i64
   %eight = arith.constant 8 : i64
@@ -51,7 +51,7 @@ func.func @limited(%x: tensor<8xf32>, %i: tensor<3xi64>) -> tensor<3xf32> {
   return %4 : tensor<3xf32>
 }
 
-// A literal.
+// The indices are literals.
 func.func @literal(%x: tensor<8xf32>) -> tensor<8xf32> {
   %i = arith.constant dense<[[1], [7]]> : tensor<2x1xi64>
   %updates = arith.constant dense<0.0> : tensor<2xf32>
@@ -62,7 +62,7 @@ func.func @literal(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
-// The whole axis, and a part at a place that is limited.
+// A slice of the whole axis, and a slice with a clamped offset.
 func.func @slices(%x: tensor<?x8xf32>, %from: index) -> (tensor<?x8xf32>, tensor<?x2xf32>) {
   %c0 = arith.constant 0 : index
   %c6 = arith.constant 6 : index

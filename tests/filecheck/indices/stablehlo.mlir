@@ -9,7 +9,7 @@ func.func @gather(%x: tensor<8x4xf32> {unmess.input = "x"}, %i: tensor<2x1xi64> 
   return %0 : tensor<2x4xf32>
 }
 
-// An update of 3 rows begins at row 0 to 5.
+// An update of 3 rows can start at rows 0 to 5.
 // CHECK-LABEL: func.func @scatter(
 // CHECK:         %[[PLACES:.*]] = arith.constant 6 : i64
 // CHECK:         arith.cmpi ult, %in, %[[PLACES]] : i64
@@ -22,7 +22,7 @@ func.func @scatter(%x: tensor<8x4xf32> {unmess.input = "x"}, %i: tensor<1xi64> {
   return %0 : tensor<8x4xf32>
 }
 
-// IR that was not captured means what StableHLO says.
+// IR from other tools keeps the semantics of StableHLO, which needs no check.
 // CHECK-LABEL: func.func @own(
 // CHECK-NOT:     cf.assert
 func.func @own(%x: tensor<8x4xf32>, %i: tensor<2x1xi64>) -> tensor<2x4xf32> {

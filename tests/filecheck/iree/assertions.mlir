@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline iree-assertions --pipeline iree-assertion-lines %s | filecheck %s
 
-// The host reads one number at the end: of the first flag that is set. Conditions that it knows
-// itself stay where they are.
+// At the end, the host reads one number, the code of the first failed check. A condition that the
+// host already has is asserted directly.
 // CHECK-LABEL: func.func @flags(
 // CHECK-NEXT:    cf.assert %arg2, "check failed: own [model.py:2]"
 // CHECK-NOT:     cf.assert

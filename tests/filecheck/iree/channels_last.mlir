@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline iree-channels-last %s | filecheck %s
 
-// Between two convolutions nothing is transposed: what is there is made in NHWC, too. A value by
-// channel is read by the axis where channels are.
+// No transposition is left between two convolutions. Operations between them compute in NHWC, too.
+// An operand with one value per channel is indexed by the last axis.
 // CHECK-LABEL: func.func @between(
 // CHECK:         linalg.transpose ins(%arg0 : tensor<1x2x5x6xf32>){{.*}}permutation = [0, 2, 3, 1]
 // CHECK:         linalg.conv_2d_nhwc_hwcf
@@ -35,7 +35,7 @@ func.func @between(%x: tensor<1x2x5x6xf32>, %w: tensor<4x2x3x3xf32>, %bias: tens
   return %3 : tensor<1x4x5x8xf32>
 }
 
-// A 1x1 convolution with strides reads a slice, and has none.
+// A 1x1 convolution with strides becomes a slice and a convolution without strides.
 // CHECK-LABEL: func.func @strided(
 // CHECK:         %[[SLICE:.*]] = tensor.extract_slice %{{.*}}[0, 0, 0, 0] [1, 3, 3, 2] [1, 2, 2, 1]
 // CHECK:         linalg.conv_2d_nhwc_hwcf {{{.*}}strides = dense<1> : {{.*}}} ins(%[[SLICE]],
@@ -44,7 +44,7 @@ func.func @strided(%x: tensor<1x2x5x6xf32>, %w: tensor<4x2x1x1xf32>, %init: tens
   return %0 : tensor<1x4x3x3xf32>
 }
 
-// A sum over the image has the loops of NHWC. What is no image gets NCHW back.
+// A sum over the image loops in NHWC. The collapse of the image gets its operand in NCHW.
 // CHECK-LABEL: func.func @sums(
 // CHECK:         %[[POOLED:.*]] = linalg.pooling_nhwc_max
 // CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "reduction", "parallel"]} ins(%[[POOLED]]
@@ -68,7 +68,7 @@ func.func @sums(%x: tensor<1x2x4x4xf32>) -> tensor<1x2xf32> {
   return %2 : tensor<1x2xf32>
 }
 
-// Images are joined along the axis where channels are; a slice of channels is one of the last axis.
+// Images are concatenated along the channels, which are the last axis. Slices use that axis, too.
 // CHECK-LABEL: func.func @joined(
 // CHECK:         tensor.concat dim(3) {{.*}} -> tensor<1x3x3x4xf32>
 // CHECK:         tensor.extract_slice %{{.*}}[0, 0, 0, 1] [1, 3, 3, 2] [1, 1, 1, 1]
@@ -80,7 +80,7 @@ func.func @joined(%x: tensor<1x2x4x4xf32>, %y: tensor<1x2x3x3xf32>, %init: tenso
   return %2 : tensor<1x2x3x3xf32>
 }
 
-// The model's own transposition to NHWC is that value; its way back needs none.
+// The model's own transposition to NHWC is folded. The one back to NCHW is not needed.
 // CHECK-LABEL: func.func @own(
 // CHECK:         %[[POOLED:.*]] = linalg.pooling_nhwc_max
 // CHECK:         %[[TWICE:.*]] = linalg.generic {{.*}} ins(%[[POOLED]] :
@@ -102,7 +102,7 @@ func.func @own(%x: tensor<1x2x4x4xf32>, %init: tensor<1x2x3x3xf32>, %init2: tens
   return %4 : tensor<1x2x2x2xf32>
 }
 
-// A loop that asks where it is, and images of a size that is not known, stay as they are.
+// A body with `linalg.index` and images of dynamic height stay in NCHW.
 // CHECK-LABEL: func.func @index(
 // CHECK:         %[[BACK:.*]] = linalg.transpose {{.*}}permutation = [0, 3, 1, 2]
 // CHECK:         linalg.generic {{.*}} ins(%[[BACK]] :
@@ -152,7 +152,7 @@ func.func @dynamic_number(%x: tensor<?x2x5x5xf32>, %w: tensor<4x2x3x3xf32>) -> t
   return %2 : tensor<?x4x1x1xf32>
 }
 
-// A grouped convolution is a product of matrices for each group: windows of the image times weights.
+// A grouped convolution becomes one matrix product per group, of image windows and weights.
 // CHECK-LABEL: func.func @grouped(
 // CHECK:         %[[GROUPS:.*]] = tensor.expand_shape %{{.*}} {{\[\[}}0], [1], [2], [3, 4]] {{.*}} into tensor<1x5x6x2x3xf32>
 // CHECK:         %[[WINDOWS:.*]] = linalg.generic {{.*}} ins(%[[GROUPS]] : {{.*}}) outs(%{{.*}} : tensor<2x1x2x4x3x3x3xf32>)
@@ -170,7 +170,7 @@ func.func @grouped(%x: tensor<1x6x5x6xf32>, %w: tensor<2x4x3x3x3xf32>) -> tensor
   return %1 : tensor<1x8x2x4xf32>
 }
 
-// Weights of more than 1 MB: a product. Those of f16 are half as large.
+// Convolutions with more than 1 MB of weights become matrix products. The f16 weights have less.
 // CHECK-LABEL: func.func @large(
 // CHECK:         linalg.conv_2d_nhwc_hwcf
 // CHECK:         linalg.batch_matmul ins(%{{.*}} : tensor<1x16x2304xf32>, tensor<1x2304x128xf32>)
@@ -180,7 +180,7 @@ func.func @large(%x: tensor<1x256x6x6xf16>, %w: tensor<128x256x3x3xf16>, %init: 
   return %0, %1 : tensor<1x128x4x4xf16>, tensor<1x128x4x4xf32>
 }
 
-// Of a number of images that is not known, a product has no tiles: IREE's own code is faster.
+// With a dynamic number of images, the product would have no tiles. IREE's convolution is faster.
 // CHECK-LABEL: func.func @large_of_dynamic_number(
 // CHECK-NOT:     linalg.batch_matmul
 // CHECK:         linalg.conv_2d_nhwc_hwcf

@@ -22,16 +22,16 @@ def show(text, options):
         print(error)
 
 
-# CHECK:      usage: IREE's compiler does not know 'znver33', which it is to compile for
-# CHECK-NEXT:   hint: a CPU is host, generic or a name that LLVM knows
+# CHECK:      usage: IREE's compiler does not know the target 'znver33'
+# CHECK-NEXT:   hint: pass a CPU as host, generic or an LLVM name
 show(SUM, target("iree-cpu", TargetOptions(cpu="znver33")).options)
 
-# CHECK-NEXT: usage: IREE's compiler does not know 'sm_999'
+# CHECK-NEXT: usage: IREE's compiler does not know the target 'sm_999'
 # CHECK-NEXT:   hint:
 show(SUM, target("iree-cuda", TargetOptions(cuda="sm_999")).options)
 
-# CHECK-NEXT: usage: IREE's compiler refuses its options: option not found: iree-nowhere
-# CHECK-NEXT:   hint: `iree-compile --help` lists the options
+# CHECK-NEXT: usage: IREE's compiler rejects its options: option not found: iree-nowhere
+# CHECK-NEXT:   hint: run `iree-compile --help` to list the options
 show(SUM, ["--iree-nowhere"])
 
 # CHECK-NEXT: compile: IREE does not compile the module: {{.*}}undeclared SSA value
@@ -39,6 +39,6 @@ show(SUM, ["--iree-nowhere"])
 show(SUM.replace("%x, %x", "%x, %y"), target("iree-cpu").options)
 
 # IREE links no C library.
-# CHECK:      compile: {{.*}}its runtime has no log10f, which the code calls
+# CHECK:      compile: {{.*}}IREE's runtime lacks log10f, which the compiled code calls
 # CHECK:        hint:
 show(LOGARITHM, target("iree-cpu").options)

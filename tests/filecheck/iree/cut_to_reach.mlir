@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline iree-cut-to-reach %s | filecheck %s
 
-// One window of 3 elements along an axis of 5: the last two are out of its reach.
+// There is one window of 3 elements along an axis of 5. It does not read the last two elements.
 // CHECK-LABEL: func.func @one_window(
 // CHECK:         %[[PART:.*]] = tensor.extract_slice %arg0[0, 0, 0] [1, 2, 3] [1, 1, 1]
 // CHECK:         linalg.pooling_ncw_max {{.*}}ins(%[[PART]],
@@ -9,8 +9,8 @@ func.func @one_window(%x: tensor<1x2x5xf32>, %w: tensor<3xf32>, %o: tensor<1x2x1
   return %0 : tensor<1x2x1xf32>
 }
 
-// Along an axis of several windows, and along one of unknown size, nothing is cut off. Dilation
-// makes a window reach further: 1 + 2 * (2 - 1) elements.
+// Axes with several windows and axes of dynamic size are not cut. With dilation, a window reads
+// further elements: 1 + 2 * (2 - 1).
 // CHECK-LABEL: func.func @some_axes(
 // CHECK:         %[[PART:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0] [%{{.*}}, 2, 6, 3] [1, 1, 1, 1]
 // CHECK:         linalg.pooling_nchw_sum {{.*}}ins(%[[PART]],
@@ -19,7 +19,7 @@ func.func @some_axes(%x: tensor<?x2x6x6xf32>, %w: tensor<2x2xf32>, %o: tensor<?x
   return %0 : tensor<?x2x2x1xf32>
 }
 
-// The window reaches all of the image.
+// The window reads the whole image.
 // CHECK-LABEL: func.func @all_of_it(
 // CHECK-NOT:     tensor.extract_slice
 // CHECK:         return

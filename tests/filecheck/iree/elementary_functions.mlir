@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline iree-elementary-functions %s | filecheck %s
 
-// IREE's runtime has no library of functions: those of f64 become arithmetic.
+// IREE's runtime has no math library, so f64 functions are expanded to arithmetic.
 // CHECK-LABEL: func.func @f64(
 // CHECK-NOT:     math.{{sin|powf|tanh}}
 // CHECK-NOT:     arith.remf
@@ -13,7 +13,7 @@ func.func @f64(%x: f64, %y: f64) -> (f64, f64, f64, f64) {
   return %0, %1, %2, %3 : f64, f64, f64, f64
 }
 
-// The bits of 1/(2π) are multiplied only for numbers that need them.
+// The product with the bits of 1/(2π) is computed only for large arguments.
 // CHECK-LABEL: func.func @large(
 // CHECK:         scf.if
 // CHECK:           arith.mului_extended
@@ -24,7 +24,7 @@ func.func @large(%x: f64) -> f64 {
   return %0 : f64
 }
 
-// Code for vectors of f32 has no branches.
+// The expansion for f32 has no branches, so that it can be vectorized.
 // CHECK-LABEL: func.func @narrow(
 // CHECK-NOT:     scf.if
 // CHECK:         arith.truncf
@@ -33,7 +33,7 @@ func.func @narrow(%x: f32) -> f32 {
   return %0 : f32
 }
 
-// Others stay.
+// Other functions are not changed.
 // CHECK-LABEL: func.func @others(
 // CHECK-NEXT:    math.tanh %arg0 : f32
 // CHECK-NEXT:    math.exp %arg1 : f64

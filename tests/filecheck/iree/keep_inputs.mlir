@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline iree-keep-inputs %s | filecheck %s
 
-// An argument that something works on in place has a use after that, which makes IREE copy it. State
-// may change, unless it is returned as it was.
+// If an operation updates an argument in place, a use of it after that makes IREE copy it first.
+// State may change in place, unless the function also returns its old value.
 
 // CHECK-LABEL: func.func @accumulated(
 // CHECK:         %[[SUM:.*]] = linalg.matmul ins(%arg0, %arg1 {{.*}} outs(%arg2
@@ -12,7 +12,7 @@ func.func @accumulated(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>, %c: tensor<2x2x
   return %0 : tensor<2x2xf32>
 }
 
-// What is inserted is only read, and so is what is asked for its size.
+// The inserted row is only read, and `tensor.dim` reads only its size. Neither needs a barrier.
 // CHECK-LABEL: func.func @state(
 // CHECK-NOT:     util.optimization_barrier
 func.func @state(%row: tensor<1x?xf32>, %cache: tensor<4x?xf32> {unmess.state = "cache"}) -> tensor<4x?xf32> {
@@ -31,7 +31,7 @@ func.func @state_as_it_was(%row: tensor<1x4xf32>, %cache: tensor<4x4xf32> {unmes
   return %0, %cache : tensor<4x4xf32>, tensor<4x4xf32>
 }
 
-// Through a view of a view.
+// The update goes through a view of a view.
 // CHECK-LABEL: func.func @viewed(
 // CHECK:         "util.optimization_barrier"(%arg0)
 func.func @viewed(%x: tensor<2x2xf32>, %y: f32) -> tensor<?xf32> {
@@ -42,7 +42,7 @@ func.func @viewed(%x: tensor<2x2xf32>, %y: f32) -> tensor<?xf32> {
   return %2 : tensor<?xf32>
 }
 
-// What is private is called by entry functions, which have done it.
+// Private functions are called by entry functions, which already have the barriers.
 // CHECK-LABEL: func.func private @helper(
 // CHECK-NOT:     util.optimization_barrier
 func.func private @helper(%c: tensor<2xf32>, %y: f32) -> tensor<2xf32> {

@@ -5,8 +5,8 @@
 from types import SimpleNamespace
 
 from pipelines.iree.presets import check_fit, check_preset, preset_for
-from unmess.core.error import Error
-from unmess.core.parsing import parse
+from unmess.core.errors.error import Error
+from unmess.core.ir.parsing import parse
 
 CONVOLUTION = (
     "linalg.conv_1d ins(%a, %b : tensor<{0}xf32>, tensor<2xf32>) outs(%b : tensor<2xf32>)"
@@ -45,14 +45,14 @@ for name, operations, size in (
     print(f"{name}: {preset_for(SimpleNamespace(ir=parse(text, name)))}")
 
 # CHECK-NEXT: usage: unknown preset 'chanels-last'
-# CHECK-NEXT:   hint: one of plain, channels-last, data-tiling, channels-last-data-tiling
+# CHECK-NEXT:   hint: use one of plain, channels-last, data-tiling, channels-last-data-tiling
 try:
     check_preset("chanels-last")
 except Error as error:
     print(error)
 
-# CHECK-NEXT: usage: the preset data-tiling rewrites IR at linalg, and the program is at tosa
-# CHECK-NEXT:   hint: --preset plain, or load the program without --via
+# CHECK-NEXT: usage: the preset data-tiling applies to linalg, but the program is at stage tosa
+# CHECK-NEXT:   hint: use --preset plain, or load the program without --via
 check_fit("plain", SimpleNamespace(stage="tosa"))
 try:
     check_fit("data-tiling", SimpleNamespace(stage="tosa"))

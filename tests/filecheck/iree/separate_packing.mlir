@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline iree-separate-packing %s | filecheck %s
 
-// The last tile of 16 rows of each matrix has 7 rows of padding, and that of both matrices together
-// has 14, so that both have 50 tiles. The barrier is before the transposition, which IREE fuses.
+// With 16 rows per tile, each matrix needs 7 rows of padding. Both matrices in one need 14 rows, so
+// the number of tiles is 50 both times. The barrier is before the transposition, which IREE fuses.
 // CHECK-LABEL: func.func @transposed(
 // CHECK:         %[[SCALED:.*]] = linalg.generic
 // CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[SCALED]]) : (tensor<2x393x96xf32>) -> tensor<2x393x96xf32>
@@ -26,8 +26,8 @@ func.func @transposed(%q: tensor<2x64x96xf32>, %k: tensor<2x393x96xf32>, %w: ten
   return %2 : tensor<2x64x393xf32>
 }
 
-// A transposition that keeps the order of matrices and rows can be fused into the packing, too. Both
-// operands of this product may be wrong.
+// A transposition that keeps the order of matrices and rows can also be fused into packing. Both
+// operands of this product are affected.
 // CHECK-LABEL: func.func @both(
 // CHECK:         %[[L:.*]] = linalg.transpose {{.*}} permutation = [1, 2, 0]
 // CHECK:         %[[R:.*]] = tensor.pad
@@ -48,7 +48,7 @@ func.func @both(%l: tensor<64x6x31xf32>, %r: tensor<6x64x29xf32>) -> tensor<6x31
   return %2 : tensor<6x31x30xf32>
 }
 
-// Nothing is padded for matrices of 32 rows. In one matrix, padding is at the end in either order.
+// Matrices of 32 rows need no padding. For a single matrix, padding is at the end in either order.
 // CHECK-LABEL: func.func @aligned(
 // CHECK-NOT:     optimization_barrier
 func.func @aligned(%l: tensor<64x2x32xf32>, %r: tensor<2x64x200xf32>, %s: tensor<393x96xf32>, %t: tensor<393x96xf32>) -> (tensor<2x32x200xf32>, tensor<393x393xf32>) {
@@ -67,7 +67,7 @@ func.func @aligned(%l: tensor<64x2x32xf32>, %r: tensor<2x64x200xf32>, %s: tensor
   return %1, %4 : tensor<2x32x200xf32>, tensor<393x393xf32>
 }
 
-// A contraction that has no name of its own.
+// A contraction in the form of a `linalg.generic`.
 // CHECK-LABEL: func.func @unnamed(
 // CHECK:         %[[L:.*]] = arith.mulf
 // CHECK:         %[[L1:.*]] = "util.optimization_barrier"(%[[L]])

@@ -4,8 +4,8 @@
 
 from pipelines.iree import targets
 from pipelines.iree.devices import Device, Devices
-from unmess.core.error import Error
-from unmess.core.target_options import TargetOptions
+from unmess.core.errors.error import Error
+from unmess.core.options.target_options import TargetOptions
 
 
 def show(name, device=None, **options):
@@ -39,17 +39,17 @@ show("iree-cuda", cuda="sm_80")
 # CHECK-NEXT: iree-cuda
 # CHECK-NEXT:   --iree-hal-target-device=cuda
 # CHECK-NEXT:   --iree-cuda-target=sm_89
-# CHECK-NEXT:   target: compiled for sm_89: IREE's compiler does not know sm_90, the one of a card
+# CHECK-NEXT:   target: compiled for sm_89: IREE's compiler does not know sm_90, the architecture of a card
 show("iree-cuda", "gpu-compute-capability: 9.0")
 
-# CHECK-NEXT: compile: the CUDA device is of sm_50, and IREE's compiler begins at sm_60
+# CHECK-NEXT: compile: the CUDA device has architecture sm_50, but the oldest that IREE's compiler supports is sm_60
 # CHECK-NEXT:   hint:
 show("iree-cuda", "gpu-compute-capability: 5.0")
 
 # CHECK-NEXT: iree-hip
 # CHECK-NEXT:   --iree-hal-target-device=hip
 # CHECK-NEXT:   --iree-rocm-target=gfx942
-# CHECK-NEXT:   target: compiled for gfx942, since no HIP device is here to compile for
+# CHECK-NEXT:   target: compiled for gfx942: there is no HIP device here
 show("iree-hip")
 
 # CHECK-NEXT: iree-hip
@@ -66,5 +66,5 @@ show("iree-vulkan", vulkan="rdna3")
 # If the module describes its device, no option names one.
 # CHECK-NEXT: iree-vulkan
 # CHECK-NEXT:   hal.device.targets
-# CHECK-NEXT:   target: compiled for what Vulkan 1.3 devices of desktops have in common
+# CHECK-NEXT:   target: compiled for the common features of desktop devices with Vulkan 1.3
 show("iree-vulkan")

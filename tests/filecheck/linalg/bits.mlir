@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline linalg %s | filecheck %s
 
-// The sign of every number, NaN included, is that of its bits.
+// Viewing f32 as i32 keeps the bits of every element, including NaN.
 // CHECK-LABEL: func.func @bits
 // CHECK:         linalg.generic
 // CHECK:           arith.bitcast %{{.*}} : f32 to i32

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline linalg %s | filecheck %s
 
-// A branch on a bool is scf's, with linalg in its regions, and is taken at run time.
+// A branch on a bool becomes an `scf.if` with linalg in its regions.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<2xf32>, %arg1: i1) -> tensor<2xf32>
 // CHECK:         scf.if %arg1 -> (tensor<2xf32>)

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline torch --pipeline linalg %s | filecheck %s
 
-// A dynamic size stays one, and where torch.export has excluded size 1 no broadcast is decided at
+// Dynamic sizes stay dynamic. If torch.export has excluded size 1, no broadcast is decided at
 // run time.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<?x4xf32>, %arg1: tensor<?x4xf32>) -> tensor<?x4xf32>

@@ -1,7 +1,7 @@
 // RUN: unmess-opt %s --pipeline torch --pipeline linalg | filecheck %s
 
-// Dimensions that flatten and unflatten group stay grouped, however many of them are dynamic: no
-// size is taken for 1 (llvm/torch-mlir issue 4743), and no reshape goes by its sizes alone.
+// Dimensions that flatten and unflatten group stay grouped, also if several of them are dynamic. No
+// dynamic size is assumed to be 1 (llvm/torch-mlir issue 4743), and no `tensor.reshape` is used.
 
 // CHECK-LABEL: func.func @merge_heads
 // CHECK-NOT:     tensor.cast

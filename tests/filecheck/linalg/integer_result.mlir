@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline torch --pipeline linalg %s | filecheck %s
 
-// Signed torch integers become signless ones; bool is i1.
+// Signed integers of torch become signless integers, and bool becomes i1.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<3xi64>, %arg1: tensor<3xi64>) -> tensor<3xi1>
 // CHECK:         arith.cmpi slt,

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline linalg %s | filecheck %s
 
-// An element as a number, and sizes as a tensor.
+// `item` extracts an element. The sizes of a tensor become a tensor.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<i64>, %arg1: tensor<?x3xf32>) -> (i64, tensor<2xi64>)
 // CHECK-DAG:     %[[ITEM:.*]] = tensor.extract %arg0[] : tensor<i64>

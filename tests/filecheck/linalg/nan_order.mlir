@@ -3,7 +3,7 @@
 #id = affine_map<(d0) -> (d0)>
 #one = affine_map<(d0) -> ()>
 
-// Ascending: the second of two neighbours is to be the larger one; descending, the first.
+// In ascending order, NaN is in order as the second neighbor; in descending order, as the first.
 // CHECK-LABEL: func.func @sorts
 // CHECK:         ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
 // CHECK-NEXT:      %[[ORDER:.*]] = arith.cmpf ole, %[[A]], %[[B]]
@@ -27,7 +27,7 @@ func.func @sorts(%x: tensor<6xf32>) -> (tensor<6xf32>, tensor<6xf32>) {
   return %0, %1 : tensor<6xf32>, tensor<6xf32>
 }
 
-// The place changes only as long as the extreme so far is a number.
+// The index changes only if the extreme value so far is not NaN.
 // CHECK-LABEL: func.func @place
 // CHECK:         ^bb0(%[[X:.*]]: f32, %[[MOST:.*]]: f32, %[[PLACE:.*]]: i64):
 // CHECK:           %[[MORE:.*]] = arith.cmpf ugt, %[[X]], %[[MOST]]
@@ -47,7 +47,7 @@ func.func @place(%x: tensor<6xf32>, %most: tensor<f32>, %place: tensor<i64>) -> 
   return %0#1 : tensor<i64>
 }
 
-// An operation on each element is none of them.
+// A comparison in an elementwise operation is not changed.
 // CHECK-LABEL: func.func @sign
 // CHECK:         arith.cmpf ogt
 // CHECK-NEXT:    arith.select

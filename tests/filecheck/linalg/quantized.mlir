@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline linalg %s | filecheck %s
 
-// The product of two dequantized operands is one of integers, scaled afterwards.
+// The product of two dequantized operands is computed in integers, and scaled afterwards.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<2x4xi8>, %arg1: tensor<4x2xi8>) -> tensor<2x2xf32>
 // CHECK:         %[[SCALE:.*]] = arith.constant 2.500000e-01

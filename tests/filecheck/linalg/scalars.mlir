@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline linalg %s | filecheck %s
 
-// Numbers are i64, sizes are cast to them, and an assertion keeps its message.
+// Python integers are i64, sizes are cast to i64, and an assertion keeps its message.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<?xf32>, %arg1: i64) -> i64
 // CHECK:         %[[SIZE:.*]] = arith.index_cast %{{.*}} : index to i64

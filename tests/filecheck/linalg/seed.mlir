@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline linalg %s | filecheck %s
 
-// Random numbers come from a seed that the module keeps, and leaves changed for the next call.
+// Random numbers use a seed that is a global of the module, and is updated for the next call.
 
 // CHECK:         ml_program.global private mutable @global_seed
 // CHECK-LABEL: func.func @main

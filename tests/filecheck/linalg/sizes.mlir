@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline linalg %s | filecheck %s
 
-// The size of every intermediate result is that of the argument, asked for once.
+// All intermediate results have the size of the argument, which is read once.
 
 // CHECK-LABEL: func.func @main
 // CHECK:         tensor.dim %arg0

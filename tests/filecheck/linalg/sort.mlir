@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline linalg %s | filecheck %s
 
-// What linalg has no form for is tm_tensor, and NaN is the largest number in it.
+// linalg cannot express a sort, so it becomes a tm_tensor operation. NaN is the largest value.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<6xf32>) -> tensor<6xf32>
 // CHECK:         tm_tensor.sort dimension(0)

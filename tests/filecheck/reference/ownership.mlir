@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-bufferize %s | filecheck %s
 
-// The caller owns every result: an argument that is returned is copied, never handed back.
+// The caller owns every result, so an argument that is returned is copied.
 
 // CHECK-LABEL: func.func @returns_argument(%arg0: memref<4xf32>) -> memref<4xf32>
 // CHECK:         %[[COPY:.*]] = memref.alloc
@@ -10,7 +10,7 @@ func.func @returns_argument(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 
-// A temporary is freed, the result is not, and the argument is not written.
+// The temporary is freed. The result is not freed, and the argument is not written.
 // CHECK-LABEL: func.func @temporary(%arg0: memref<4x2xf32>) -> memref<4xf32>
 // CHECK:         %[[FIRST:.*]] = memref.alloc() {{.*}} : memref<2x4xf32>
 // CHECK:         linalg.transpose ins(%arg0 {{.*}} outs(%[[FIRST]]

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-protect --pipeline reference-bufferize %s | filecheck %s
 
-// Memory that the caller or the model owns is copied before it is written; state is written in
-// place, since the Executable owns it.
+// Memory of the caller or the model is copied before it is written. State is updated in place,
+// because the Executable owns it.
 
 // CHECK-LABEL: func.func @insert(%arg0: memref<4xf32> {{.*}}, %arg1: memref<8xf32> {{.*}}, %arg2: memref<8xf32> {{.*}})
 // CHECK:         %[[COPY:.*]] = memref.alloc() {{.*}} : memref<8xf32>

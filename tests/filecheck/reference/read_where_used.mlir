@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-read-where-used %s | filecheck %s
 
-// Each reader looks at the tensor's memory right before it reads: what is written in between is not
-// to end up in that memory.
+// Each read gets the tensor's buffer directly before it, so that bufferization does not place
+// intermediate writes in that buffer.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     bufferization.to_buffer

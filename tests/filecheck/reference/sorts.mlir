@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference %s --print-after reference-sorts 2>&1 >/dev/null | filecheck %s
 
-// A sort is loops that merge before memory is assigned, so that it needs one row of it.
+// A sort becomes merge loops before bufferization, so that it needs memory for one row only.
 // CHECK:     After reference-sorts
 // CHECK:     scf.for
 // CHECK:     tensor.insert

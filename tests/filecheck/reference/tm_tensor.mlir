@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-prepare --pipeline reference-unaliased %s | filecheck %s
 
-// What tm_tensor computes lies in memory of its own, and one-shot bufferization is told so.
+// The result of a tm_tensor operation has its own buffer, marked `restrict` for bufferization.
 
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[RESULT:.*]] = memref.alloc() : memref<4xi64>

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline stablehlo-canonical-layout %s | filecheck %s
 
-// A convolution of NCHW with a dynamic batch becomes one of NHWC, which has a form in linalg.
+// A convolution in NCHW with a dynamic batch is converted to NHWC, which linalg supports.
 
 // CHECK-LABEL: @nchw
 // CHECK:         %[[X:.*]] = stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<?x3x8x8xf32>) -> tensor<?x8x8x3xf32>

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline stablehlo %s | filecheck %s
 
-// The last window begins at 6 of 8. What is missing is behind the last element, not before the first.
+// The last of the windows starts at 6 of 8. Padding is added after the last element only.
 // CHECK:         stablehlo.pad {{.*}} low = [0, 0, 0, 0], high = [0, 0, 1, 1]
 // CHECK:         "stablehlo.reduce_window"{{.*}}padding = dense<0>
 func.func @main(%x: !torch.vtensor<[1,2,8,8],f32>) -> !torch.vtensor<[1,2,4,4],f32> {

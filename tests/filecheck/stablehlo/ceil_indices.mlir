@@ -1,6 +1,6 @@
 // RUN: not unmess-opt --pipeline stablehlo %s 2>&1 | filecheck %s
 
-// Places in the padded input are no places in the input.
+// Indices into the padded input are not indices into the input.
 // CHECK:      stablehlo: aten.max_pool2d_with_indices with ceil_mode has windows beyond its input
 // CHECK-NEXT:   at: net.py:7
 // CHECK-NEXT:   hint: pad the input in the model

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline stablehlo %s | filecheck %s
 
-// StableHLO has no erf: CHLO, which has, is taken apart.
+// StableHLO has no erf. CHLO has, and its erf is decomposed.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     chlo.

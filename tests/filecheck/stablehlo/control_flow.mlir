@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline stablehlo-control-flow %s | filecheck %s
 
-// A condition is read from its tensor. Branches by number are a chain, and the last one is taken
-// for numbers without a branch.
+// Conditions are extracted from their tensors. A `stablehlo.case` becomes a chain of `scf.if`. An
+// index without a branch selects the last branch.
 
 // CHECK-LABEL: func.func public @main
 // CHECK:         scf.while

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline stablehlo-dynamic-reshapes %s | filecheck %s
 
-// All dimensions are joined, and split into the sizes that are computed.
+// All dimensions are collapsed to one, which is expanded to the computed sizes.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x4xf32>, %[[SIZES:.*]]: tensor<3xi64>)
 // CHECK:         %[[LINE:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1]] : tensor<?x4xf32> into tensor<?xf32>
@@ -12,7 +12,7 @@ func.func @main(%x: tensor<?x4xf32>, %sizes: tensor<3xi64>) -> tensor<?x2x2xf32>
   return %r : tensor<?x2x2xf32>
 }
 
-// A line stays one.
+// A tensor of rank 1 is not changed.
 // CHECK-LABEL: func.func @line(
 // CHECK-NEXT:    return %arg0
 func.func @line(%x: tensor<?xf32>, %sizes: tensor<1xindex>) -> tensor<?xf32> {
@@ -20,7 +20,7 @@ func.func @line(%x: tensor<?xf32>, %sizes: tensor<1xindex>) -> tensor<?xf32> {
   return %r : tensor<?xf32>
 }
 
-// The number of elements is a product of sizes.
+// The number of elements becomes a product of sizes.
 // CHECK-LABEL: func.func @number(
 // CHECK:         %[[N:.*]] = tensor.dim %arg0
 // CHECK:         arith.muli %{{.*}}, %[[N]]

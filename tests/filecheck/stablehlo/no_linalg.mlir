@@ -1,10 +1,10 @@
 // RUN: not unmess-opt --pipeline stablehlo-to-linalg %s 2>&1 | filecheck %s
 
-// IR of somebody else's may hold what cannot be run here: the operation, its line, a reproducer.
+// The error for an unsupported operation in IR from other tools has its line and a reproducer.
 
-// CHECK:      linalg: the custom call @somebodys is code of the framework that wrote the file
+// CHECK:      linalg: the custom call @somebodys needs the framework that wrote the file
 // CHECK-NEXT:   at: user.py:4
-// CHECK-NEXT:   hint: write the model without it
+// CHECK-NEXT:   hint: export the model without custom calls
 // CHECK-NEXT:   repro: {{.*}}module-stablehlo-to-linalg{{.*}}.mlir
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.custom_call @somebodys(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("user.py":4:0)

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline boolean-sum-to-or --pipeline stablehlo-operators %s | filecheck %s
 
-// The last window begins at 6 of 8: one element is missing, behind the last one and not before the first.
+// The last of the windows starts at 6 of 8. One element of padding is added after the last one.
 // CHECK-LABEL: func.func @ceil(
 // CHECK:         %[[LOW:.*]] = torch.constant.float 0xFFF0000000000000
 // CHECK:         %[[PADDED:.*]] = torch.aten.constant_pad_nd %{{.*}}, %{{.*}}, %[[LOW]] {{.*}} -> !torch.vtensor<[1,2,9,9],f32>
@@ -20,7 +20,7 @@ func.func @ceil(%x: !torch.vtensor<[1,2,8,8],f32>) -> !torch.vtensor<[1,2,4,4],f
   return %r : !torch.vtensor<[1,2,4,4],f32>
 }
 
-// The divisor once more where the sign of what is left is not the divisor's.
+// The divisor is added if the remainder and the divisor have different signs.
 // CHECK-LABEL: func.func @remainder(
 // CHECK:         %[[LEFT:.*]] = torch.aten.remainder.Tensor
 // CHECK:         %[[MORE:.*]] = torch.aten.add.Tensor %[[LEFT]],
@@ -30,7 +30,7 @@ func.func @remainder(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[3],f32>) -
   return %r : !torch.vtensor<[3],f32>
 }
 
-// Of a number, its sign is known: here what is left must not be above 0.
+// The sign of a constant divisor is known. For this one, the remainder must not be above 0.
 // CHECK-LABEL: func.func @by_number(
 // CHECK:         torch.aten.gt.Scalar
 // CHECK-NOT:     torch.aten.lt

@@ -2,7 +2,8 @@
 // RUN: unmess-opt --pipeline stablehlo --pipeline stablehlo-to-linalg %s | filecheck %s --check-prefix SEED
 // RUN: unmess-opt --pipeline stablehlo --pipeline stablehlo-to-iree %s | filecheck %s --check-prefix SEED
 
-// At the exit, the compiler that takes it has the seed; here it is a global that each draw changes.
+// In StableHLO, the consumer chooses the seed. In the lowered IR, the seed is a global that each
+// draw updates.
 
 // CHECK-LABEL: func.func @main(
 // CHECK:         stablehlo.rng %{{.*}}, distribution = UNIFORM : {{.*}} -> tensor<2x3xf32>

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline stablehlo %s | filecheck %s
 
-// A size that follows from a constant is static from there on, up to the result of the function.
+// A size that is computed from a constant becomes static, up to the result of the function.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<1x4xf32>) -> tensor<3x4xf32>
 // CHECK-NEXT:    stablehlo.broadcast_in_dim

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline stablehlo-to-linalg %s | filecheck %s
 
-// The comparison is of scalars, without tensors. Two neighbors stay if the first is less, or the
-// second is not. Other tools decide on NaN themselves.
+// The comparator works on scalars instead of tensors. Two neighbors are in order if the first is
+// less, or the second is not. The order of NaN is that of the comparator in the file.
 
 // CHECK-LABEL: func.func public @main
 // CHECK:         tm_tensor.sort dimension(0)

@@ -1,8 +1,8 @@
 // RUN: unmess-opt --pipeline stablehlo %s | filecheck %s
 // RUN: sed 's/ attributes {torch.*} {$/ {/' %s | unmess-opt --pipeline stablehlo | filecheck %s --check-prefix OPEN
 
-// Where torch.export has excluded that a dynamic size is stretched, broadcasts say that they keep
-// it, and the note about it is gone; elsewhere nothing is claimed.
+// If torch.export has excluded the expansion of a dynamic size, an attribute of each broadcast
+// says so, and the attribute of the function is removed. Otherwise, no attribute is added.
 
 // CHECK-NOT:   unmess.strict_sizes
 // CHECK:       stablehlo.dynamic_broadcast_in_dim {{.*}} {known_nonexpanding_dimensions = array<i64: 0>}

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline stablehlo-to-linalg %s | filecheck %s
 
-// Computations of shapes become arith and tensor; no StableHLO and no shape dialect is left.
+// Computations of shapes become arith and tensor. No StableHLO and no shape dialect is left.
 
 // CHECK-NOT:     stablehlo.
 // CHECK-NOT:     shape.{{shape_of|broadcast|const_shape}}

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline stablehlo-to-linalg --pipeline reference %s | filecheck %s
 
-// What was StableHLO goes all the way to code: a convolution by its kernel, with nothing of the
-// dialects in between.
+// A StableHLO convolution and its kernel lower to LLVM. No operation of the dialects in between
+// is left.
 
 // CHECK-LABEL: llvm.func @main(
 // CHECK-NOT:     stablehlo.

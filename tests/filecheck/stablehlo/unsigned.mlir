@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline stablehlo-to-linalg %s | filecheck %s
 
-// arith has no unsigned types: signatures lose the sign, operations keep what it means.
+// arith has no unsigned types. Signatures become signless, and operations stay unsigned.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<4xi8>, %arg1: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi1>, tensor<4xf32>)
 // CHECK-NOT:     unrealized_conversion_cast

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline torch %s | filecheck %s
 
-// An axis that is computed from constants is one by the time a mean is taken apart.
+// An axis that is computed from constants is folded before the mean is decomposed.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     torch.aten.mean

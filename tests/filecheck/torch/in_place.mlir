@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline torch %s | filecheck %s
 
-// An in-place operator is the value-semantic one, and an assignment.
+// An in-place operator becomes the value-semantic operator and an assignment.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     add_

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline torch %s | filecheck %s
 
-// Functions that a higher-order operator brought along join their caller.
+// Functions of a higher-order operator are inlined.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     call

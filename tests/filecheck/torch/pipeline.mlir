@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline torch %s | filecheck %s
 
-// Composite operators are gone, attributes that bind arguments to names stay.
+// Composite operators are decomposed. Attributes that bind arguments to names stay.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:    {unmess.input = "x"}

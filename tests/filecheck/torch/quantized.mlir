@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline torch %s | filecheck %s
 
-// Quantisation of a captured graph is the torch dialect's own, which keeps scale and zero point in
-// the types' operators; the bounds are clamped to.
+// Quantization operators of a graph become those of the torch dialect. Scale and zero point are
+// operands, and values are clamped to the bounds.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     torch.operator

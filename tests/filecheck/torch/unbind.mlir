@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline torch %s | filecheck %s
 
-// A list of slices that is unpacked at once is no list.
+// A list of slices that is unpacked immediately is replaced by the slices.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     torch.aten.unbind.int

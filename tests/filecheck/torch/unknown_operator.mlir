@@ -1,6 +1,6 @@
 // RUN: not unmess-opt --pipeline torch %s 2>&1 | filecheck %s
 
-// An operator that does not lower is named, with the user's line and a reproducer, in five lines.
+// The error for an operator without a lowering has its name, the user's line and a reproducer.
 
 // CHECK:      torch: no lowering for my.op
 // CHECK-SAME: (pass func.func(torch-reduce-op-variants

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline no-value-checks %s | filecheck %s
 
-// What only the check uses goes with it; the assertion of the model stays.
+// Operations that only a value check uses are removed with it. The model's own assertion stays.
 // CHECK-LABEL: func.func @checked
 // CHECK-NEXT:    %[[NUMBER:.*]] = torch.aten.item
 // CHECK-NEXT:    torch.constant.int 3

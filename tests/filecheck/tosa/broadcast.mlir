@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline tosa %s | filecheck %s
 
-// Operands of an elementwise operation have equal ranks.
+// Operands of an elementwise operation get equal ranks.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<3xf32>)
 // CHECK:         %[[B:.*]] = tosa.reshape %arg1, {{.*}} -> tensor<1x3xf32>

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline tosa %s | filecheck %s
 
-// A literal that is transposed is a transposed literal.
+// The transposition of a literal is folded.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     tosa.transpose

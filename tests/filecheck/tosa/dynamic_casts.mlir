@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline tosa-dynamic-casts %s | filecheck %s
 // RUN: unmess-opt --pipeline tosa %s | filecheck %s --check-prefix TOSA
 
-// TOSA's cast rounds to the nearest integer, PyTorch's conversion towards zero.
+// TOSA's cast rounds to the nearest integer. PyTorch's conversion rounds toward zero.
 // CHECK-LABEL: func.func @to_integers(
 // CHECK:         %[[X:.*]] = torch_c.to_builtin_tensor %{{.*}} -> tensor<?x3xf32>
 // CHECK:         %[[ZERO:.*]] = "tosa.const"() {{.*}} -> tensor<1x1xf32>
@@ -19,7 +19,7 @@ func.func @to_integers(%x: !torch.vtensor<[?,3],f32>) -> !torch.vtensor<[?,3],si
   return %r : !torch.vtensor<[?,3],si64>
 }
 
-// True is what is not zero.
+// A bool is true if the number is not zero.
 // CHECK-LABEL: func.func @to_truths(
 // CHECK:         %[[ZERO:.*]] = tosa.equal
 // CHECK-NEXT:    tosa.logical_not %[[ZERO]]
@@ -32,7 +32,7 @@ func.func @to_truths(%x: !torch.vtensor<[?],si32>) -> !torch.vtensor<[?],i1> {
   return %r : !torch.vtensor<[?],i1>
 }
 
-// Static sizes are torch-mlir's.
+// torch-mlir lowers casts with static sizes.
 // CHECK-LABEL: func.func @static(
 // CHECK:         torch.aten.to.dtype
 func.func @static(%x: !torch.vtensor<[2],si32>) -> !torch.vtensor<[2],f32> {

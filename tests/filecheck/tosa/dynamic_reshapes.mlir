@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline dynamic-sizes %s | filecheck %s
 
-// The size is left open, and what computed it goes.
+// The dynamic size becomes -1, and its computation is removed.
 // CHECK-LABEL: func.func @split(
 // CHECK-NOT:     torch.aten.size.int
 // CHECK:         %[[OPEN:.*]] = torch.constant.int -1
@@ -18,7 +18,7 @@ func.func @split(%x: !torch.vtensor<[?,6],f32>) -> !torch.vtensor<[?,2,3],f32> {
   return %r : !torch.vtensor<[?,2,3],f32>
 }
 
-// Two sizes cannot be left open.
+// A reshape with two unknown sizes is not changed.
 // CHECK-LABEL: func.func @two(
 // CHECK:         torch.aten.unflatten.int
 func.func @two(%x: !torch.vtensor<[?,?],f32>, %n: !torch.int) -> !torch.vtensor<[?,?,3],f32> {
@@ -29,7 +29,7 @@ func.func @two(%x: !torch.vtensor<[?,?],f32>, %n: !torch.int) -> !torch.vtensor<
   return %r : !torch.vtensor<[?,?,3],f32>
 }
 
-// An elementwise operator stretches what is broadcast to another operand's sizes.
+// A broadcast to the sizes of another operand is removed, because elementwise operators broadcast.
 // CHECK-LABEL: func.func @strict(
 // CHECK-NOT:     broadcast_to
 // CHECK:         torch.aten.add.Tensor %arg0, %arg1
@@ -44,7 +44,7 @@ func.func @strict(%x: !torch.vtensor<[?,3],f32>, %y: !torch.vtensor<[3],f32>) ->
   return %r : !torch.vtensor<[?,3],f32>
 }
 
-// Where a size may be 1 in one operand and not in the other, it does not.
+// The broadcast stays if the operand may have size 1 where the result has not.
 // CHECK-LABEL: func.func @stretched(
 // CHECK:         torch.aten.broadcast_to
 func.func @stretched(%x: !torch.vtensor<[?],f32>, %n: !torch.int) -> !torch.vtensor<[?],f32> {
@@ -53,7 +53,7 @@ func.func @stretched(%x: !torch.vtensor<[?],f32>, %n: !torch.int) -> !torch.vten
   return %r : !torch.vtensor<[?],f32>
 }
 
-// That a size is itself needs no check.
+// A check that a size equals itself is removed.
 // CHECK-LABEL: func.func @itself(
 // CHECK-NOT:     "n is n"
 // CHECK:         torch.runtime.assert %{{.*}}, "n is m"

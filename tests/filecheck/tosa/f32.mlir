@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline tosa-f32 %s | filecheck %s
 
-// Constants, attributes and results become f32; the casts between the two types go.
+// Constants, attributes and results become f32. The casts between f32 and f64 are removed.
 
 // CHECK-LABEL: @variance
 // CHECK-NOT:     f64

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline tosa-profile %s | filecheck %s
 
-// TOSA has no gather of 64-bit integers by 32-bit indices. That of floats stays as it is.
+// TOSA has no gather of 64-bit integers with 32-bit indices. A gather of floats is not changed.
 
 // CHECK-LABEL: @integers
 // CHECK:         %[[WIDE:.*]] = tosa.cast %arg1 : (tensor<1x2xi32>) -> tensor<1x2xi64>

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline tosa-profile %s | filecheck %s
 
-// TOSA has no cast of 64-bit integers to floats. Those that were 32-bit ones are made so again;
-// others may not fit, and stay.
+// TOSA has no cast of 64-bit integers to floats. Values that were 32-bit are narrowed first. Others
+// may not fit, and are not changed.
 
 // CHECK-LABEL: @positions
 // CHECK:         %[[AT:.*]] = tosa.reshape

@@ -2,7 +2,7 @@
 // RUN: not unmess-opt --pipeline tosa %S/Inputs/bytes.mlir 2>&1 | filecheck %s --check-prefix BYTES
 // RUN: not unmess-opt --pipeline tosa %S/Inputs/booleans.mlir 2>&1 | filecheck %s --check-prefix BOOLEANS
 
-// What a byte is converted to is made of its low bits, whatever TOSA takes it for.
+// TOSA's i8 is signed, so casts of uint8 use the low 8 bits of a wider integer.
 // CHECK-LABEL: func.func @converted(
 // CHECK:         %[[SIGNED:.*]] = torch.aten.to.dtype %{{.*}} -> !torch.vtensor<[3],si32>
 // CHECK:         %[[MASK:.*]] = torch.constant.int 255
@@ -16,7 +16,7 @@ func.func @converted(%x: !torch.vtensor<[3],ui8>) -> !torch.vtensor<[3],f32> {
   return %r : !torch.vtensor<[3],f32>
 }
 
-// Numbers with a sign, and bytes that are only moved, are left.
+// Signed integers, and operations that only move uint8 elements, are not changed.
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT:     bitwise_and
 // CHECK:         torch.aten.flip
@@ -33,6 +33,6 @@ func.func @others(%x: !torch.vtensor<[3],si8>, %y: !torch.vtensor<[3],ui8>) -> (
 
 // BYTES:       tosa: aten.add.Tensor of unsigned integers, which TOSA does not have
 // BYTES-NEXT:    at: net.py:5
-// BYTES-NEXT:    hint: convert them to int32 before
+// BYTES-NEXT:    hint: convert them to int32 first
 
-// BOOLEANS:    tosa: aten.maximum of booleans, which TOSA has in no order
+// BOOLEANS:    tosa: aten.maximum of booleans, which TOSA cannot order

@@ -1,10 +1,10 @@
 // RUN: not unmess-opt --pipeline tosa %s 2>&1 | filecheck %s
 
-// torch-mlir alone makes a constant of them.
+// torch-mlir would lower the random numbers to a constant.
 
-// CHECK:      tosa: aten.uniform draws random numbers, which TOSA has no form for
+// CHECK:      tosa: aten.uniform draws random numbers, which TOSA does not support
 // CHECK-NEXT:   at: net.py:5
-// CHECK-NEXT:   hint: give them to the model as an input
+// CHECK-NEXT:   hint: pass the numbers as an input
 // CHECK-NEXT:   repro: {{.*}}module-tosa{{.*}}.mlir
 func.func @main(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
   %low = torch.constant.float 0.0

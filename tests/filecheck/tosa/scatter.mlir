@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline tosa-to-linalg %s | filecheck %s
 
-// A scatter becomes loops, before the step that knows no scatter and takes the rest.
+// A scatter becomes loops, before the pass that lowers all other operations.
 
 // CHECK-LABEL: @main
 // CHECK-NOT:     tosa.

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline tosa-to-linalg %s | filecheck %s
 
-// Weights keep their names, the batch stays dynamic, and no TOSA is left: operations of linalg,
-// of tensor (reshape), of arith (constants), and their shapes.
+// Weights keep their names, the batch stays dynamic, and no TOSA is left. Reshapes become tensor
+// operations, and other operations become linalg.
 
 // CHECK-NOT:     tosa.
 // CHECK-LABEL: func.func @main(

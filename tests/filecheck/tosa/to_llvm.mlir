@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline tosa-to-linalg --pipeline reference %s | filecheck %s
 
-// What was TOSA goes all the way to code; a clamp keeps its limits.
+// TOSA lowers to LLVM, and a clamp keeps its limits.
 
 // CHECK-LABEL: llvm.func @main(
 // CHECK-NOT:     tosa.

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline tosa %s | filecheck %s
 
-// TOSA's convolutions are channels-last. Between two of them nothing is transposed.
+// TOSA's convolutions are channels-last. No transposition is left between two of them.
 
 // CHECK-LABEL: func.func @main
 // CHECK:         tosa.transpose %arg0

@@ -1,6 +1,6 @@
 // RUN: not unmess-opt --pipeline tosa %s 2>&1 | filecheck %s
 
-// Only the operator without a lowering is named, not the one before it that the pass takes back.
+// The error names only the operator without a lowering, not the one that is rolled back with it.
 
 // CHECK:      tosa: no lowering for aten.topk (pass func.func(convert-torch-to-tosa
 // CHECK-NEXT:   at: user.py:3

@@ -1,7 +1,7 @@
 // RUN: not unmess-opt --pipeline tosa %s 2>&1 | filecheck %s
 
-// Even in its lenient form the pass fails as a whole here, and takes everything back. Only what it
-// does not take by itself is named.
+// Here, the pass fails and rolls back everything even as a partial conversion. The error names only
+// the operator that the pass does not lower by itself.
 
 // CHECK:      tosa: no lowering for aten.unflatten.int (pass func.func(convert-torch-to-tosa
 // CHECK-NEXT:   at: user.py:3

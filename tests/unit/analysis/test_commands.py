@@ -30,6 +30,9 @@ def test_a_file_is_read_in_a_session(command, file, monkeypatch, capfd):
 
     monkeypatch.setattr(files, "parse_file", broken)
     assert main([*command, file, "--debug", "--json"]) == 3
-    told = json.loads(capfd.readouterr().out)
-    assert (told["stage"], told["error"]) == ("source", "internal error: ValueError: broken")
+    document = json.loads(capfd.readouterr().out)
+    assert (document["stage"], document["error"]) == (
+        "source",
+        "internal error: ValueError: broken",
+    )
     assert debugging == [True]

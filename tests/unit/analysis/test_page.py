@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.analysis.analysis import analyze_module
 from unmess.analysis.page import page
-from unmess.core.parsing import parse
+from unmess.core.ir.parsing import parse
 
 # A layer with HTML in its name, a layer with more FLOPs, and code with only a source line.
 MODULE = """
@@ -107,11 +107,11 @@ def test_dark_mode_has_light_text_on_a_dark_background(opened):
     opened.call(
         "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}]
     )
-    colours = (
+    colors = (
         "[...getComputedStyle(document.querySelector('.card')).{}.matchAll(/\\d+/g)].map(Number)"
     )
-    background = opened.evaluate(colours.format("backgroundColor"))
-    text = opened.evaluate(colours.format("color"))
+    background = opened.evaluate(colors.format("backgroundColor"))
+    text = opened.evaluate(colors.format("color"))
     assert max(background[:3]) < 64 and min(text[:3]) > 192
     assert opened.screenshot().startswith(b"\x89PNG")
 

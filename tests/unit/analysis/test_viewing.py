@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from pipelines.files import read_module
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 from unmess.viewing import Viewer
 
 FILE = """
@@ -196,4 +196,4 @@ def test_missing_netron_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "netron", None)
     with pytest.raises(Error, match="Netron is not installed") as caught:
         Viewer()
-    assert caught.value.hint.startswith("pip install 'unmess[view]'")
+    assert caught.value.hint.startswith("run `pip install 'unmess[view]'`")

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from unmess.bundle.manifest import FORMAT, MODULE, NAME, SIGNATURE, Manifest, read_manifest
-from unmess.core.error import Error
-from unmess.core.files import described
+from unmess.core.errors.error import Error
+from unmess.core.files.reading import described
 
 MANIFEST = Manifest(
     format=FORMAT,
@@ -36,7 +36,7 @@ def folder(tmp_path):
 
 def load(folder):
     manifest = read_manifest(folder)
-    manifest.check_files(folder, whole=True)
+    manifest.check_files(folder, verify_checksums=True)
     return manifest
 
 
@@ -88,7 +88,7 @@ def test_a_truncated_manifest_is_refused(folder):
 def test_another_format_is_refused_by_its_number_alone(folder, found):
     (folder / NAME).write_text(json.dumps({"format": found, "whatever": 1}))
     problem = refused(folder)
-    assert f"format {found}, and this unmess reads format {FORMAT}" in problem.cause
+    assert f"format {found}, but this version of unmess reads format {FORMAT}" in problem.cause
     assert ("update unmess" in problem.hint) == (found > FORMAT)
 
 
@@ -110,7 +110,7 @@ def test_a_format_that_is_not_an_integer_is_refused(folder, found):
             (
                 "files",
                 {MODULE: known, SIGNATURE: {"bytes": 1, "sha256": ""}},
-                "the list of its files is damaged",
+                "the list of files is damaged",
             )
             for known in (
                 None,
@@ -140,14 +140,14 @@ def test_pipes_devices_and_folders_are_not_read(folder, name, kind):
         path.symlink_to("/dev/zero")
     else:
         path.mkdir()
-    assert f"{name} cannot be read" in refused(folder).cause
+    assert f"cannot read {name}" in refused(folder).cause
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "../model.json", "a/../../b"])
 def test_files_outside_the_folder(folder, name):
     files = described(folder, (MODULE, SIGNATURE)) | {name: {"bytes": 0, "sha256": ""}}
     replace(MANIFEST, files=files).write(folder)
-    assert "the list of its files is damaged" in refused(folder).cause
+    assert "the list of files is damaged" in refused(folder).cause
 
 
 def test_nested_too_deep(folder):

@@ -5,9 +5,9 @@ import json
 import pytest
 from torch.utils import _pytree as pytree
 
-from unmess.core.error import Error
-from unmess.core.signature_form import tree_of
-from unmess.core.tree import flatten, unflatten
+from unmess.core.errors.error import Error
+from unmess.core.signature.serialized import tree_of
+from unmess.core.signature.tree import flatten, unflatten
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from unmess import progress
-from unmess.core.current_stage import enter_stage, listening
+from unmess.core.processes.current_stage import enter_stage, listening
 from unmess.progress import Progress
 
 

@@ -13,6 +13,7 @@ LIMIT = Limit("torch", "no way", "reference", "https://example.org/1")
 LISTED = [
     Recipe("hf:bert", "hf", "encoder", (LIMIT,)),
     Recipe("torchvision:resnet18", "torchvision", "c"),
+    Recipe("torchvision:x", "torchvision", "c", not_built=Limit("source", "it has no forward")),
 ]
 
 
@@ -28,6 +29,7 @@ def test_models(listed, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "hf:bert               encoder; stops in torch on reference: no way (https://example.org/1)",
         "torchvision:resnet18  c",
+        "torchvision:x         c; not built: it has no forward",
     ]
 
 
@@ -46,6 +48,7 @@ def test_models_of_a_source(listed, capsys):
                     "link": "https://example.org/1",
                 }
             ],
+            "not_built": None,
         }
     ]
 
@@ -54,7 +57,7 @@ def test_models_of_an_unknown_source(listed, capsys):
     assert main(["models", "--source", "tv"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "usage: unknown source 'tv'\n  hint: one of hf, torchvision\n"
+    assert captured.err == "usage: unknown source 'tv'\n  hint: use one of hf, torchvision\n"
 
 
 FINE = Finding("tools", "lit", True, "/bin/lit")

@@ -7,9 +7,9 @@ import pytest
 
 from unmess.cli.check import _text
 from unmess.cli.session import _without_nan
-from unmess.core.error import Error
-from unmess.core.failure import as_error, full_cause
-from unmess.core.row import STEPS, Row
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import as_error, full_cause
+from unmess.row import STEPS, Row
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan, None])
@@ -43,15 +43,15 @@ def test_exit_status(ok, stage, status):
 def test_equal_errors_are_printed_once():
     error = Error("linalg", "no such op", where="m.py:3", hint="another op", repro="/x.mlir")
     rows = [Row.failed("m.py", runner, error, detail="MLIRError: x") for runner in ("a", "b")]
-    told = _text(rows, verbose=False)
-    assert told == (
+    text = _text(rows, verbose=False)
+    assert text == (
         "linalg: no such op\n"
         "  model: m.py on a, b\n"
         "  at: m.py:3\n"
         "  hint: another op\n"
         "  repro: /x.mlir"
     )
-    assert _text(rows, verbose=True) == f"{told}\n  in full:\n    MLIRError: x"
+    assert _text(rows, verbose=True) == f"{text}\n  in full:\n    MLIRError: x"
 
 
 def test_a_row_that_is_ok_prints_its_notes_only():

@@ -10,7 +10,8 @@ import pytest
 SUPERVISED = """
 import os, signal, sys, time
 from unmess.cli.supervision import supervised
-from unmess.core import current_stage, trail
+from unmess.core.processes import crash_log
+from unmess.core.processes import current_stage
 
 def work():
 {body}
@@ -52,12 +53,12 @@ def test_a_process_that_the_system_kills():
     done = run("os.kill(os.getpid(), signal.SIGKILL)")
     assert done.stderr.splitlines() == [
         "source: crashed with SIGKILL",
-        "  hint: the system may have run out of memory",
+        "  hint: the system may have run out of memory: close other programs and try again",
     ]
 
 
 def test_a_crash_with_json_prints_a_document():
-    done = run("trail.leave(json=True)\nos.abort()")
+    done = run("crash_log.record(json=True)\nos.abort()")
     document, _, rest = done.stdout.partition("status")
     assert json.loads(document)["error"] == "crashed with SIGABRT" and rest == " 2\n"
 

@@ -2,9 +2,9 @@
 
 import json
 
+from pipelines.backends.table import COMPILE_ONLY, RUNNERS
 from pipelines.iree import devices
 from unmess.__main__ import main
-from unmess.core.names import COMPILE_ONLY, RUNNERS
 
 
 def test_every_runner_is_listed(capsys, monkeypatch):

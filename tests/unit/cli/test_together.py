@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from unmess.core.row import Row
 from unmess.isolated import Options, check_together, together
+from unmess.row import Row
 
 MODELS = [f"m{number}.py" for number in range(5)]
 

@@ -63,42 +63,47 @@ def test_unknown_command_suggests_one(capsys):
     [
         (
             ("import", "file.py", "--to", "lnalg"),
-            "usage: unknown stage 'lnalg'\n  hint: one of raw, torch, linalg, tosa, stablehlo\n",
+            "usage: unknown stage 'lnalg'\n"
+            "  hint: use one of raw, torch, linalg, tosa, stablehlo\n",
         ),
         (
             ("import", "file.py", "--weights", "none"),
-            "usage: unknown weights 'none'\n  hint: one of external, inline, elide, splat\n",
+            "usage: unknown weights 'none'\n  hint: use one of external, inline, elide, splat\n",
         ),
         (
             ("run", "file.py", "--on", "gpu"),
             "usage: unknown runner 'gpu'\n"
-            "  hint: one of reference, iree-cpu, iree-vulkan, iree-cuda, iree-hip\n",
+            "  hint: a runner is one of reference, iree-cpu, iree-vulkan, iree-cuda, iree-hip; "
+            "FILE.py:NAME; FILE.toml\n",
         ),
         (
             ("run", "file.py", "--on", "metal"),
-            "usage: metal is compiled for here, and not run\n"
+            "usage: unmess can compile for metal here, but not run it\n"
             "  hint: a runner is one of reference, iree-cpu, iree-vulkan, iree-cuda, iree-hip; "
-            "`unmess package` takes metal\n",
+            "`unmess package` accepts metal\n",
         ),
         (
             ("package", "file.py", "-o", "out", "--target", "sm_80"),
-            "usage: --target is the architecture of a GPU, and iree-cpu has none to choose from\n"
-            "  hint: --cpu says which CPU\n",
+            "usage: --target sets the architecture of a GPU, but iree-cpu has no choice of "
+            "architectures\n"
+            "  hint: use --cpu to choose the CPU\n",
         ),
         (
             ("package", "file.py", "-o", "out", "--on", "metal", "--target", "sm_80"),
-            "usage: --target is the architecture of a GPU, and metal has none to choose from\n"
-            "  hint: leave it out\n",
+            "usage: --target sets the architecture of a GPU, but metal has no choice of "
+            "architectures\n"
+            "  hint: omit --target\n",
         ),
         (
             ("run", "file.py", "--strategy", "lucky"),
             "usage: unknown capture strategy 'lucky'\n"
-            "  hint: one of auto, non-strict, strict, draft, make_fx, lazy\n",
+            "  hint: use one of auto, non-strict, strict, draft, make_fx, lazy\n",
         ),
         (
             ("check", "file.py", "--on", "gpu,reference,npu", "--strategy", "lucky"),
-            "usage: unknown runner 'gpu', 'npu'; unknown capture strategy 'lucky'\n"
+            "usage: unknown runner 'gpu'; unknown runner 'npu'; unknown capture strategy 'lucky'\n"
             "  hint: a runner is one of reference, iree-cpu, iree-vulkan, iree-cuda, iree-hip; "
+            "FILE.py:NAME; FILE.toml; "
             "a strategy is one of auto, non-strict, strict, draft, make_fx, lazy\n",
         ),
     ],
@@ -117,7 +122,7 @@ def test_json_has_the_error_too(capsys):
         "stage": "usage",
         "error": "unknown stage 'lnalg'",
         "where": None,
-        "hint": "one of raw, torch, linalg, tosa, stablehlo",
+        "hint": "use one of raw, torch, linalg, tosa, stablehlo",
         "repro": None,
     }
 
@@ -134,7 +139,7 @@ def test_check_gives_rows_even_for_bad_usage(capsys):
 def test_an_output_that_cannot_be_written(capsys, tmp_path, command):
     (tmp_path / "plain").touch()
     for output, cause in [
-        (tmp_path, "it is a folder"),
+        (tmp_path, "the path is a folder"),
         (tmp_path / "missing" / "file", "No such file or directory"),
         (tmp_path / "plain" / "file", "Not a directory"),
     ]:
@@ -152,7 +157,7 @@ def test_an_unexpected_exception_is_one_line(capsys, monkeypatch):
     assert (status, stdout) == (3, "")
     assert stderr == (
         "internal error: ZeroDivisionError: by zero "
-        "(this is a bug in unmess; run again with --debug for the traceback)\n"
+        "(report this bug in unmess; --debug shows the traceback)\n"
     )
     status, _, stderr = run(capsys, "doctor", "--debug")
     assert status == 3
@@ -168,11 +173,12 @@ def test_interrupted(capsys, monkeypatch):
 
 
 def test_names_match_the_library():
-    """`unmess.core.names` repeats the names, so that they can be checked without PyTorch."""
+    """`unmess.core.options.names` repeats the names, to check them without PyTorch."""
     from importers.capture.strategies import STRATEGIES as CLASSES
+    from pipelines.backends.table import COMPILE_ONLY, RUNNERS
     from pipelines.iree.targets import TARGETS
     from pipelines.stages import PATHS
-    from unmess.core.names import COMPILE_ONLY, RUNNERS, STAGES, STRATEGIES
+    from unmess.core.options.names import STAGES, STRATEGIES
 
     assert ("auto", *(strategy.name for strategy in CLASSES)) == STRATEGIES
     assert tuple(PATHS) == STAGES

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from unmess.core import artifacts
-from unmess.core.artifacts import (
+from unmess.core.cache import artifacts
+from unmess.core.cache.artifacts import (
     artifact_folder,
     list_artifacts,
     read_artifact,
     size_limit,
 )
-from unmess.core.error import Error
-from unmess.core.eviction import evict
+from unmess.core.cache.eviction import evict
+from unmess.core.errors.error import Error
 
 
 def write_artifact(key, content, model="model"):
@@ -52,7 +52,7 @@ def test_damaged_files_are_reported_and_removed(folder, damage, capfd):
     file.write_bytes(damage(file.read_bytes()))
     assert read_artifact("key") is None
     assert capfd.readouterr().err == (
-        f"unmess: a compiled program in the cache is damaged, and compiled again: {file}\n"
+        f"unmess: a compiled program in the cache was damaged and is compiled again: {file}\n"
     )
     assert not file.exists()
     write_artifact("key", b"content")
@@ -102,7 +102,7 @@ def test_an_unwritable_folder_is_not_fatal(tmp_path, monkeypatch, capfd):
     file.touch()
     monkeypatch.setenv("UNMESS_CACHE", str(file / "cache"))
     assert not write_artifact("key", b"content")
-    assert "is not kept" in capfd.readouterr().err
+    assert "cannot store the compiled program" in capfd.readouterr().err
     assert read_artifact("key") is None and list_artifacts() == []
 
 
@@ -110,7 +110,9 @@ def test_a_full_disk_leaves_nothing_behind(folder, capfd, small_files):
     write_artifact("small", b"content")
     with small_files(1 << 16):
         write_artifact("key", bytes(1 << 20))
-    assert f"a compiled program is not kept in {folder}: File too large" in capfd.readouterr().err
+    assert (
+        f"cannot store the compiled program in {folder}: File too large" in capfd.readouterr().err
+    )
     assert os.listdir(folder) == ["small"]
 
 
@@ -123,7 +125,7 @@ def test_a_size_limit_that_is_not_a_number_is_an_error(monkeypatch):
 def test_processes_that_write_and_evict_at_once_read_whole_files(folder):
     script = """
 import random, sys
-from unmess.core.artifacts import read_artifact, write_artifact
+from unmess.core.cache.artifacts import read_artifact, write_artifact
 random.seed(sys.argv[1])
 found = 0
 for _ in range(150):

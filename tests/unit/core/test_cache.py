@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from unmess.core.artifacts import write_artifact
-from unmess.core.cache import cache_folder, make_private
-from unmess.core.reproducer import write_reproducer
+from unmess.core.cache.artifacts import write_artifact
+from unmess.core.cache.folder import cache_folder, make_private
+from unmess.core.cache.reproducer import write_reproducer
 
 
 @pytest.fixture(autouse=True)

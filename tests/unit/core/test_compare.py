@@ -17,6 +17,7 @@ class Fake:
         self.function = function
         self.state = state or {}
         self.seconds = {}
+        self.tolerances = {}
 
     def __call__(self, *args, **kwargs):
         return self.function(*args, **kwargs)
@@ -47,8 +48,8 @@ def test_the_right_result_is_ok():
         (lambda x: {"y": (x * 2)[:5], "n": 3}, "shape"),
         (lambda x: {"y": x * 2, "n": 4}, "4, eager gives 3"),
         (lambda x: {"y": x * 2, "n": 3.0}, "3.0, eager gives 3"),
-        (lambda x: {"y": x * 2}, "another structure"),
-        (lambda x: [x * 2, 3], "another structure"),
+        (lambda x: {"y": x * 2}, "the structure of the result differs"),
+        (lambda x: [x * 2, 3], "the structure of the result differs"),
         (lambda x: {"y": torch.where(x > 0.9, torch.nan, x * 2), "n": 3}, "NaN or infinity"),
         (lambda x: {"y": torch.where(x > 0.9, torch.inf, x * 2), "n": 3}, "NaN or infinity"),
     ],
@@ -157,7 +158,7 @@ def test_python_state_between_calls_is_detected():
     found = report(Counter(), lambda x: x * 1, X)
     assert not found.ok
     assert found.error.startswith("result of call 2: differs by")
-    assert "keeps something between calls that is no buffer" in found.error
+    assert "keeps state outside of buffers" in found.error
 
 
 DYNAMIC = ({0: torch.export.Dim("rows", min=2, max=9), 1: torch.export.Dim("columns")},)
@@ -203,7 +204,7 @@ def test_sizes_that_eager_refuses():
     found = report_sizes(fussy, lambda x: x * 2)
     assert not found.ok
     assert [check.ok for check in found.sizes] == [False, True]
-    assert found.error.startswith("call at rows=4, columns=5: eager raises, and")
+    assert found.error.startswith("call with rows=4, columns=5: eager raises an exception, but")
 
     def refuses(x):
         if len(x) == 4:
@@ -229,3 +230,72 @@ def test_float64_sums_that_cancel_may_leave_a_rounding_error():
         actual = torch.tensor([left], dtype=torch.float64)
         (difference,) = compare_results(Cancels(), (x, torch.tensor(True), x.cfloat()), {}, actual)
         assert difference.ok == ok
+
+
+class MixedScale(torch.nn.Module):
+    """Returns 64 large numbers and 64 small ones."""
+
+    def forward(self, x):
+        return torch.stack([x.exp() * 1e6, x.exp() * 1e-3])
+
+
+NUMBERS = torch.randn(64, generator=torch.Generator().manual_seed(0))
+
+
+def test_a_wrong_small_element_beside_large_ones_is_wrong():
+    def wrong(x):
+        result = MixedScale()(x)
+        result[1, 5] *= 1.1
+        return result
+
+    found = report(MixedScale(), wrong, NUMBERS)
+    assert found.max_rel_error < 1e-8
+    assert found.max_element_error == pytest.approx(0.1, rel=1e-3)
+    assert not found.ok and "element [1, 5]" in found.error
+    assert "1 of 128 elements" in found.error
+
+
+def test_a_rounding_error_of_the_large_elements_is_wrong_in_a_small_one():
+    def wrong(x):
+        result = MixedScale()(x)
+        return torch.where(torch.arange(2)[:, None] == 1, result + 0.01, result)
+
+    assert not report(MixedScale(), wrong, NUMBERS).ok
+
+
+class Cancelling(torch.nn.Module):
+    """Returns differences of nearly equal numbers, some of them 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([0.3, 0.7]))
+
+    def forward(self, x):
+        scaled = x * self.weight[0] + x * self.weight[1]
+        return torch.cat([scaled - x, x * 100])
+
+
+def test_cancellation_is_not_an_error():
+    model = Cancelling()
+
+    def otherwise(x):
+        return torch.cat([(x - x * model.weight[0] - x * model.weight[1]).neg(), x * 100])
+
+    found = report(model, otherwise, NUMBERS)
+    assert found.max_element_error >= 0.5
+    assert found.ok, found.error
+
+
+def test_a_constant_channel_may_be_zero_or_a_rounding_error():
+    """Eager subtracts the mean and gets 0. A fused multiply-add gives a rounding error."""
+    constant = torch.full((64,), 0.1)
+
+    class Centered(torch.nn.Module):
+        def forward(self, x):
+            return (x - x.mean()) * 3
+
+    found = report(
+        Centered(), lambda x: torch.addcmul(-3 * x.mean(), x, torch.tensor(3.0)), constant
+    )
+    assert found.ok, found.error
+    assert not report(Centered(), lambda x: Centered()(x) + 1e-3, constant).ok

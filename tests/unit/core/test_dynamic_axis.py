@@ -3,7 +3,7 @@
 import pytest
 
 import unmess
-from unmess.core.dynamic_axis import DynamicAxis, parse_dynamic
+from unmess.core.options.dynamic_axis import DynamicAxis, parse_dynamic
 
 
 def parse(*texts):
@@ -41,19 +41,22 @@ def test_several_with_commas_and_repeated():
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("x", "'x' names no input and axis"),
-        ("", "'' names no input and axis"),
-        ("x.-1=a", "'x.-1=a' names no input and axis"),
-        ("x.a", "'x.a' names no input and axis"),
-        ("x.0=", "'x.0=' names no input and axis"),
+        ("x", "'x' does not name an input and an axis"),
+        ("", "'' does not name an input and an axis"),
+        ("x.-1=a", "'x.-1=a' does not name an input and an axis"),
+        ("x.a", "'x.a' does not name an input and an axis"),
+        ("x.0=", "'x.0=' does not name an input and an axis"),
         ("x.0=two words", "'two words' in 'x.0=two words' is neither a name nor a range"),
         ("x.0=16", "'16' in 'x.0=16' is neither a name nor a range"),
         ("x.0=a*2", "'a*2' in 'x.0=a*2' is neither a name nor a range"),
         ("x.0=seq:", "'seq:' in 'x.0=seq:' is neither a name nor a range"),
-        ("x.0=seq:8..4", "the range in 'x.0=seq:8..4' leaves no choice"),
-        ("x.0=4..4", "the range in 'x.0=4..4' leaves no choice"),
+        (
+            "x.0=seq:8..4",
+            "the maximum of the range in 'x.0=seq:8..4' must be greater than its minimum",
+        ),
+        ("x.0=4..4", "the maximum of the range in 'x.0=4..4' must be greater than its minimum"),
         ("x.0=a,x.0=b", "'x.0=a' and 'x.0=b' are the same dimension"),
-        ("x.0=a:1..4,y.0=a:1..5", "'x.0=a:1..4' and 'y.0=a:1..5' give a two ranges"),
+        ("x.0=a:1..4,y.0=a:1..5", "'x.0=a:1..4' and 'y.0=a:1..5' give different ranges for a"),
     ],
 )
 def test_errors_quote_the_invalid_text(text, cause):
@@ -65,5 +68,5 @@ def test_errors_quote_the_invalid_text(text, cause):
 
 
 def test_all_errors_are_reported_at_once():
-    with pytest.raises(unmess.Error, match=r"'x' names .*; 'y' names"):
+    with pytest.raises(unmess.Error, match=r"'x' does not name .*; 'y' does not name"):
         parse_dynamic(["x,y"])

@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from unmess.core.error import Error, first_line
+from unmess.core.errors.error import Error, first_line
 
 
 def test_text_has_one_line_for_each_part():

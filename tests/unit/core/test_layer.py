@@ -2,8 +2,8 @@
 
 from torch_mlir import ir
 
-from unmess.core.layer import Layer, in_layer, location_layer
-from unmess.core.user_source import location_line
+from unmess.core.errors.user_source import location_line
+from unmess.core.ir.layer import Layer, in_layer, location_layer
 
 
 def test_layer_of_a_location_and_the_user_line_in_it():

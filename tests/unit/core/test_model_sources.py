@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from unmess.__main__ import main
-from unmess.core import model_sources
-from unmess.core.model_sources import add_model_file, source_text
+from unmess.core.errors import model_sources
+from unmess.core.errors.model_sources import add_model_file, source_text
 
 MODULE = """
 #place = loc("{secret}":1:1)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from unmess.core.artifacts import artifact_folder, read_artifact, write_artifact
-from unmess.core.cache import make_private
-from unmess.core.error import Error
-from unmess.core.private import check_private, open_private
+from unmess.core.cache.artifacts import artifact_folder, read_artifact, write_artifact
+from unmess.core.cache.folder import make_private
+from unmess.core.errors.error import Error
+from unmess.core.files.private import check_private, open_private
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 SOMEBODY = 12345

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from unmess.core.cache import cache_folder
-from unmess.core.reproducer import write_reproducer
+from unmess.core.cache.folder import cache_folder
+from unmess.core.cache.reproducer import write_reproducer
 
 
 def test_reproducers_never_share_a_name(tmp_path, monkeypatch):

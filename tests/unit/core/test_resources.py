@@ -2,8 +2,8 @@
 
 import pytest
 
-from unmess.core.error import Error
-from unmess.core.parsing import parse
+from unmess.core.errors.error import Error
+from unmess.core.ir.parsing import parse
 
 TEXT = """
 func.func @main() -> tensor<{type}> {{

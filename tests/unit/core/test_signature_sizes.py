@@ -5,8 +5,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 import unmess
-from unmess.core.signature import Dim, Input, ScalarSpec, Signature, TensorSpec
-from unmess.core.size_expression import SizeExpression
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.signature import Input, ScalarSpec, Signature, TensorSpec
+from unmess.core.signature.size_expression import SizeExpression
 
 
 def signature(*specs, guards=()):
@@ -75,7 +76,8 @@ def test_a_derived_size_beside_its_symbol_in_any_order():
 def test_a_derived_size_alone_must_be_a_multiple():
     found = signature(tensor(Dim("8*n", 8, None)))
     assert sizes(found, (24,)) == {"n": 3}
-    with pytest.raises(unmess.Error, match=r"a.shape\[0\] is 20, expected 8\*n with a whole n"):
+    message = r"a.shape\[0\] is 20, but must be 8\*n for an integer n"
+    with pytest.raises(unmess.Error, match=message):
         sizes(found, (20,))
 
 
@@ -86,9 +88,7 @@ def test_guards():
         guards=["(a.shape[0] + b.shape[0]) % 4 == 0"],
     )
     assert sizes(found, (3,), (5,)) == {"n": 3, "m": 5}
-    with pytest.raises(
-        unmess.Error, match=r"% 4 == 0 only, but a.shape\[0\] is 3, b.shape\[0\] is 4"
-    ):
+    with pytest.raises(unmess.Error, match=r"% 4 == 0, but a.shape\[0\] is 3, b.shape\[0\] is 4"):
         sizes(found, (3,), (4,))
 
 

@@ -2,7 +2,7 @@ import collections
 
 import torch
 
-from unmess.core.user_source import is_users, location_line, node_line, user_line
+from unmess.core.errors.user_source import is_users, location_line, node_line, user_line
 
 
 def test_pytorch_and_the_standard_library_are_not_user_code():

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from unmess.core.workers import Died, Parent, each_in_workers
-from unmess.core.workers.preloading import preload, thread_count
-from unmess.core.workers.worker import _Lines
+from unmess.core.processes.workers import Died, Parent, each_in_workers
+from unmess.core.processes.workers.preloading import preload, thread_count
+from unmess.core.processes.workers.worker import _Lines
 
 MODULE = """
 import os, random, signal, subprocess, sys, time
@@ -247,7 +247,7 @@ def test_a_worker_ends_with_the_parent(module):
 def test_parent_and_worker_end_with_the_calling_process(module, tmp_path):
     script = f"""
 import sys
-from unmess.core.workers import Parent
+from unmess.core.processes.workers import Parent
 parent = Parent()
 worker = parent.start({module("interrupted")!r})
 next(worker.messages())
@@ -292,8 +292,8 @@ def test_a_start_up_variable_needs_a_fresh_interpreter(module):
 
 def test_preloaded_libraries_leave_one_thread():
     script = """
-from unmess.core.workers.preloading import preload, thread_count
-from unmess.core.workers.worker import _Lines
+from unmess.core.processes.workers.preloading import preload, thread_count
+from unmess.core.processes.workers.worker import _Lines
 from unmess.isolated import libraries_of
 preload(libraries_of(["hf:bert", "torchvision:resnet18"], ["iree-cpu"]))
 import sys

@@ -6,9 +6,9 @@ import stat
 import pytest
 
 from tools.row_log import appending
-from unmess.core import reproducer
-from unmess.core.error import Error
-from unmess.core.writing import Replacements, check_writable, replacing, write_text
+from unmess.core.cache import reproducer
+from unmess.core.errors.error import Error
+from unmess.core.files.writing import Replacements, check_writable, replacing, write_text
 
 
 def content(folder):
@@ -85,7 +85,7 @@ def test_devices_and_pipes_are_written_and_stay(tmp_path):
 @pytest.mark.parametrize(
     ("name", "cause"),
     [
-        ("", "it is a folder"),
+        ("", "the path is a folder"),
         ("missing/file", "No such file or directory"),
         ("plain/file", "Not a directory"),
         ("n" * 300, "File name too long"),

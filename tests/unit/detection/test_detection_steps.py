@@ -13,7 +13,7 @@ from importers.detection.roi_align import roi_align
 from importers.detection.selection import top
 from importers.detection.suppression import ABSENT, suppress
 from importers.sources import find_source
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 
 @pytest.fixture(autouse=True)

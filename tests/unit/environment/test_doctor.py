@@ -61,8 +61,8 @@ def test_missing_and_wrong_packages_are_found(monkeypatch):
     monkeypatch.setattr(locked, "installed_wheels", lambda: installed)
     findings = list(doctor._packages())
     assert {finding.name for finding in findings if not finding.ok} == {"lit", "rich"}
-    assert "not installed, locked is" in one(findings, "lit").detail
-    assert one(findings, "rich").detail.startswith("0.1, locked is ")
+    assert "not installed; the lock has" in one(findings, "lit").detail
+    assert one(findings, "rich").detail.startswith("0.1; the lock has ")
     assert one(findings, "rich").remedy
 
 
@@ -101,7 +101,7 @@ def test_a_tool_that_is_missing_or_does_not_start(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     finding = doctor._tool_finding("lit", doctor._start_tool("lit"))
     assert (finding.ok, finding.detail) == (False, "not found")
-    assert "it comes with lit" in finding.remedy
+    assert "install lit, which has it" in finding.remedy
     tool = tmp_path / "lit"
     tool.write_text("#!/bin/sh\necho 'libLLVM.so: cannot open' >&2\nexit 127\n")
     tool.chmod(0o755)

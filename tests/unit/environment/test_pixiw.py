@@ -313,7 +313,7 @@ def test_a_killed_set_up_resumes(project, serve):
     server.gate.set()
     out, err = again.communicate(timeout=120)
     assert (again.returncode, out) == (0, "1.0\n"), err
-    assert "in line" in err and "for the first time" not in err
+    assert "updating" in err and "for the first time" not in err
 
 
 def test_an_unfinished_installation_is_repaired(used):
@@ -602,7 +602,7 @@ def test_a_signal_reaches_a_dependency(ready):
 
 def test_an_unknown_task(ready):
     done = ready.call("run", "helo")
-    assert "no task and no command is called helo (did you mean hello?)" in error_line(done)
+    assert "there is no task or command helo (did you mean hello?)" in error_line(done)
     assert done.returncode == 127
 
 
@@ -610,7 +610,7 @@ def test_an_unknown_task(ready):
     ("tasks", "cause"),
     [
         ({"a": {"depends-on": ["b"]}, "b": {"depends-on": ["a"]}}, "depends on itself"),
-        ({"a": {"depends-on": ["b"]}}, "depends on b, which is no task"),
+        ({"a": {"depends-on": ["b"]}}, "depends on b, which is not a task"),
     ],
 )
 def test_invalid_task_dependencies_are_refused(pixiw, tasks, cause):

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import unmess
+from importers.capture import strategies
 
 
 def test_weights_share_memory_and_unused_ones_are_dropped():
@@ -85,7 +86,7 @@ ERRORS = {
     "raises": (
         lambda: unmess.capture(fails, (torch.ones(2, 3),)),
         "source",
-        "in eager too: Runtime",
+        "in eager PyTorch: Runtime",
     ),
     "too few": (lambda: unmess.capture(torch.nn.Linear(2, 2)), "source", "do not fit the model"),
     "too many": (
@@ -122,7 +123,7 @@ def test_model_that_runs_in_eager_but_does_not_export():
     def to_numpy(x):
         return torch.from_numpy(x.numpy() * 2)
 
-    with pytest.raises(unmess.Error, match="does not take the model") as caught:
+    with pytest.raises(unmess.Error, match="cannot capture the model") as caught:
         unmess.capture(to_numpy, (torch.ones(2),), strategy="non-strict")
     assert caught.value.stage == "capture"
     assert caught.value.where == f"{__file__}:{to_numpy.__code__.co_firstlineno + 1}"
@@ -173,7 +174,7 @@ def test_module_lowers_in_steps_but_not_backwards():
     module = unmess.lower(unmess.capture(torch.nn.ReLU(), (torch.ones(2),)), to="torch")
     lower(module, "linalg")
     assert module.stage == "linalg" and "linalg.generic" in str(module)
-    with pytest.raises(unmess.Error, match="cannot be lowered to tosa"):
+    with pytest.raises(unmess.Error, match=r"cannot lower a module at stage .* to tosa"):
         lower(module, "tosa")
 
 
@@ -190,3 +191,20 @@ def test_lowering_error_has_operator_line_and_reproducer(tmp_path, monkeypatch):
     assert "aten.linalg_eig" in error.cause
     assert error.where == f"{__file__}:{function.__code__.co_firstlineno + 1}"
     assert Path(error.repro).read_text().startswith("// torch-mlir-opt --pass-pipeline=")
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden = torch.zeros(2)
+
+    def forward(self, x):
+        self.hidden = self.hidden + x
+        return self.hidden
+
+
+def test_the_error_names_state_that_the_last_attempt_found(monkeypatch):
+    monkeypatch.setattr(strategies, "_REFINEMENTS", 1)
+    with pytest.raises(unmess.Error, match="state after 1 attempts: hidden") as caught:
+        unmess.capture(Recurrent(), (torch.ones(2),))
+    assert caught.value.stage == "capture"

@@ -103,7 +103,7 @@ def test_notes_name_their_entry_point():
 @pytest.mark.parametrize("name", ["", "two words", "_private", "1st"])
 def test_invalid_entry_point_names_are_rejected(name):
     program = scale(torch.nn.Parameter(torch.ones(2)))
-    with pytest.raises(unmess.Error, match="cannot name an entry point"):
+    with pytest.raises(unmess.Error, match="is not a valid name of an entry point"):
         unmess.combine({name: program})
     with pytest.raises(unmess.Error, match="no program"):
         unmess.combine({})

@@ -5,7 +5,7 @@ import torch
 from torch.export import Dim
 
 import unmess
-from unmess.core.resize import resized
+from unmess.core.program.resize import resized
 
 X = torch.randn(3, 4)
 ONE = torch.randn(1, 4)
@@ -91,7 +91,7 @@ def test_an_example_of_size_1_is_enlarged_and_stays_dynamic(declared):
 def test_dim_auto_size_that_the_model_fixes_is_noted():
     program = unmess.capture(fixed, (X,), dynamic_shapes=({0: Dim.AUTO},))
     assert shapes(program) == [(3, 4)]
-    assert notes(program, "specialised") == ["the model fixes x.shape[0] (Dim.AUTO) to 3"]
+    assert notes(program, "specialized") == ["the model fixes x.shape[0] (Dim.AUTO) to 3"]
 
 
 def test_guards_over_several_sizes_are_kept():
@@ -101,7 +101,7 @@ def test_guards_over_several_sizes_are_kept():
     program = unmess.capture(
         function, (torch.ones(3), torch.ones(5)), dynamic_shapes=["x.0", "y.0"]
     )
-    with pytest.raises(unmess.Error, match=r"% 4\) == 0 only, but y.shape\[0\] is 4, x.shape"):
+    with pytest.raises(unmess.Error, match=r"% 4\) == 0, but y.shape\[0\] is 4, x.shape"):
         program.signature.flatten_call((torch.ones(3), torch.ones(4)), {})
     program.signature.flatten_call((torch.ones(6), torch.ones(6)), {})
 
@@ -117,11 +117,23 @@ ERRORS = {
     "not a multiple": (double, (X,), ["x.0=2*n"], "usage", "is 3, declared 2*n"),
     "out of range": (double, (X,), ["x.0=n:4..9"], "usage", "is 3, declared 4..9"),
     "one name, two sizes": (add, (X, X.T), ["*.0=n"], "usage", "n is 3 in the example's x.shape"),
-    "empty example": (double, (X[:0],), ["x.0=n"], "usage", "which PyTorch takes for a constant"),
+    "empty example": (double, (X[:0],), ["x.0=n"], "usage", "which PyTorch treats as a constant"),
     "fixed": (fixed, (X,), ["x.0=n"], "capture", "dynamic (n), but the model fixes it to 3"),
     "fixed, without name": (fixed, (X,), ["x.0"], "capture", "specialized it to be a constant (3)"),
-    "range": (long, (torch.randn(6),), ["x.0=n:2..9"], "capture", "as 5..9, declared 2..9"),
-    "relation": (pairs, (torch.randn(6),), ({0: S},), "capture", "as 2*_s, declared 2..64"),
+    "range": (
+        long,
+        (torch.randn(6),),
+        ["x.0=n:2..9"],
+        "capture",
+        "only as 5..9, but it is declared as 2..9",
+    ),
+    "relation": (
+        pairs,
+        (torch.randn(6),),
+        ({0: S},),
+        "capture",
+        "only as 2*_s, but it is declared as 2..64",
+    ),
 }
 
 
@@ -152,7 +164,7 @@ def test_hint_explains_an_enlarged_example_that_fails():
 
 def test_exported_program_keeps_its_own_dimensions():
     exported = torch.export.export(torch.nn.Identity(), (X,), dynamic_shapes=({0: B},))
-    with pytest.raises(unmess.Error, match="has its dynamic dimensions already"):
+    with pytest.raises(unmess.Error, match="whose dynamic dimensions are fixed"):
         unmess.capture(exported, dynamic_shapes=({0: B},))
     program = unmess.capture(exported)
     assert isinstance(shapes(program)[0][0], str)

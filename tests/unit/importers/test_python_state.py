@@ -32,7 +32,7 @@ def state_notes(model, **options):
 def test_attributes_that_each_call_changes_are_noted(strategy):
     model = Counter()
     (note,) = state_notes(model, strategy=strategy)
-    assert note.endswith("the program keeps the first: calls, layers.0.log")
+    assert note.endswith("the program keeps their first values: calls, layers.0.log")
     assert (model.calls, model.layers[0].log) == (0, [0])
     assert not model._forward_hooks
 

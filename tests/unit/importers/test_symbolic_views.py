@@ -5,7 +5,7 @@ import sympy
 import torch
 
 import unmess
-from importers.repairs.reshape import Group, group_dimensions, take_apart_symbolic_views
+from importers.repairs.reshape import Group, group_dimensions, split_symbolic_views
 
 b, s, h = sympy.symbols("b s h", integer=True, positive=True)
 
@@ -48,7 +48,7 @@ def test_static_views_are_not_changed():
         .run_decompositions({})
         .graph
     )
-    assert take_apart_symbolic_views(graph) == 0
+    assert split_symbolic_views(graph) == 0
 
 
 def test_a_result_keeps_its_name_and_its_source_line():

@@ -8,8 +8,8 @@ from torch_mlir.passmanager import PassManager
 import unmess
 from pipelines.contract import KINDS, NOT_DECOMPOSED, check
 from pipelines.lower import Changes, lower
-from unmess.core.dialects import context_of_all
-from unmess.core.module import Module
+from unmess.core.ir.dialects import context_of_all
+from unmess.core.module.module import Module
 
 OPERATORS = {
     "unknown rank": "torch.aten.relu %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<*,f32>",
@@ -103,8 +103,8 @@ def test_error_names_the_first_violation_and_counts_the_others(to):
         lower(module, to)
     assert (caught.value.stage, caught.value.where) == (to, "user.py:1")
     assert caught.value.cause == (
-        "the backend contract is broken: copy.to_tensor has a tensor that is not value-semantic "
-        "(result 0: !torch.tensor<[2,3],f32>), and 2 more"
+        "the IR violates the backend contract: copy.to_tensor has a tensor that is not "
+        "value-semantic (result 0: !torch.tensor<[2,3],f32>), and 2 more"
     )
 
 
@@ -124,7 +124,7 @@ def test_backend_legal_operators_are_not_decomposed():
     assert "torch.aten.softmax.int" in text
     # The pipeline decomposes operators that only the capture has kept.
     assert "softmax" not in unmess.lower(program, to="torch").text()
-    # A kept operator fails at an exit that has no lowering for it.
+    # A kept operator fails in an output dialect that has no lowering for it.
     with pytest.raises(unmess.Error, match=r"no lowering for aten\.softmax\.int"):
         unmess.lower(program, to="linalg", backend_legal_ops=("aten.softmax.int",))
 
@@ -148,7 +148,7 @@ def test_operators_that_pytorch_decomposes_can_be_kept(name):
 
 def test_legal_operators_may_be_custom_but_not_misspelled():
     module = Module("model", "raw", parse(OPERATORS["unknown operator"]), None, {})
-    with pytest.raises(unmess.Error, match=r"no operator is called 'mylib\.op'") as caught:
+    with pytest.raises(unmess.Error, match=r"there is no operator 'mylib\.op'") as caught:
         lower(module, "torch", Changes(backend_legal_ops=("mylib.op",)))
     assert caught.value.stage == "usage"
     with torch.library._scoped_library("mylib", "DEF") as library:

@@ -6,7 +6,7 @@ from torch_mlir.dialects import torch as torch_d
 
 from pipelines.debugging import debugging, is_debugging, step
 from pipelines.pipeline import Pipeline, Step
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 _SCALE = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -73,7 +73,7 @@ def test_wanted_step_that_has_not_run_is_an_error():
         debugging(["canonicalise", "cse"], lambda text: None),
     ):
         _CLEAN.apply(parse())
-    assert caught.value.hint == "those that have: canonicalize, cse, clean"
+    assert caught.value.hint == "steps that have run: canonicalize, cse, clean"
 
 
 def test_step_that_has_not_run_does_not_hide_another_error():
@@ -85,7 +85,7 @@ def test_error_names_the_step_that_left_invalid_ir():
     break_types(parse())  # Outside debug mode, nothing verifies it.
     with (
         debugging(),
-        pytest.raises(Error, match=r"not valid after break: .*type of return operand"),
+        pytest.raises(Error, match=r"invalid after step break: .*type of return operand"),
     ):
         break_types(parse())
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 from unmess.probe.examples import example_arguments
 from unmess.probe.trying import find
 

@@ -75,7 +75,7 @@ def test_file_that_shadows_an_imported_module_is_found(folder, known):
     (folder / "unrelated.py").write_text("")
     assert first_change(known) is None
     (folder / "torch").mkdir()
-    assert first_change(known) == "the place of the module torch"
+    assert first_change(known) == "the location of the module torch"
 
 
 def test_folder_on_the_path_that_shadows_a_module_is_found(known, monkeypatch, tmp_path):
@@ -87,7 +87,7 @@ def test_folder_on_the_path_that_shadows_a_module_is_found(known, monkeypatch, t
         monkeypatch.syspath_prepend(each)
         assert first_change(known) is None
     (first / "layers.py").write_text("")
-    assert first_change(known) == "the place of the module layers"
+    assert first_change(known) == "the location of the module layers"
 
 
 def test_values_of_variables_are_not_stored(known):

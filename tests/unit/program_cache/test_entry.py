@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from unmess.core.eviction import UNFINISHED
-from unmess.core.files import described
+from unmess.core.cache.eviction import UNFINISHED
+from unmess.core.files.reading import described
 from unmess.program_cache import entry as entries_module
 from unmess.program_cache.entry import (
     ABOUT,
@@ -110,7 +110,7 @@ def test_damaged_entries_are_reported_and_made_again(name, damage, capfd):
     path = find(request).folder / name
     path.write_bytes(damage(path.read_bytes()))
     assert isinstance(find(request), Missing)
-    assert "is damaged, and captured again" in capfd.readouterr().err
+    assert "was damaged and is captured again" in capfd.readouterr().err
     assert not path.exists()
     write(request)
     assert isinstance(find(request), Entry)

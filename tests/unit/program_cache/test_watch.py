@@ -33,7 +33,7 @@ CHANGING = {
     "a thread": "import threading\nthreading.Thread(target=print).start()",
     "the command line": "import sys\nx = len(sys.argv)",
     "all variables": "import os\nx = dict(os.environ)",
-    "the current folder": "import os\nx = os.getcwd()",
+    "the current directory": "import os\nx = os.getcwd()",
 }
 PLAIN = {
     "arithmetic": "x = sum(range(9))",
@@ -104,7 +104,7 @@ def test_missing_module_is_a_dependency(execute, tmp_path):
     known = execute(code).dependencies()
     assert first_change(known) is None
     (tmp_path / "watched_fast.py").write_text("")
-    assert first_change(known) == "the place of the module watched_fast"
+    assert first_change(known) == "the location of the module watched_fast"
 
 
 def test_variables_are_dependencies(execute, monkeypatch):
@@ -139,7 +139,7 @@ def test_file_that_changes_during_the_watch(tmp_path):
         later = time.time_ns() + 10**9
         os.utime(path, ns=(later, later))
     assert watch.dependencies() is None
-    assert "has changed meanwhile" in watch.reason
+    assert "changed during the capture" in watch.reason
 
 
 def test_watch_restores_what_it_patches():

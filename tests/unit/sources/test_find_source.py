@@ -6,7 +6,7 @@ import torch
 import unmess
 from importers.recipes import list_recipes
 from importers.sources import find_source
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 
 def fails(model) -> Error:
@@ -70,7 +70,7 @@ def test_notes_of_the_source_are_in_the_program(tmp_path):
     )
     notes = [note for note in unmess.capture(f"{file}:Net").notes if note.kind == "source"]
     assert [note.text for note in notes] == [
-        "Net() has the weights its constructor gives with seed 0, in evaluation mode"
+        "Net() has the weights of its constructor with seed 0, and is in evaluation mode"
     ]
 
 
@@ -99,10 +99,10 @@ def test_damaged_saved_program(saved, keep):
     whole = saved.read_bytes()
     saved.write_bytes(whole[: keep if isinstance(keep, int) else int(len(whole) * keep)])
     error = fails(saved)
-    assert "is not a whole ExportedProgram" in error.cause
+    assert "is not a complete ExportedProgram" in error.cause
     assert "torch.export.save" in error.hint
 
 
 def test_other_file_called_pt2(saved):
     torch.save({"weight": torch.ones(1)}, saved)
-    assert "is not a whole ExportedProgram" in fails(saved).cause
+    assert "is not a complete ExportedProgram" in fails(saved).cause

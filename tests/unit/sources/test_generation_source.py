@@ -104,5 +104,5 @@ def test_models_without_a_cache_of_keys_and_values(model, cause):
 def test_invalid_model_strings():
     with pytest.raises(unmess.Error, match="unknown form #speak"):
         unmess.capture("hf:llama#speak")
-    with pytest.raises(unmess.Error, match="arguments of their own"):
+    with pytest.raises(unmess.Error, match="each with its own example arguments"):
         unmess.capture("hf:llama#generate", (torch.ones(1),))

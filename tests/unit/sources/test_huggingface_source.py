@@ -17,7 +17,7 @@ from transformers import (
 )
 
 from importers.sources import find_source
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 
 def fails(model) -> Error:
@@ -100,7 +100,7 @@ def test_type_without_a_model_class():
 
 def test_type_without_a_tiny_form():
     error = fails("timm_wrapper")
-    assert error.cause.startswith("there is no tiny form of timm_wrapper: ImportError: ")
+    assert error.cause.startswith("cannot build a tiny timm_wrapper: ImportError: ")
     assert "factory" in error.hint
 
 
@@ -150,7 +150,7 @@ def test_folder_config_names_the_class_with_its_head(folder):
     _configure(folder, architectures=["BertForMaskedLM"])
     source = find_source(f"hf:{folder}")
     assert type(source.model).__name__ == "BertForMaskedLM"
-    missing = next(note for note in source.notes if "not in the files" in note)
+    missing = next(note for note in source.notes if "the files do not contain them" in note)
     assert "cls.predictions.transform.dense.weight" in missing
 
 
@@ -167,7 +167,7 @@ def test_folder_without_config(tmp_path):
 def test_folder_without_weights(folder):
     (folder / "model.safetensors").unlink()
     error = fails(folder)
-    assert error.cause.startswith(f"transformers does not load {folder}: ")
+    assert error.cause.startswith(f"transformers cannot load {folder}: ")
     assert error.hint.startswith("the folder is damaged")
 
 
@@ -201,7 +201,7 @@ def test_folder_with_image_processor(tmp_path):
     assert type(source.model) is ViTForImageClassification
     images = source.kwargs["pixel_values"]
     assert images.shape == (1, 3, 32, 32)
-    assert images.min() >= -1 and images.max() <= 1, "normalised by the processor"
+    assert images.min() >= -1 and images.max() <= 1, "normalized by the processor"
     assert source.notes == (f"ViTForImageClassification from {tmp_path}",)
 
 
@@ -225,7 +225,7 @@ def test_folder_with_feature_extractor(tmp_path):
 @pytest.mark.parametrize("config", ["", "[", "{}", '{"model_type": "no such type"}'])
 def test_folder_with_damaged_config(folder, config):
     (folder / "config.json").write_text(config)
-    assert fails(folder).cause.startswith(f"transformers does not load {folder}: ")
+    assert fails(folder).cause.startswith(f"transformers cannot load {folder}: ")
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c"])
@@ -242,7 +242,7 @@ def test_file_instead_of_folder(folder):
     "failure, cause, hint",
     [
         (ConnectionError("no route"), "the hub cannot be reached", "a local folder needs no"),
-        (None, "the hub has no public model some/model", "is the name right?"),
+        (None, "the hub has no public model some/model", "check the name"),
     ],
 )
 def test_hub_out_of_reach(monkeypatch, failure, cause, hint):
@@ -270,6 +270,6 @@ def test_folder_with_several_gguf_files(tmp_path):
 def test_invalid_gguf_file(tmp_path):
     (tmp_path / "broken.gguf").write_bytes(b"GGUF" + bytes(60))
     for name in (tmp_path, tmp_path / "broken.gguf"):
-        with pytest.raises(Error, match=r"does not load broken\.gguf") as caught:
+        with pytest.raises(Error, match=r"cannot load broken\.gguf") as caught:
             find_source(f"hf:{name}")
         assert "the file is damaged" in caught.value.hint

@@ -9,7 +9,7 @@ import torch
 
 from importers.sources import find_source
 from unmess.captured import captured
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 
 @pytest.fixture
@@ -138,8 +138,8 @@ def test_settings_that_the_file_changes_are_reported(write, tmp_path):
     assert torch.is_grad_enabled() and os.getcwd() == folder
     assert source.notes == (
         "the file sets the default dtype to torch.float64 for the whole process: kept",
-        f"the file sets the current folder to {tmp_path}: put back to {folder}",
-        "the file sets the gradient mode to False: put back to True",
+        f"the file sets the current folder to {tmp_path}: restored to {folder}",
+        "the file sets the gradient mode to False: restored to True",
     )
     assert find_source(str(write(FACTORY))).notes == ()
 
@@ -302,12 +302,12 @@ def test_constructor_that_raises(write):
         ("(L,)", "returns a tuple of 1"),
         ("(L, (), {}, 1)", "returns a tuple of 4"),
         ("[L, ()]", "returns a list"),
-        ("('L', ())", "the first thing the factory model returns is a str, not a module"),
-        ("(nn.ReLU, ())", "the first thing the factory model returns is the class ReLU"),
-        ("(L, 3)", "gives a int as the positional arguments"),
-        ("(L, {'x': 1})", "gives a dict as the positional arguments"),
-        ("(L, (), (1,))", "gives a tuple as the keyword arguments"),
-        ("(L, (), {1: 2})", "gives a dict as the keyword arguments"),
+        ("('L', ())", "the first value that the factory model returns is a str, not a module"),
+        ("(nn.ReLU, ())", "the first value that the factory model returns is the class ReLU"),
+        ("(L, 3)", "returns a int as the positional arguments"),
+        ("(L, {'x': 1})", "returns a dict as the positional arguments"),
+        ("(L, (), (1,))", "returns a tuple as the keyword arguments"),
+        ("(L, (), {1: 2})", "returns a dict as the keyword arguments"),
     ],
 )
 def test_factory_that_returns_the_wrong_thing(write, returned, cause):
@@ -380,7 +380,7 @@ def test_user_arguments_replace_example_arguments(write, name):
 def test_class_that_is_no_module(write):
     file = write("class Net:\n    pass\n")
     error = fails(f"{file}:Net")
-    assert error.cause.endswith("net.py is a class, but not one of nn.Module")
+    assert error.cause.endswith("net.py is a class, but not a subclass of nn.Module")
     assert error.where == f"{file}:1"
 
 

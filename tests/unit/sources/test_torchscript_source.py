@@ -11,7 +11,7 @@ import unmess
 from importers.sources import find_source
 from importers.sources.example_inputs import parse_inputs
 from unmess.cli import cli
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 CONV = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU()).eval()
 
@@ -200,7 +200,7 @@ def test_unknown_operator(traced):
     other = rewritten(
         traced, lambda n, c: c.replace(b"torch.relu", b"ops.a.relu") if n.endswith(".py") else c
     )
-    assert "calls an operator that is not there" in fails(other).cause
+    assert "calls an unknown operator" in fails(other).cause
 
 
 def test_missing_record(traced):

@@ -7,7 +7,7 @@ import torch
 from torchvision import models
 
 from importers.sources import find_source
-from unmess.core.error import Error
+from unmess.core.errors.error import Error
 
 
 @pytest.fixture(autouse=True)
@@ -130,7 +130,7 @@ def test_weights_that_do_not_fit(tmp_path):
 
 def test_a_file_without_weights(tmp_path):
     path = tmp_path / "own.pth"
-    for content, cause in ((b"text", "is not a file of weights"), (None, "there is no file")):
+    for content, cause in ((b"text", "does not contain weights"), (None, "there is no file")):
         if content is not None:
             path.write_bytes(content)
         else:

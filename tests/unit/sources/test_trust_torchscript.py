@@ -43,7 +43,7 @@ def test_files_are_written_only_with_trust(tmp_path, kind):
     torch.jit.save(torch.jit.script(kind(str(marker)).eval()), path)
     with pytest.raises(unmess.Error) as caught:
         source.find(str(path))
-    assert "more than compute (save)" in caught.value.cause
+    assert "side effects (save)" in caught.value.cause
     assert "--trust" in caught.value.hint
     assert not marker.exists()
     source.find(str(path), trust=True).model(torch.ones(2))

@@ -22,7 +22,7 @@ def test_limit_counts_only_for_its_runner():
 
 
 def test_failures_that_runners_share_are_one_limit():
-    from operator_cases.outcomes import Failure
+    from unmess.conformance.operators.outcomes import Failure
 
     stops = Failure("torch", "no lowering (pass canonicalize)")
     assert tool.limits_of({"reference": stops, "iree-cpu": stops}) == [

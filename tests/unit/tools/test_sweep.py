@@ -6,9 +6,9 @@ from dataclasses import asdict
 import pytest
 
 from importers.recipes import Recipe
-from importers.recipes.limits import Limit
+from importers.recipes.limits import Limit, known_limits
 from tools import sweep
-from unmess.core.row import Row
+from unmess.row import Row
 
 RUNNERS = ("reference", "iree-cpu")
 
@@ -76,16 +76,70 @@ def test_results_that_contradict_the_limits_are_unexpected(limits, stage, surpri
     )
 
 
-def test_models_that_fail_in_eager_are_counted_separately():
+def test_a_model_that_is_not_built_is_expected_to_stop_there():
+    recipe = Recipe("hf:a", "hf", "encoder", not_built=Limit("source", "no"))
+    assert not list(sweep.unexpected([recipe], results(row("reference", "source", "no")), RUNNERS))
+    assert list(sweep.unexpected([recipe], results(row("reference")), RUNNERS)) == [
+        "hf:a on reference passes; known to stop in source"
+    ]
+
+
+def test_models_that_are_not_built_are_recorded_in_their_own_file(monkeypatch, tmp_path):
+    files = {name: tmp_path / name for name in ("FILE", "NOT_BUILT")}
+    for name, file in files.items():
+        file.write_text("")
+        monkeypatch.setattr(sweep, name, file)
+    monkeypatch.setattr(sweep, "record_models", lambda _: None)
+    monkeypatch.setattr(sweep, "DOCS", tmp_path / "docs" / "models")
+    recipes = [Recipe(f"hf:{name}", "hf", "encoder") for name in "abc"]
+    monkeypatch.setattr(sweep, "list_recipes", lambda: recipes)
+    rows = tmp_path / "rows.jsonl"
+    found = [
+        row("reference", "source", "no", model="hf:a"),
+        row("reference", "torch", "no", model="hf:b"),
+        row("reference", model="hf:c"),
+    ]
+    rows.write_text("".join(json.dumps(asdict(one)) + "\n" for one in found))
+    command = ["sweep", "hf", "--on", "reference", "--record", "--results", str(rows)]
+    monkeypatch.setattr("sys.argv", [*command, "--report"])
+    assert sweep.main() == 0
+    assert known_limits(files["FILE"]) == {"hf:b": (Limit("torch", "no"),)}
+    assert known_limits(files["NOT_BUILT"]) == {"hf:a": (Limit("source", "no"),)}
+
+
+def test_models_that_are_not_built_are_not_counted():
     rows = [
         row("reference", model="hf:a"),
         row("reference", "torch", "no", model="hf:b"),
         row("reference", "source", "no", model="hf:c"),
     ]
-    assert sweep.summary(rows) == (
-        "reference: 1 of 3 match eager, 50.0% of the 2 that build and run in eager; "
-        "stopped: 1 in torch, 1 in source"
-    )
+    assert sweep.summary(rows) == "reference: 1 of 2 match eager (50.0%); stopped: 1 in torch"
+
+
+def test_models_that_are_not_built_have_their_own_table():
+    recipes = [Recipe(f"hf:{name}", "hf", "encoder") for name in "ab"]
+    found = results(row("reference"), row("reference", "source", "a|b", model="hf:b"))
+    text = sweep.page("hf", recipes, found, RUNNERS)
+    assert text.splitlines()[-7:] == [
+        "| `hf:a` | encoder | 2e-07 | not run |",
+        "",
+        "## Not built",
+        "",
+        "| model | task | cause |",
+        "| --- | --- | --- |",
+        "| `hf:b` | encoder | a\\|b |",
+    ]
+    assert sweep.page("hf", recipes, sweep.read_page(text), RUNNERS) == text
+
+
+def test_a_result_replaces_copies_of_an_earlier_stop():
+    stop = row("reference", "source", "no"), row("iree-cpu", "source", "no")
+    table = results(*stop, row("iree-cpu", model="hf:b"))
+    kept = sweep.without_outdated(table, results(row("reference")))
+    assert list(kept) == [("hf:b", "iree-cpu")]
+    capture = results(row("reference", "capture", "no"))
+    assert list(sweep.without_outdated(table, capture)) == [("hf:b", "iree-cpu")]
+    assert sweep.without_outdated(table, results(stop[0])) == table
 
 
 def test_the_table():

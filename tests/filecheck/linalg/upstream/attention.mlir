@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline upstream %s | mlir-opt | filecheck %s
 
-// Narrow floats are summed in f32; a row that the mask excludes is not divided by 0.
+// 16-bit floats are summed in f32. A row that the mask excludes completely is not divided by 0.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[SIZE:.*]] = tensor.dim
 // CHECK:         linalg.generic {{.*}}"reduction"]} ins(%{{.*}} : tensor<6x4x8xf16>, tensor<6x?x8xf16>) outs(%{{.*}} : tensor<6x4x?xf32>)

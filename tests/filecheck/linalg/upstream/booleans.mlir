@@ -2,7 +2,7 @@
 
 #id = affine_map<(d0) -> (d0)>
 
-// Elements are bits where something is done with them, and bytes where they are kept.
+// Tensors of booleans are stored as bytes. Computation in bodies uses i1.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:    %[[M:.*]]: tensor<4xi8>, %[[I:.*]]: index) -> (tensor<4xi8>, i1)
 // CHECK:         %[[C:.*]] = arith.constant dense<[1, 0, 1, 1]> : tensor<4xi8>
@@ -28,7 +28,7 @@ func.func @main(%m: tensor<4xi1>, %i: index) -> (tensor<4xi1>, i1) {
   return %0, %2 : tensor<4xi1>, i1
 }
 
-// A fill takes a byte, padding yields one, a loop carries them; a branch is taken by a bit.
+// Fills, padding and results of branches are bytes. The condition of a branch is i1.
 // CHECK-LABEL: func.func @passes
 // CHECK:         %[[BYTE:.*]] = arith.extui %[[BIT:.*]] : i1 to i8
 // CHECK-NEXT:    linalg.fill ins(%[[BYTE]] : i8) outs(%{{.*}} : tensor<2xi8>) -> tensor<2xi8>

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline upstream-newer %s | mlir-opt | filecheck %s
 
-// Flags that only help an optimizer, and the way of rounding that is meant without one.
+// Removes optimization flags, and a rounding mode that is also the default.
 // CHECK:      arith.addf %{{.*}}, %{{.*}} : f32
 // CHECK-NEXT: arith.extui %{{.*}} : i8 to i32
 func.func @main(%x: f32, %i: i8) -> (f32, i32) {

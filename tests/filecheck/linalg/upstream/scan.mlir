@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline upstream %s | mlir-opt | filecheck %s
 
-// The first element begins an inclusive scan, whatever the accumulator holds.
+// An inclusive scan starts with the first element, whatever the accumulator contains.
 // CHECK-LABEL: func.func @inclusive
 // CHECK:         scf.for %[[I:.*]] = %c0 to %c5 step %c1 iter_args(%[[OUT:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> (tensor<3x5xf32>, tensor<3xf32>)
 // CHECK-NEXT:      %[[X:.*]] = tensor.extract_slice %{{.*}}[0, %[[I]]] [3, 1] [1, 1]
@@ -18,7 +18,7 @@ func.func @inclusive(%x: tensor<3x5xf32>, %o: tensor<3x5xf32>, %a: tensor<3xf32>
   return %0#0 : tensor<3x5xf32>
 }
 
-// An exclusive one begins with the accumulator, and reads the element before.
+// An exclusive scan starts with the accumulator, and reads the previous element.
 // CHECK-LABEL: func.func @exclusive
 // CHECK:         %[[SIZE:.*]] = tensor.dim
 // CHECK:         scf.for %[[I:.*]] = %c0 to %[[SIZE]]

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline upstream %s | mlir-opt | filecheck %s
 
-// Updates that are numbers; the columns of the indices need not be in the order of the axes.
+// The updates are scalars. The columns of the indices may be in another order than the axes.
 // CHECK-LABEL: func.func @numbers
 // CHECK:         scf.for %[[I:.*]] = %c0 to %c4 step %c1 iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (tensor<3x5xf32>)
 // CHECK:           %[[COLUMN:.*]] = arith.index_cast
@@ -17,7 +17,7 @@ func.func @numbers(%u: tensor<4xf32>, %i: tensor<4x2xi64>, %x: tensor<3x5xf32>) 
   return %0 : tensor<3x5xf32>
 }
 
-// Updates that are windows: whole rows, as one operation each.
+// The updates are windows. Each window of whole rows is one operation.
 // CHECK-LABEL: func.func @rows
 // CHECK:         %[[COUNT:.*]] = tensor.dim
 // CHECK:         scf.for %[[I:.*]] = %c0 to %[[COUNT]]

@@ -1,8 +1,8 @@
 // RUN: unmess-opt --pipeline upstream %s | filecheck %s
 // RUN: unmess-opt --pipeline upstream %s | mlir-opt --one-shot-bufferize="bufferize-function-boundaries" --canonicalize | filecheck %s --check-prefix=MEMORY
 
-// Five elements are merged in three steps, two at a time, there and back; where both may stay, the
-// left one goes first.
+// Three steps merge five elements. The outer loop does two steps, to a buffer and back. If two
+// elements are equal, the left one comes first.
 // CHECK-LABEL: func.func @pairs
 // CHECK-DAG:     %c3 = arith.constant 3 : index
 // CHECK:         scf.for %[[STEP:.*]] = %c0 to %c3 step %c2 iter_args(%[[KEYS:.*]] = %{{.*}}, %[[PLACES:.*]] = %{{.*}})
@@ -18,7 +18,7 @@
 // CHECK-COUNT-2:       tensor.insert
 // CHECK:           scf.for %{{.*}} = %c0 to %c5 step
 
-// Two rows of memory to merge into, outside all loops, and no other.
+// The merge needs two temporary rows, allocated outside of all loops, and no other memory.
 // MEMORY-LABEL: func.func @pairs
 // MEMORY-COUNT-2: memref.alloc
 // MEMORY-NOT:     memref.alloc
@@ -32,7 +32,7 @@ func.func @pairs(%x: tensor<5x2xf32>, %i: tensor<5x2xi64>) -> (tensor<5x2xf32>, 
   return %0#0, %0#1 : tensor<5x2xf32>, tensor<5x2xi64>
 }
 
-// The number of steps is that of the bits of the last place.
+// The number of steps is the number of bits of the last index.
 // CHECK-LABEL: func.func @dynamic
 // CHECK:         %[[SIZE:.*]] = tensor.dim
 // CHECK:         arith.maxsi %[[SIZE]], %c1
@@ -46,7 +46,7 @@ func.func @dynamic(%x: tensor<?xi32>) -> tensor<?xi32> {
   return %0 : tensor<?xi32>
 }
 
-// One element is in order.
+// A row of one element is already sorted.
 // CHECK-LABEL: func.func @one(
 // CHECK-SAME:    %[[X:.*]]: tensor<1xf32>
 // CHECK-NEXT:    return %[[X]]

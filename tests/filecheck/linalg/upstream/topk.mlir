@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline upstream %s | mlir-opt | filecheck %s
 
-// Each element goes through the best so far, of equal ones that of the lower place.
+// Each element is inserted into the best so far. Of equal elements, the one with lower index wins.
 // CHECK-LABEL: func.func @main
 // CHECK:         scf.for %[[ROW:.*]] = %c0 to %c3
 // CHECK:           scf.for %[[PLACE:.*]] = %c0 to %c7

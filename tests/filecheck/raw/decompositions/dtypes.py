@@ -6,18 +6,18 @@ import torch
 
 # In their own type, long sums of 16-bit floats stop growing.
 # CHECK-LABEL: narrow_sum:
-# CHECK:       note: decomposition: sum of narrow floats (aten::sum.default)
+# CHECK:       note: decomposition: reductions in f16 and bf16 (aten::sum.default)
 # CHECK:         torch.aten.sum{{.*}} -> !torch.vtensor<[],f32>
 # CHECK:         torch.prims.convert_element_type {{.*}} -> !torch.vtensor<[],bf16>
 
 # CHECK-LABEL: narrow_sum_in_f64:
-# CHECK-NOT:   sum of narrow floats
+# CHECK-NOT:   reductions in f16 and bf16
 # CHECK-LABEL: wide_sum:
 # CHECK-NOT:   note:
 
 # Integers become floating point only if a limit is floating point.
 # CHECK-LABEL: float_limit:
-# CHECK:       note: decomposition: limits as choices (aten::clamp.default)
+# CHECK:       note: decomposition: clamp (aten::clamp.default)
 # CHECK:         -> !torch.vtensor<[3],f32>
 # CHECK:         torch.aten.lt.Scalar {{.*}}!torch.vtensor<[3],f32>
 # CHECK-LABEL: integer_limit:
@@ -26,7 +26,7 @@ import torch
 
 # Integers are divided as integers, because f32 cannot represent all of them.
 # CHECK-LABEL: floor_of_integers:
-# CHECK:       note: decomposition: division in whole numbers (aten::div.Tensor_mode)
+# CHECK:       note: decomposition: rounded division (aten::div.Tensor_mode)
 # CHECK:         torch.constant.str "trunc"
 # CHECK-NOT:     f32
 # CHECK-LABEL: trunc_of_integers:

@@ -18,7 +18,7 @@ import torch
 # CHECK:         torch.aten.sort %x
 
 # CHECK-LABEL: top_in_no_order:
-# CHECK:       note: decomposition: top-k in no order (aten::topk.default)
+# CHECK:       note: decomposition: unsorted top-k (aten::topk.default)
 # CHECK:         %[[YES:.*]] = torch.constant.bool true
 # CHECK-NOT:     torch.constant.bool false
 # CHECK:         torch.aten.topk %x

@@ -5,7 +5,7 @@
 import torch
 
 # CHECK-LABEL: beside_a_constant:
-# CHECK-NEXT:  note: repair: whole numbers beside constants (1 times)
+# CHECK-NEXT:  note: repair: integers beside floating-point constants (1 times)
 # CHECK:         %[[MINUS:.*]] = torch.constant.float -1.000000e+00
 # CHECK:         torch.aten.mul.Scalar %{{.*}}, %[[MINUS]]
 

@@ -5,7 +5,7 @@
 import torch
 
 # CHECK-LABEL: write:
-# CHECK:       note: repair: places from the front (1 times)
+# CHECK:       note: repair: negative indices of index_put (1 times)
 # CHECK:         %[[BACK:.*]] = torch.aten.lt.Scalar %i,
 # CHECK:         %[[SIZE:.*]] = torch.constant.int 3
 # CHECK:         %[[FRONT:.*]] = torch.aten.add.Scalar %i, %[[SIZE]]
@@ -14,12 +14,12 @@ import torch
 
 # A range that starts at 0 has no negative index. A range that starts below 0 has.
 # CHECK-LABEL: write_at_a_range:
-# CHECK-NOT:   places from the front
+# CHECK-NOT:   negative indices of index_put
 # CHECK-LABEL: write_at_the_end:
-# CHECK:       note: repair: places from the front (1 times)
+# CHECK:       note: repair: negative indices of index_put (1 times)
 
 # CHECK-LABEL: read:
-# CHECK-NEXT:  note: repair: computed places that exist (1 times)
+# CHECK-NEXT:  note: repair: checked indices of select (1 times)
 # CHECK:         %[[I:.*]] = torch.aten.Int.Tensor %i
 # CHECK:         torch.aten.add.int %[[I]],
 # CHECK:         torch.constant.str "index out of range"

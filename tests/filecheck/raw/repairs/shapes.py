@@ -5,12 +5,12 @@
 import torch
 
 # CHECK-LABEL: nothing:
-# CHECK-NEXT:  note: repair: results without elements (2 times)
+# CHECK-NEXT:  note: repair: empty results (2 times)
 # CHECK-NOT:     relu
 # CHECK:         torch.aten.empty.memory_format {{.*}} -> !torch.vtensor<[0,2],f32>
 
 # CHECK-LABEL: one_choice:
-# CHECK-NEXT:  note: repair: choice between a tensor and itself (1 times)
+# CHECK-NEXT:  note: repair: where of a tensor and itself (1 times)
 # CHECK:         torch.aten.expand %x, {{.*}} -> !torch.vtensor<[2,3],f32>
 # CHECK-NOT:     where
 

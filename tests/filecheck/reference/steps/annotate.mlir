@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-annotate %s | filecheck %s
 
-// Outlined functions are optimized, and stay apart; those that call them are not. Arguments that
-// nothing else is in are said to be so where that is known.
+// Outlined functions are optimized and not inlined. Their callers are not optimized. Arguments that
+// are known not to overlap are marked with noalias.
 
 // CHECK:       llvm.func @unmess_fail(i64, i64) attributes {passthrough = ["cold", "noreturn"]}
 // CHECK:       llvm.func @unmess_allocate(i64, i64) -> (!llvm.ptr {llvm.noalias})

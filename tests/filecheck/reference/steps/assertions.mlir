@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference %s | filecheck %s
 
-// A failed check calls the runtime, which does not come back; nothing ends the process.
+// A failed check calls the runtime, which does not return. Nothing aborts the process.
 
 // CHECK:         llvm.func @unmess_fail(i64, i64) attributes {passthrough = ["cold", "noreturn"]
 // CHECK-LABEL: llvm.func @main(

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-bf16-arithmetic --pipeline reference-llvm --pipeline reference-bf16-bits %s | filecheck %s
 
-// Each operation is rounded; moves, comparisons and constants need not be.
+// The result of each operation is rounded. Moves, comparisons and constants need no rounding.
 
 // CHECK-LABEL: llvm.func @scalar
 // CHECK-SAME:    (%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, {{.*}}%{{.*}}: i16) -> i16

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-checks %s | filecheck %s
 
-// A divisor that is data: not 0; by -1 nothing is divided, since that overflows for one number.
+// A divisor from data must not be 0. A division by -1 is a negation, because it could overflow.
 // CHECK-LABEL: func.func @division(
 // CHECK:         %[[GOOD:.*]] = arith.cmpi ne, %arg1, %{{.*}} : i32
 // CHECK:         cf.assert %[[GOOD]], "ZeroDivisionError"
@@ -33,7 +33,7 @@ func.func @division_by_a_constant(%a: i32) -> i32 {
   return %0 : i32
 }
 
-// The load of the index itself needs no check; the buffer's other axis is counted by the loop.
+// The load of the index needs no check, because the loop bounds it. Nor does the other axis.
 // CHECK:         %[[ALLOC:.*]] = memref.load %arg1
 // CHECK-NEXT:    %[[INDEX:.*]] = arith.index_cast
 // CHECK-NEXT:    %[[SIZE:.*]] = arith.constant 4 : index
@@ -77,13 +77,13 @@ func.func @slice(%x: memref<8xf32>, %from: index) -> memref<2xf32, strided<[1], 
   return %0 : memref<2xf32, strided<[1], offset: ?>>
 }
 
-// A size of 0 makes the product 0; one that is negative makes it huge.
+// A size of 0 gives 0 bytes. A negative size, read as unsigned, is too large.
 // CHECK-LABEL: func.func @allocation(
 // CHECK:         %[[ITEM:.*]] = arith.constant 1.200000e+01 : f64
 // CHECK:         arith.uitofp
 // CHECK:         arith.mulf %[[ITEM]],
 // CHECK:         %[[FITS:.*]] = arith.cmpf ole,
-// CHECK:         cf.assert %[[FITS]], "a size is negative or larger than any memory"
+// CHECK:         cf.assert %[[FITS]], "a size is negative or too large for any memory"
 // CHECK-NEXT:    memref.alloc(
 // CHECK-NOT:     cf.assert
 // CHECK:         return
@@ -94,13 +94,13 @@ func.func @allocation(%size: index) -> memref<?x3xf32> {
   return %0 : memref<?x3xf32>
 }
 
-// Two inputs have sizes of their own; a buffer that was made for one of them has the same.
+// The sizes of two inputs may differ. A buffer allocated with the size of an input is equal to it.
 #map = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func @sizes(
 // CHECK:         memref.alloc(
 // CHECK-NEXT:    linalg.generic
 // CHECK:         arith.cmpi eq
-// CHECK:         cf.assert %{{.*}}, "sizes differ that must be the same"
+// CHECK:         cf.assert %{{.*}}, "sizes that must be equal differ"
 // CHECK-NEXT:    linalg.generic
 func.func @sizes(%x: memref<?xf32>, %y: memref<?xf32>) -> memref<?xf32> {
   %c0 = arith.constant 0 : index

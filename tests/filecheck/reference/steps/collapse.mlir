@@ -4,7 +4,7 @@
 #channel = affine_map<(d0, d1, d2) -> (d0, 0, 0)>
 #turned = affine_map<(d0, d1, d2) -> (d0, d2, d1)>
 
-// The loops over the image are one; the number of each channel is where it was.
+// The two loops over the image become one. The operand with one value per channel has its own map.
 // CHECK-DAG:   #[[IMAGE:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG:   #[[CHANNEL:.*]] = affine_map<(d0, d1) -> (d0, 0, 0)>
 // CHECK-LABEL: func.func @image(
@@ -19,7 +19,7 @@ func.func @image(%x: memref<8x7x7xf32>, %scale: memref<8x1x1xf32>, %out: memref<
   return
 }
 
-// A sum over the image: one loop too.
+// The loops of a sum over the image become one, too.
 // CHECK-LABEL: func.func @sum(
 // CHECK:         iterator_types = ["parallel", "reduction"]
 func.func @sum(%x: memref<8x7x7xf32>, %out: memref<8x1x1xf32>) {
@@ -31,12 +31,12 @@ func.func @sum(%x: memref<8x7x7xf32>, %out: memref<8x1x1xf32>) {
   return
 }
 
-// A gap after each row of one operand, another order, and a body that asks where it is.
+// Not collapsed: an operand with gaps between rows, a transposed operand, and a body with an index.
 // CHECK-LABEL: func.func @left(
 // CHECK-NOT:     memref.collapse_shape
 // CHECK:         return
 func.func @left(%x: memref<8x7x7xf32, strided<[100, 10, 1]>>, %y: memref<8x7x7xf32>, %out: memref<8x7x7xf32>) {
-  // The images have gaps between them too, so here all three loops stay.
+  // This operand also has gaps between the images, so all three loops stay.
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : memref<8x7x7xf32, strided<[100, 10, 1]>>) outs(%out : memref<8x7x7xf32>) {
   ^bb0(%in: f32, %o: f32):
     linalg.yield %in : f32

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-dispatch %s | filecheck %s
 
-// The call of a task hands its operands, in memory, and the number of parts to the runtime. Room is
-// made once, not in the loop that calls.
+// The call of a task passes its operands, in memory, and the number of parts to the runtime. The
+// memory is allocated once, outside of the loop with the call.
 
 // CHECK-LABEL: llvm.func @main(
 // CHECK:         %[[ROOM:.*]] = llvm.alloca {{.*}} x !llvm.struct<(ptr, i64)>

@@ -2,7 +2,7 @@
 
 #vector = affine_map<(d0) -> (d0)>
 
-// A named operation too; the function goes where it is used, and those that nothing uses go.
+// Named operations are expanded, too. Functions are inlined, and unused functions are removed.
 // CHECK-LABEL: func.func @narrow(
 // CHECK-NOT:     math.exp
 // CHECK:         arith.extf %{{.*}} : f16 to f32

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-entries %s | filecheck %s
 
-// An entry function takes the address of an array: where results go, then where each operand is. A
-// buffer is read as its descriptor, a number as itself; each return stores all results.
+// An entry function takes the address of an array of pointers, to the results and to each operand.
+// It loads buffers as descriptors and numbers as values. Each return stores all results.
 
 // CHECK-LABEL: func.func @main(%arg0: !llvm.ptr) {
 // CHECK-NEXT:    %[[SECOND:.*]] = llvm.getelementptr %arg0[1]
@@ -33,7 +33,7 @@ func.func @main(%x: memref<?x4xf32>, %flag: i1) -> (memref<?x4xf32>, i64) {
   return %x, %two : memref<?x4xf32>, i64
 }
 
-// Others keep their arguments.
+// Private functions keep their arguments.
 // CHECK-LABEL: func.func private @inner(%arg0: memref<4xf32>)
 func.func private @inner(%x: memref<4xf32>) {
   return

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-expand-float8 %s | filecheck %s
 
-// LLVM has no 8-bit floats: they are bytes, converted by one function for each direction, always by
-// way of f32.
+// LLVM has no 8-bit floats. They are bytes, and one function for each type and direction converts
+// them to or from f32.
 
 // CHECK-LABEL: func.func @main(
 // CHECK:         %[[BYTE:.*]] = arith.bitcast %arg0 : f8E4M3FN to i8

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-fuse %s | filecheck %s
 
-// An activation is computed once, before the product that reads it; a transposed matrix is read
-// where it is.
+// The activation is computed once, before the product that reads it. The transposed matrix is read
+// in place.
 
 #matrix = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG:   #[[LHS:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>

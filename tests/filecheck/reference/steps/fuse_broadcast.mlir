@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-fuse %s | filecheck %s
 
-// The sum of a broadcast tensor over the new axis: without the copy nothing would say how long that
-// axis is.
+// A broadcast is not fused into a sum over its new axis, because no other operand has the size of
+// that axis.
 
 #vector = affine_map<(d0, d1) -> (d1)>
 #matrix = affine_map<(d0, d1) -> (d0, d1)>

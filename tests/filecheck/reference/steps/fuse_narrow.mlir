@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-fuse %s | filecheck %s
 
-// The matrix is read narrow and where it is; the left operand, of which one number serves a vector,
-// is wide before.
+// The matrix is read in bf16, in place. The left operand is converted to f32 before the product,
+// because each of its elements is used for a whole vector.
 
 // CHECK-LABEL: func.func @main(
 // CHECK:         %[[WIDE:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4x8xbf16>)

@@ -3,7 +3,7 @@
 #id = affine_map<(d0) -> (d0)>
 #scalar = affine_map<(d0) -> ()>
 
-// Both sums read the narrow tensor.
+// Both sums read the f32 tensor.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT:     tensor<64xf64>
 // CHECK-COUNT-2: linalg.generic {{.*}}"reduction"{{.*}} ins(%arg0 : tensor<64xf32>)

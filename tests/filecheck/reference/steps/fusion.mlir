@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-fuse %s | filecheck %s
 
-// A chain of elementwise operations is one pass over memory.
+// A chain of elementwise operations becomes one pass over memory.
 
 #id = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func @main

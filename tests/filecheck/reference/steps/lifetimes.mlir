@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-lifetimes %s | filecheck %s
 
-// A buffer is freed after its last use, through a view or inside a loop too.
+// A buffer is freed after its last use, which may be through a view or inside a loop.
 // CHECK-LABEL: func.func @early
 // CHECK:         call @use(%[[FIRST:[a-z0-9_]+]])
 // CHECK-NEXT:    memref.dealloc %[[FIRST]]
@@ -27,7 +27,7 @@ func.func @early(%x: memref<4xf32>, %n: index, %f: f32) {
   return
 }
 
-// What a call returns may be the buffer that it got.
+// The result of a call may be the buffer that was passed to it.
 // CHECK-LABEL: func.func @returned
 // CHECK:         call @same
 // CHECK-NEXT:    call @use
@@ -41,7 +41,7 @@ func.func @returned() {
   return
 }
 
-// So may what a branch passes on.
+// A block argument may be a buffer that a branch passes.
 // CHECK-LABEL: func.func @passed
 // CHECK:       ^bb{{.*}}(%[[PASSED:[a-z0-9_]+]]: memref<4xf32>):
 // CHECK-NEXT:    call @use(%[[PASSED]])
@@ -55,7 +55,7 @@ func.func @passed(%x: memref<4xf32>, %flag: i1) {
   return
 }
 
-// And what a region yields.
+// The result of a region may be a buffer that it yields.
 // CHECK-LABEL: func.func @yielded
 // CHECK:         call @use
 // CHECK-NEXT:    memref.dealloc

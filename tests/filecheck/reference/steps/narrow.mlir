@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-narrow %s | filecheck %s
 
-// f64 becomes 16 bits, and the other way round, by way of f32; what passes through f32 stays.
+// Conversions between f64 and 16-bit floats go through f32. Conversions from f64 to f32 stay.
 
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[SINGLE:.*]] = arith.truncf %arg0 : f64 to f32

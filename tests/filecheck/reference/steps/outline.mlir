@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-outline %s | filecheck %s
 
-// Operations that differ only in their buffers share a function; constants move into it. It is
-// marked as one whose buffers do not overlap, which is known of arguments.
+// Operations that differ only in their buffers share a function. Constants move into it. An
+// attribute states that its buffers do not overlap, because they are different arguments.
 
 #id = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func @main

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-outline %s | filecheck %s
 
-// Two views of one buffer may overlap, and of a loop's argument nothing is known.
+// Two views of the same buffer may overlap.
 
 #id = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func private @linalg_generic_0(

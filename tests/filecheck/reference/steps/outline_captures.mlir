@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-outline %s | filecheck %s
 
-// A value that the region uses, other than a constant, is passed along.
+// A value that the region uses becomes an argument, unless it is a constant.
 
 #id = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func @main(%arg0: memref<8xf32>, %arg1: f32)

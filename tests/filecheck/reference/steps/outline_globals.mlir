@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-outline %s | filecheck %s
 
-// Two reads of one global are the same memory; an allocation is not.
+// Two reads of a global give the same memory. An allocation is other memory.
 
 #id = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func private @linalg_generic_0(

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-outline %s | filecheck %s
 
-// Loops of scalars are moved as a whole; a loop around linalg operations stays.
+// Loops of scalar operations are outlined as a whole. A loop around linalg operations stays.
 
 #id = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func @main(

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-pointers %s | filecheck %s
 
-// Outlined functions take the pointer alone where the type says the rest: not where a size, a
-// stride or the offset is known only when the program runs. Other functions stay as they are.
+// Outlined functions take only the pointer if the type has all sizes, strides and the offset. If
+// one of these is dynamic, they take the memref. Other functions do not change.
 
 // CHECK-LABEL: func.func @main(%arg0: memref<4xf32>
 // CHECK:         %[[ADDRESS:.*]] = memref.extract_aligned_pointer_as_index %arg0

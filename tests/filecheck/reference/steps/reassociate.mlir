@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-reassociate %s | filecheck %s
 
-// The addition that accumulates may be reassociated, and no other one.
+// Only the addition that accumulates may be reassociated.
 
 #in = affine_map<(d0, d1) -> (d0, d1)>
 #out = affine_map<(d0, d1) -> (d0)>

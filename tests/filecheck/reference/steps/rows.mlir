@@ -5,15 +5,15 @@
 #column = affine_map<(d0, d1) -> (d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
-// A sum and what divides by it: one loop, in which each works on a row.
-// CHECK-LABEL: func.func @normalise(
+// A sum and a division by it become one loop over rows.
+// CHECK-LABEL: func.func @normalize(
 // CHECK:         scf.for %[[ROW:.*]] = %{{.*}} to %c1024
 // CHECK:           memref.subview %[[IN:.*]][%[[ROW]], 0] [1, 1024]
 // CHECK:           linalg.generic {{.*}}"reduction"
 // CHECK:           memref.subview %[[IN]][%[[ROW]], 0] [1, 1024]
 // CHECK:           linalg.generic {{.*}}["parallel", "parallel"]
 // CHECK:         {unmess.rows}
-func.func @normalise(%x: memref<1024x1024xf32>, %out: memref<1024x1024xf32>) {
+func.func @normalize(%x: memref<1024x1024xf32>, %out: memref<1024x1024xf32>) {
   %sum = memref.alloc() : memref<1024xf32>
   linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<1024x1024xf32>) outs(%sum : memref<1024xf32>) {
   ^bb0(%in: f32, %acc: f32):
@@ -29,7 +29,7 @@ func.func @normalise(%x: memref<1024x1024xf32>, %out: memref<1024x1024xf32>) {
   return
 }
 
-// A row of the second reads what other rows of the first write.
+// Not joined: a row of the second operation reads several rows of the first.
 // CHECK-LABEL: func.func @turned(
 // CHECK-NOT:     scf.for
 func.func @turned(%x: memref<1024x1024xf32>, %out: memref<1024x1024xf32>) {
@@ -48,7 +48,7 @@ func.func @turned(%x: memref<1024x1024xf32>, %out: memref<1024x1024xf32>) {
   return
 }
 
-// Sums over the rows: each turn would add to what all of them share.
+// Not joined: the sum is over the rows, so each iteration would update all sums.
 // CHECK-LABEL: func.func @over_rows(
 // CHECK-NOT:     scf.for
 func.func @over_rows(%x: memref<1024x1024xf32>, %sum: memref<1024xf32>) {
@@ -65,7 +65,7 @@ func.func @over_rows(%x: memref<1024x1024xf32>, %sum: memref<1024xf32>) {
   return
 }
 
-// A body that knows its row, and one that reads memory by itself.
+// Not joined: a body that uses its row index, and a body that loads from memory.
 // CHECK-LABEL: func.func @not_alone(
 // CHECK-NOT:     scf.for
 func.func @not_alone(%x: memref<1024x1024xf32>, %out: memref<1024x1024xf32>) {
@@ -85,7 +85,7 @@ func.func @not_alone(%x: memref<1024x1024xf32>, %out: memref<1024x1024xf32>) {
   return
 }
 
-// What fits into the cache is there anyway.
+// Not joined: the buffers are small and stay in the cache anyway.
 // CHECK-LABEL: func.func @small(
 // CHECK-NOT:     scf.for
 func.func @small(%x: memref<64x64xf32>, %out: memref<64x64xf32>) {

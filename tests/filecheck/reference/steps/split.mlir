@@ -6,7 +6,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 
-// A product: two halves of the columns, of which each reads half of one operand.
+// A product is split into two halves of the columns. Each half reads half of one operand.
 // CHECK-LABEL: func.func @product(
 // CHECK:         scf.for %[[PART:.*]] = %c0{{.*}} to %c2
 // CHECK:           %[[START:.*]] = arith.muli %[[PART]], %c256
@@ -24,7 +24,7 @@ func.func @product(%a: memref<256x256xf32>, %b: memref<512x256xf32>, %c: memref<
   return
 }
 
-// Sums: halves of the rows, never of what is summed. 501 rows have no halves, but three thirds.
+// Sums are split by rows, never along the reduction. 501 is not divisible by 2, but by 3.
 // CHECK-LABEL: func.func @sums(
 // CHECK:         scf.for {{.*}} to %c3
 // CHECK:           memref.subview %arg0[%{{.*}}, 0] [167, 1024]
@@ -38,7 +38,7 @@ func.func @sums(%x: memref<501x1024xf32>, %out: memref<501xf32>) {
   return
 }
 
-// A body that asks for its place gets it from the start of the whole.
+// A body with `linalg.index` gets the index in the whole operation.
 // CHECK-LABEL: func.func @place(
 // CHECK:           %[[START:.*]] = arith.muli
 // CHECK:             %[[INDEX:.*]] = linalg.index 0
@@ -54,7 +54,7 @@ func.func @place(%out: memref<512x512xi64>) {
   return
 }
 
-// A convolution with stride 2: halves of the rows of the image overlap by a row of the window.
+// A convolution with stride 2 is split by rows of the image. The two parts overlap by one row.
 #image = affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d2, d1 + d3)>
 #window = affine_map<(d0, d1, d2, d3) -> (d2, d3)>
 #pixels = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
@@ -70,7 +70,7 @@ func.func @window(%x: memref<513x258xf32>, %w: memref<3x3xf32>, %out: memref<256
   return
 }
 
-// Too little to wake a thread for.
+// The operation is too small to be worth a second thread.
 // CHECK-LABEL: func.func @little(
 // CHECK-NOT:     unmess.parts
 func.func @little(%x: memref<64x64xf32>) {

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-split-2 --pipeline reference-outline --pipeline reference-outline-tasks %s | filecheck %s
 
-// Both operations share a task, which does one part. Until threads are asked to do them all, a call
-// has the number of parts.
+// Both operations share a task, which computes one part. Until the calls are dispatched to threads,
+// the first argument is the number of parts.
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @main(

@@ -3,13 +3,13 @@
 
 // CHECK:      user.py:1: mylib.op.default is an unknown operator (of vtensor<[2,4],f32>)
 // CHECK-NEXT: user.py:2: aten.softmax.int is not decomposed (of vtensor<[2,4],f32>, int, none)
-// A product of two matrices is aten.mm; of others there is no simpler form.
+// A product of two matrices must be aten.mm. Other products have no simpler form.
 // CHECK-NEXT: user.py:3: aten.matmul is not decomposed (of vtensor<[2,4],f32>, vtensor<[4,2],f32>)
-// What says which dimensions of a reshape go together stays whole.
-// CHECK-NEXT: operators.mlir breaks the backend contract in 3 places
+// Flattening stays, because it records which dimensions belong together.
+// CHECK-NEXT: operators.mlir violates the backend contract in 3 places
 
 // LEGAL:      mylib.op.default is an unknown operator
-// LEGAL-NEXT: breaks the backend contract in 1 place
+// LEGAL-NEXT: violates the backend contract in 1 place
 func.func @main(%x: !torch.vtensor<[2,4],f32>, %y: !torch.vtensor<[4,2],f32>, %z: !torch.vtensor<[4],f32>) -> !torch.vtensor<[8],f32> {
   %int0 = torch.constant.int 0
   %int1 = torch.constant.int 1

@@ -1,11 +1,11 @@
 // RUN: not unmess contract --at raw %s | filecheck %s
 
-// Of a raw module only what the pipeline to torch leaves is told: every unknown operator at once,
-// PyTorch's own too, at which the pipeline itself would stop.
+// At raw, only violations that remain after the pipeline to torch are listed. All unknown operators
+// are listed at once, including PyTorch's own, at which the pipeline would stop.
 
 // CHECK:      user.py:2: mylib.op.default is an unknown operator
 // CHECK-NEXT: user.py:3: aten.histc.default is an unknown operator
-// CHECK-NEXT: raw.mlir breaks the backend contract in 2 places
+// CHECK-NEXT: raw.mlir violates the backend contract in 2 places
 func.func @main(%x: !torch.vtensor<[2,4],f32>) -> !torch.vtensor<[2,4],f32> {
   %int0 = torch.constant.int 0
   %none = torch.constant.none

@@ -1,6 +1,6 @@
 // RUN: not unmess contract %s | filecheck %s
 
-// Each type that breaks the contract is one line, wherever it is: arguments, results, inside of others.
+// Each type that violates the contract is one line, in arguments, results and inside other types.
 
 // CHECK:      types.mlir:6: func.func @arguments has a tensor of unknown rank (argument 1: !torch.vtensor<*,f32>)
 func.func @arguments(%x: !torch.vtensor<[2],f32>, %y: !torch.vtensor<*,f32>, %z: !torch.vtensor<[?],unk>) {
@@ -15,11 +15,11 @@ func.func @results(%x: !torch.vtensor<[2],f32>) {
   %1 = torch.copy.to_tensor %x : !torch.tensor<[2],f32> loc("user.py":3:0)
   return
 }
-// A list of tensors is a list of values, which have types of their own.
+// The types of a list's elements are not checked here, because elements are values of their own.
 // CHECK-NEXT: func.func @inside has a tensor that is not value-semantic (argument 1: !torch.list<tensor<[2],f32>>)
 // CHECK-NEXT: func.func @inside has a tensor of unknown rank (argument 2: !torch.tuple<int, vtensor<*,f32>>)
-// CHECK-NEXT: func.func @inside has a type that backends do not take (argument 3: !torch.optional<any>)
-// CHECK-NEXT: breaks the backend contract in 8 places
+// CHECK-NEXT: func.func @inside has a type that is not supported by backends (argument 3: !torch.optional<any>)
+// CHECK-NEXT: violates the backend contract in 8 places
 func.func @inside(%a: !torch.list<vtensor>, %b: !torch.list<tensor<[2],f32>>, %c: !torch.tuple<int, vtensor<*,f32>>, %d: !torch.optional<any>, %e: !torch.tuple<list<int>, optional<vtensor<[2,3],f32>>>) {
   return
 }

@@ -1,7 +1,7 @@
 """Tests bodies as data-flow graphs: which are equal, and how they are printed."""
 
 from pipelines.analysis.analysis import analyze_module
-from unmess.core.parsing import parse
+from unmess.core.ir.parsing import parse
 
 GENERIC = """
   %{name} = linalg.generic {{indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}}

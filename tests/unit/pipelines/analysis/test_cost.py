@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.analysis.analysis import analyze_module
-from unmess.core.parsing import parse
+from unmess.core.ir.parsing import parse
 
 MATMUL = """
 func.func @main(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>, %c: tensor<3x5xf32>)

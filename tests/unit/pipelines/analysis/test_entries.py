@@ -1,7 +1,7 @@
 """Tests the analysis of entry functions, layers, source lines and weights."""
 
 from pipelines.analysis.analysis import analyze_module
-from unmess.core.parsing import parse
+from unmess.core.ir.parsing import parse
 
 MODULE = """
 #conv = loc(fused<{class = "Conv", layer = "net.conv"}>["net.py":3:0])

@@ -1,7 +1,7 @@
 """Compares the peak memory of small functions with values computed by hand."""
 
 from pipelines.analysis.analysis import analyze_module
-from unmess.core.parsing import parse
+from unmess.core.ir.parsing import parse
 
 VECTOR = "tensor<1000xf32>"
 BYTES = 4000

@@ -31,7 +31,7 @@ def failed(monkeypatch, tmp_path):
         def command(_module, descriptor, *_options):
             return [sys.executable, "-c", code, descriptor]
 
-        monkeypatch.setattr(subject.processes, "command", command)
+        monkeypatch.setattr(subject.children, "command", command)
         with pytest.raises(unmess.Error) as caught:
             subject.compile_text("module {}", ("--option=a b",), "model")
         return caught.value
@@ -99,7 +99,7 @@ def test_reproducer_does_not_write_the_packer(monkeypatch, tmp_path):
 
 
 def test_invalid_options_are_a_usage_error():
-    with pytest.raises(unmess.Error, match="refuses its options") as caught:
+    with pytest.raises(unmess.Error, match="rejects its options") as caught:
         subject.compile_text(WRONG, ("--iree-no-such-option",), "model")
     assert caught.value.stage == "usage"
 
@@ -115,7 +115,7 @@ def test_invalid_options_are_a_usage_error():
 )
 def test_unknown_hardware_is_a_usage_error(runner, options):
     program = unmess.capture(torch.nn.ReLU(), (torch.randn(3),))
-    with pytest.raises(unmess.Error, match="does not know 'abacus'") as caught:
+    with pytest.raises(unmess.Error, match="does not know the target 'abacus'") as caught:
         unmess.load(program, on=runner, target=options)
     assert caught.value.stage == "usage"
 

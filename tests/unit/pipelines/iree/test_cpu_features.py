@@ -19,7 +19,7 @@ def test_newer_cpu_requires_more_features():
 
 def test_missing_cpu_features_raise(monkeypatch):
     monkeypatch.setattr(subject, "processor_features", lambda: frozenset({"sse", "avx"}))
-    with pytest.raises(unmess.Error, match=r"this one lacks .*avx512f") as caught:
+    with pytest.raises(unmess.Error, match=r"this CPU lacks .*avx512f") as caught:
         subject.check_cpu(options("sapphirerapids"))
     assert caught.value.stage == "load"
     subject.check_cpu(options("generic"))

@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from pipelines.iree import devices as subject
-from unmess.core.processes import command
+from unmess.core.processes.children import command
 
 RUN = """
 from pipelines.iree import probe
@@ -24,7 +24,7 @@ def answered(monkeypatch):
     def ask(code, *drivers):
         body = RUN.format(textwrap.indent(code, "    "))
         monkeypatch.setattr(
-            subject.processes,
+            subject.children,
             "command",
             lambda _module, *names: [*command("")[:2], "-c", body, *names],
         )
@@ -47,8 +47,8 @@ def test_a_driver_that_is_unknown():
 def test_crash_of_a_driver_does_not_affect_the_others(answered):
     code = "import os\nif name == 'cuda': os.kill(os.getpid(), 11)\nreturn {'devices': []}"
     assert answered(code, "cuda", "hip") == {
-        "cuda": subject.Devices(problem="the driver crashes with SIGSEGV"),
-        "hip": subject.Devices(problem="the driver finds no device"),
+        "cuda": subject.Devices(problem="the driver crashed with SIGSEGV"),
+        "hip": subject.Devices(problem="the driver found no device"),
     }
 
 
@@ -57,12 +57,12 @@ def test_hang_of_a_driver_does_not_affect_the_others(answered, monkeypatch):
     code = "import time\nif name == 'cuda': time.sleep(60)\nreturn {'devices': []}"
     answers = answered(code, "cuda", "hip")
     assert "did not answer" in answers["cuda"].problem
-    assert answers["hip"].problem == "the driver finds no device"
+    assert answers["hip"].problem == "the driver found no device"
 
 
 def test_a_driver_that_ends_the_process(answered):
     problem = answered("import os\nos._exit(3)")["vulkan"].problem
-    assert problem == "the driver crashes with status 3"
+    assert problem == "the driver crashed with status 3"
 
 
 def test_output_of_a_driver_is_ignored(answered):
@@ -76,6 +76,6 @@ def test_output_of_a_driver_is_ignored(answered):
 
 def test_a_probe_that_cannot_start(monkeypatch):
     monkeypatch.setattr(
-        subject.processes, "command", lambda *_: [sys.executable, "-c", "raise SystemExit('no')"]
+        subject.children, "command", lambda *_: [sys.executable, "-c", "raise SystemExit('no')"]
     )
-    assert subject.ask_drivers(("hip",))["hip"].problem == "the driver cannot be asked: no"
+    assert subject.ask_drivers(("hip",))["hip"].problem == "the query of the driver failed: no"

@@ -7,7 +7,7 @@ import unmess
 from pipelines.iree import targets as subject
 from pipelines.iree.compiler import compile_for, compile_text
 from pipelines.iree.devices import Device, Devices
-from unmess.core.target_options import TargetOptions
+from unmess.core.options.target_options import TargetOptions
 
 LAVAPIPE = """
 features: storageBuffer8BitAccess=yes storageBuffer16BitAccess=yes shaderInt8=yes shaderFloat16=yes

@@ -28,7 +28,7 @@ class Device:
     ("text", "hint"),
     [
         ("DATA_LOSS; [vkWaitSemaphores] VK_ERROR_DEVICE_LOST", "start a new process"),
-        ("RESOURCE_EXHAUSTED; out of memory", "too little memory"),
+        ("RESOURCE_EXHAUSTED; out of memory", "ran out of memory"),
         ("INTERNAL; something else", "unmess doctor"),
     ],
 )

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-avx512 %s | filecheck %s
 
-// A convolution with stride 2 over a small image: one panel for all 7 x 7 columns, a row for each
-// channel and each place in the window, and the result as rows of 49.
+// A convolution with stride 2 over a small image. One panel has all 7 x 7 columns, and a row per
+// channel and window position. The result is written as rows of 49.
 
 #x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 * 2 + d5, d3 * 2 + d6)>
 #w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>

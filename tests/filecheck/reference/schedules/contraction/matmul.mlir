@@ -2,8 +2,8 @@
 // RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-avx2 %s | filecheck %s --check-prefixes CHECK,AVX2
 // RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-sse %s | filecheck %s --check-prefix SSE
 
-// The loop over the depth carries the sums of a tile in registers; after it they are added to the
-// result. Both sizes are whole tiles: nothing is masked.
+// The loop over the reduction carries the sums of a tile in registers. They are added to the result
+// after the loop. Both sizes are multiples of the tile, so nothing is masked.
 
 #lhs = affine_map<(d0, d1, d2) -> (d0, d2)>
 #rhs = affine_map<(d0, d1, d2) -> (d2, d1)>
@@ -24,7 +24,7 @@
 // CHECK:         memref.dealloc %[[PANEL]]
 // CHECK-NOT:   mask
 
-// Without fused multiply-adds in the processor there are none in the code.
+// Without fused multiply-add instructions in the CPU, the code has none.
 // SSE-NOT:     fma
 // SSE:         arith.mulf {{.*}} : vector<8xf32>
 // SSE-NEXT:    arith.addf {{.*}} : vector<8xf32>

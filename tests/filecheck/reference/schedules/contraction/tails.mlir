@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-avx512 %s | filecheck %s
 
-// 37 columns: a whole tile and a masked one of 5, in the shortest vector that holds them. 9 rows:
-// tiles of equal height. Reading the right operand in place pays for so few rows.
+// 37 columns are a whole tile and a masked one of 5, in the shortest vector that holds them. 9 rows
+// are split into tiles of equal height. With so few rows, the right operand is read in place.
 
 #lhs = affine_map<(d0, d1, d2) -> (d0, d2)>
 #rhs = affine_map<(d0, d1, d2) -> (d2, d1)>

@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-avx2 %s | filecheck %s
 
-// x @ w.T: squares of the matrix are transposed in registers on their way to the panel.
+// For x @ w.T, square blocks of the matrix are transposed in registers and stored in the panel.
 
 #lhs = affine_map<(d0, d1, d2) -> (d0, d2)>
 #rhs = affine_map<(d0, d1, d2) -> (d1, d2)>

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-avx512 %s | filecheck %s
 
-// 14 columns of a depthwise convolution with stride 2: totals stay in vectors of 16 while the window
-// is gone through. Every second element comes from two loads that read nothing behind the last one.
+// 14 columns of a depthwise convolution with stride 2. The sums stay in vectors of 16 in the loop
+// over the window. Two loads and a shuffle read every second element, and none after the last.
 
 #in = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1 * 2 + d3, d2 * 2 + d4)>
 #weight = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>

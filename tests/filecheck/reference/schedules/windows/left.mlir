@@ -1,6 +1,6 @@
 // RUN: unmess-opt --pipeline reference-outline --pipeline reference-vectorize-avx512 %s | filecheck %s
 
-// Operations that stay loops over numbers: steps of three, results across the input, an index.
+// These operations stay scalar loops: stride 3, a transposed result, and a body with an index.
 
 #third = affine_map<(d0, d1, d2) -> (d0, d1 * 3 + d2)>
 #across = affine_map<(d0, d1, d2) -> (d1, d0, d2)>

@@ -10,7 +10,7 @@ import torch
 import unmess
 from pipelines.reference.execution import compilation
 from pipelines.reference.execution.object_code import ObjectCode, Unloadable
-from pipelines.reference.execution.runtime import Runtime
+from pipelines.reference.runtime import Runtime
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_memory_is_released(object_file):
 
 
 def test_undefined_symbol_raises(object_file):
-    with pytest.raises(Unloadable, match=r"it uses (unmess|_mlir)_"):
+    with pytest.raises(Unloadable, match=r"refers to (unmess|_mlir)_"):
         ObjectCode(object_file, {})
 
 
@@ -79,5 +79,5 @@ def test_truncated_files_are_rejected(object_file, length):
 def test_other_architectures_are_rejected(object_file):
     aarch64 = bytearray(object_file)
     aarch64[18] = 183
-    with pytest.raises(Unloadable, match="not a relocatable file for x86-64"):
+    with pytest.raises(Unloadable, match="the object file is not a relocatable file for x86-64"):
         ObjectCode(bytes(aarch64), Runtime.get().symbols)

@@ -14,8 +14,8 @@ import torch
 from torch_mlir.dialects.llvm import translate_module_to_llvmir
 
 import unmess
-from pipelines.ir_modules import copy_module
-from pipelines.reference import order
+from pipelines.ir.modules import copy_module
+from pipelines.reference import pipeline
 from pipelines.reference.schedules.machine import NEON
 from pipelines.reference.steps.assertions import Assertions
 
@@ -29,8 +29,8 @@ def assembly(module, *args) -> str:
     """Returns the aarch64 assembly of a model."""
     lowered = copy_module(unmess.lower(unmess.capture(module.eval(), args)).ir)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(order, "host_machine", lambda: NEON)
-        order.lower_to_llvm(lowered, "model", Assertions(), ["main"])
+        patch.setattr(pipeline, "host_machine", lambda: NEON)
+        pipeline.lower_to_llvm(lowered, "model", Assertions(), ["main"])
     with lowered.context:
         text = translate_module_to_llvmir(lowered.operation)
     text = _FLOAT.sub(_as_f64, text)

@@ -1,0 +1,78 @@
+"""Decompositions of copies of views, and of tensors with a view replaced."""
+
+from __future__ import annotations
+
+import torch
+
+from importers.decompositions import views
+from importers.decompositions.bits import view_dtype
+from importers.decompositions.decomposition import Decomposition
+
+_aten = torch.ops.aten
+_VIEWS = {
+    "_reshape_copy.default": _aten.reshape.default,
+    "alias_copy.default": _aten.alias.default,
+    "as_strided_copy.default": _aten.as_strided.default,
+    "detach_copy.default": _aten.detach.default,
+    "diagonal_copy.default": _aten.diagonal.default,
+    "expand_copy.default": _aten.expand.default,
+    "permute_copy.default": _aten.permute.default,
+    "select_copy.int": _aten.select.int,
+    "slice_copy.Tensor": _aten.slice.Tensor,
+    "split_copy.Tensor": _aten.split.Tensor,
+    "split_with_sizes_copy.default": _aten.split_with_sizes.default,
+    "squeeze_copy.default": _aten.squeeze.default,
+    "squeeze_copy.dim": _aten.squeeze.dim,
+    "squeeze_copy.dims": _aten.squeeze.dims,
+    "t_copy.default": _aten.t.default,
+    "transpose_copy.int": _aten.transpose.int,
+    "unbind_copy.int": _aten.unbind.int,
+    "unfold_copy.default": _aten.unfold.default,
+    "unsqueeze_copy.default": _aten.unsqueeze.default,
+    "view_as_complex_copy.default": _aten.view_as_complex.default,
+    "view_as_real_copy.default": _aten.view_as_real.default,
+    "view_copy.default": _aten.view.default,
+    "view_copy.dtype": _aten.view.dtype,
+}
+
+VIEWS = (
+    Decomposition(
+        "bits as another dtype",
+        "aten::view.dtype",
+        "linalg",
+        "torch-mlir lowers views as a dtype of the same width only",
+        view_dtype,
+    ),
+    Decomposition(
+        "split into sizes that depend on data",
+        "aten::split_with_sizes.default",
+        "linalg",
+        "torch-mlir lowers constant sizes only",
+        views.split_with_sizes,
+    ),
+    *(
+        Decomposition(
+            "copy of a view",
+            f"aten::{operator}",
+            "linalg",
+            "torch-mlir lowers few of them; in MLIR, a copy of a view is the same value as the "
+            "view",
+            views.copied(view),
+        )
+        for operator, view in _VIEWS.items()
+    ),
+    Decomposition(
+        "copy of a view",
+        "aten::narrow_copy.default",
+        "torch",
+        "torch-mlir has no lowering; in MLIR, a copy of a view is the same value as the view",
+        views.narrow_copy,
+    ),
+    Decomposition(
+        "diagonal_scatter",
+        "aten::diagonal_scatter.default",
+        "linalg",
+        "torch-mlir has no lowering; PyTorch's decomposition writes in place",
+        views.diagonal_scatter,
+    ),
+)

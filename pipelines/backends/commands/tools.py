@@ -1,0 +1,143 @@
+"""The identity of the tools of a description, for the keys of caches and for reports."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipelines.backends.commands.description import Description
+
+_VERSION_SECONDS = 20.0
+
+
+def places(description: Description) -> dict[str, str]:
+    """Returns the values of the places that every command may have."""
+    return {
+        "folder": str(description.file.parent),
+        "python": sys.executable,
+        "packages": sysconfig.get_paths()["purelib"],
+    }
+
+
+def all_places(description: Description) -> dict[str, str]:
+    """Returns the values of all places; empty for those of one compilation or run."""
+    of_call = dict.fromkeys(("input", "output", "inputs", "outputs", "weights"), "")
+    return of_call | places(description)
+
+
+def environment(description: Description) -> dict[str, str]:
+    """Returns the environment of the commands.
+
+    The programs of the Python environment come first in `PATH`, so that the tools are found without
+    an activated environment.
+    """
+    known = places(description)
+    own = {name: value.format(**known) for name, value in description.environment.items()}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return {**os.environ, "PATH": path, **own}
+
+
+def filled(word: str, values: dict[str, str], folder: Path) -> str:
+    """Returns a word of a command with its places filled.
+
+    A relative path is relative to the folder of the description: a word with a slash that names a
+    file there.
+    """
+    text = word.format(**values)
+    # The value of an option may be a path, too.
+    option, equals, path = text.partition("=") if text.startswith("-") else ("", "", text)
+    if "/" in path and not path.startswith("/") and os.path.isfile(folder / path):
+        return f"{option}{equals}{folder / path}"
+    return text
+
+
+def identity(description: Description) -> str:
+    """Returns a digest of all that decides what the commands do, as far as it is known.
+
+    That is the description, its folder, the values of its variables, the files that the commands
+    name, those of `passes`, and what the tool prints as its version.
+    """
+    known = all_places(description)
+    variables = environment(description)
+    words = [word for command in (*description.compile, description.run) for word in command]
+    folder = description.file.parent
+    digest = hashlib.sha256(description.digest.encode())
+    own = {name: variables[name] for name in description.environment}
+    digest.update(json.dumps([description.name, places(description), own]).encode())
+    programs = {command[0] for command in (*description.compile, description.run)}
+    for word in dict.fromkeys(words):
+        text = filled(word, known, folder)
+        found = shutil.which(text, path=variables["PATH"]) if word in programs else None
+        # The file may be the value of an option: --plugin=./mine.so.
+        for place in (found or text, text.partition("=")[2]):
+            digest.update(f"{word} {_content(place)}\n".encode())
+    for own_pass in description.passes:
+        file = own_pass.rpartition(":")[0]
+        digest.update(f"{own_pass} {_content(file)}\n".encode())
+    digest.update(version(description).encode())
+    return digest.hexdigest()
+
+
+def version(description: Description) -> str:
+    """Returns what the tool prints as its version; empty if it prints none."""
+    command = description.version
+    if command is None:
+        first = (*description.compile, description.run)[0][0]
+        command = (first, "--version")
+    known = all_places(description)
+    words = tuple(filled(word, known, description.file.parent) for word in command)
+    return _output(words, tuple(sorted(environment(description).items())))
+
+
+@functools.lru_cache(maxsize=64)
+def _output(words: tuple[str, ...], variables: tuple[tuple[str, str], ...]) -> str:
+    try:
+        done = subprocess.run(
+            words,
+            env=dict(variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_VERSION_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace").strip() if not done.returncode else ""
+
+
+def _content(place: str) -> str:
+    """Returns a digest of a file; empty if a word is not the path of one."""
+    try:
+        if "/" not in place or not os.path.isfile(place):
+            return ""
+        status = os.stat(place)
+        return _digest(place, status.st_mtime_ns, status.st_size)
+    except (OSError, ValueError):
+        # A program may be executable, but not readable.
+        return ""
+
+
+@functools.lru_cache(maxsize=256)
+def _digest(file: str, _modified: int, _size: int) -> str:
+    with open(file, "rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def missing(description: Description) -> list[str]:
+    """Returns the programs that are not found."""
+    path, known = environment(description)["PATH"], all_places(description)
+    commands: Sequence[Sequence[str]] = (*description.compile, description.run)
+    programs = {command[0] for command in commands}
+    return sorted(
+        program
+        for program in programs
+        if "{output}" not in program
+        and shutil.which(filled(program, known, description.file.parent), path=path) is None
+    )

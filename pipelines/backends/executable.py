@@ -1,0 +1,293 @@
+"""Loaded programs, which are called with torch tensors, like the model itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipelines.backends.backend import Backend, Numerics
+from pipelines.backends.parts import HeldState, compile_parts, load_parts
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.module.module import Module
+from unmess.core.processes.current_stage import enter_stage
+from unmess.core.program.note import Note
+from unmess.core.program.weights import (
+    BorrowedMemory,
+    check_specialized,
+    check_weights,
+    replaced_weights,
+    row_major,
+)
+from unmess.core.signature.signature import Argument, Result, Signature, tensor_misfit
+
+
+class Executable:
+    """A program on a backend, or several programs that share weights and state.
+
+    A single program is called like the model itself, `run(…)`. Several are called by the names of
+    their entry points, `run.decode(…)` or `run["decode"](…)`.
+
+    Any number of threads may call at once. Calls of a program that has state, or that draws random
+    numbers, run one after the other.
+
+    Attributes:
+        name: the name of the model.
+        runner: the name of the backend.
+        signatures: the signature of each entry point by name.
+        state: the tensors that the model mutates, by name, after the last call of any entry point.
+            A call reads them and may write them in place. The Executable owns tensors that are
+            assigned here. It never writes to the model's own tensors or to the arguments of a call.
+        seconds: time spent, by step (`import`, `lower`, `compile`, `load`).
+        notes: choices for the program that the user did not ask for.
+        tolerances, numerics: those that the backend declares: see `Backend`.
+        preset: the name of the compiler's options; None for a backend without presets.
+    """
+
+    def __init__(self, module: Module, backend: Backend):
+        """Compiles and loads `module`, at any stage up to `linalg`, without changing it.
+
+        Raises:
+            Error: the stage that failed, up to `load`.
+        """
+        self.runner = backend.name
+        self.tolerances = dict(getattr(backend, "tolerances", {}))
+        self.numerics: Numerics = getattr(backend, "numerics", Numerics())
+        self.name = module.name
+        self.seconds = dict(module.seconds)
+        self.signatures = dict(module.entries)
+        check_weights(self.signatures, module.weights, "load")
+        entries = getattr(module.program, "entries", {module.entry: module.program})
+        programs = [program for program in entries.values() if program is not None]
+        check_specialized(programs)
+        self.notes = replaced_weights(programs)
+        # Borrowed from the model. Only weights that compiled code cannot read directly are copied.
+        self._weights = {name: row_major(module.weights[name]) for name in self._names("weight")}
+        self._borrowed = BorrowedMemory(self._weights)
+        self.state: MutableMapping[str, torch.Tensor] = {
+            name: row_major(module.weights[name].detach().clone()) for name in self._names("state")
+        }
+        self._passes_weights = backend.input.weights == "arguments"
+        self._folder = tempfile.TemporaryDirectory(prefix="unmess-")
+        weights = {**module.weights, **self._weights}
+        shared = replace(module, weights=weights, seconds=self.seconds)
+        with self._compiling():
+            artifacts = compile_parts(backend, shared, Path(self._folder.name))
+        if not any(Path(self._folder.name).iterdir()):
+            # A worker process ends without removing it.
+            self._folder.cleanup()
+        self.notes += tuple(note for each in artifacts for note in getattr(each, "notes", ()))
+        self.preset: str | None = getattr(artifacts[0], "preset", None)
+        has_globals = any(getattr(each, "has_globals", True) for each in artifacts)
+        enter_stage("load")
+        start = time.perf_counter()
+        self._program = load_parts(backend, artifacts, self.signatures)
+        hold = getattr(self._program, "hold", None)
+        if hold is not None:
+            self._borrowed, self.state, notes = hold(self.state)
+            self.notes += notes
+        # Calls run one after the other if they change state or globals.
+        changes = self.state or has_globals
+        self._one_by_one = threading.Lock() if changes else contextlib.nullcontext()
+        self.seconds["load"] = time.perf_counter() - start
+        if self.tolerances:
+            given = ", ".join(f"{dtype} {value:g}" for dtype, value in self.tolerances.items())
+            text = f"declared by {backend.name}, relative to the largest magnitude: {given}"
+            self.notes += (Note("tolerance", text),)
+
+    @contextlib.contextmanager
+    def _compiling(self) -> Iterator[None]:
+        """Measures the time of `compile`, excluding lowering inside the block."""
+        before = self.seconds.setdefault("lower", 0.0)
+        enter_stage("compile")
+        start = time.perf_counter()
+        yield
+        lowering = self.seconds["lower"] - before
+        self.seconds["compile"] = time.perf_counter() - start - lowering
+
+    @property
+    def signature(self) -> Signature:
+        """The signature of the first entry point, which is usually the only one."""
+        return next(iter(self.signatures.values()))
+
+    @only_errors("run")
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program once.
+
+        Args: the same pytree, dtypes and shapes as at capture (a dynamic dimension may have any
+            size in its range).
+
+        Returns:
+            The model's own pytree of new tensors (and numbers), which own their memory.
+
+        Raises:
+            Error: stage `run`, if the arguments do not fit or a check inside the program fails;
+                stage `usage`, if there are several entry points.
+        """
+        if len(self.signatures) > 1:
+            raise Error(
+                "usage",
+                f"{self.name} has several entry points: {', '.join(self.signatures)}",
+                hint=f"call one by name: run.{next(iter(self.signatures))}(…)",
+            )
+        return next(iter(self))(*args, **kwargs)
+
+    async def call_async(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program once, asynchronously: `result = await run.call_async(…)`.
+
+        The program runs in a thread of the event loop's default executor and does not block the
+        loop. A call that has started runs to its end, even if the task is canceled.
+        """
+        return await asyncio.to_thread(self, *args, **kwargs)
+
+    @only_errors()
+    def __getitem__(self, entry: str) -> EntryPoint:
+        """Returns the entry point with a name.
+
+        Raises:
+            Error: stage `usage`, if there is none.
+        """
+        if entry not in self.signatures:
+            raise Error(
+                "usage",
+                f"{self.name} has no entry point {entry!r}",
+                hint=f"the entry points are {', '.join(self.signatures)}",
+            )
+        return EntryPoint(self, entry)
+
+    def __getattr__(self, entry: str) -> EntryPoint:
+        # Copying and unpickling look up special methods before `signatures` is set.
+        if entry.startswith("_") or entry not in self.__dict__.get("signatures", ()):
+            raise AttributeError(f"{type(self).__name__} has no attribute {entry!r}")
+        return self[entry]
+
+    def __iter__(self) -> Iterator[EntryPoint]:
+        """Iterates over the entry points in order."""
+        return map(self.__getitem__, self.signatures)
+
+    def _call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        signature = self.signatures[entry]
+        values = signature.flatten_call(args, kwargs)
+        self._borrowed.check()
+        with self._one_by_one:
+            operands = []
+            for argument in signature.arguments:
+                if argument.kind == "input":
+                    operands.append(_operand(values[argument.name]))
+                elif argument.kind == "state":
+                    operands.append(self._state_operand(argument))
+            results = self._invoke(entry, operands)
+            for result, value in zip(signature.results, results, strict=True):
+                if result.kind == "state":
+                    self._keep_state(result, value)
+        return signature.unflatten_results(results)
+
+    def _state_operand(self, argument: Argument) -> Any:
+        """Returns the operand for an argument of kind `state`."""
+        if isinstance(self.state, HeldState):
+            value = self.state.tensor_or_buffer(argument.name)
+            if value is not None and not isinstance(value, torch.Tensor):
+                return value
+        else:
+            value = self.state.get(argument.name)
+        if problem := tensor_misfit(f"state[{argument.name!r}]", argument.spec, value):
+            raise Error(
+                "run",
+                problem,
+                hint="assign a tensor of the same shape and dtype as the current one",
+            )
+        return row_major(value)
+
+    def _keep_state(self, result: Result, value: Any) -> None:
+        """Stores a result of kind `state`."""
+        if isinstance(self.state, HeldState):
+            self.state.keep(result.name, value, result.spec.dtype)
+        else:
+            self.state[result.name] = value
+
+    def _names(self, kind: str) -> list[str]:
+        """Returns the distinct names of all arguments of a kind."""
+        signatures = self.signatures.values()
+        return list(dict.fromkeys(a.name for s in signatures for a in s.of_kind(kind)))
+
+    def _invoke(self, entry: str, arguments: Sequence[Any]) -> Sequence[Any]:
+        """Calls an entry function.
+
+        Args:
+            arguments: those of kind `input` and `state` in the IR's order, contiguous.
+
+        Returns:
+            The IR's results in order.
+        """
+        if self._passes_weights and self._weights:
+            given = iter(arguments)
+            arguments = [
+                self._weights[argument.name] if argument.kind == "weight" else next(given)
+                for argument in self.signatures[entry].arguments
+            ]
+        return self._program[entry](*arguments)
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """One of an Executable's programs. It is called like an Executable of a single program."""
+
+    executable: Executable
+    name: str
+
+    @property
+    def signature(self) -> Signature:
+        """The signature, which maps calls to the entry function."""
+        return self.executable.signatures[self.name]
+
+    @property
+    def runner(self) -> str:
+        """The name of the runner."""
+        return self.executable.runner
+
+    @property
+    def state(self) -> MutableMapping[str, torch.Tensor]:
+        """The state that the entry points share."""
+        return self.executable.state
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Choices for the program that the user did not ask for."""
+        return self.executable.notes
+
+    @property
+    def tolerances(self) -> dict[str, float]:
+        """The tolerances that the backend declares."""
+        return self.executable.tolerances
+
+    @property
+    def numerics(self) -> Numerics:
+        """How the backend rounds, as it declares."""
+        return self.executable.numerics
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time spent on all entry points together, by step."""
+        return self.executable.seconds
+
+    @only_errors("run")
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Executable.__call__`."""
+        return self.executable._call(self.name, args, kwargs)
+
+    async def call_async(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Executable.call_async`."""
+        return await asyncio.to_thread(self, *args, **kwargs)
+
+
+def _operand(value: Any) -> Any:
+    return row_major(value) if isinstance(value, torch.Tensor) else value

@@ -1,0 +1,1 @@
+"""Builds and inspects MLIR operations, for the rewrites of all pipelines."""

@@ -1,0 +1,52 @@
+"""Creates `linalg.generic` operations with bodies that are built in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch_mlir import ir
+
+from pipelines.ir.lazy_dialects import linalg
+
+
+def generic(
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    axes: Sequence[Sequence[int]],
+    kinds: Sequence[str],
+    body: Callable[..., Sequence[ir.Value]],
+) -> list[ir.Value]:
+    """Creates a `linalg.generic` at the insertion point.
+
+    Args:
+        axes: for each operand, the loop that indexes each of its axes.
+        kinds: `parallel` or `reduction`, for each loop.
+        body: takes the elements of inputs and outputs, and returns those of the results.
+    """
+    maps = [
+        ir.AffineMap.get(len(kinds), 0, [ir.AffineExpr.get_dim(loop) for loop in operand])
+        for operand in axes
+    ]
+    operation = linalg.GenericOp(
+        [output.type for output in outputs],
+        list(inputs),
+        list(outputs),
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
+        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
+    )
+    elements = [ir.ShapedType(each.type).element_type for each in (*inputs, *outputs)]
+    block = operation.regions[0].blocks.append(*elements)
+    with ir.InsertionPoint(block):
+        linalg.YieldOp(list(body(*block.arguments)))
+    return list(operation.results)
+
+
+def elementwise(
+    inputs: Sequence[ir.Value],
+    output: ir.Value,
+    body: Callable[..., Sequence[ir.Value]],
+) -> ir.Value:
+    """Creates a `linalg.generic` whose operands all have the output's shape."""
+    rank = ir.ShapedType(output.type).rank
+    axes = [list(range(rank))] * (len(inputs) + 1)
+    return generic(inputs, [output], axes, ["parallel"] * rank, body)[0]

@@ -1,0 +1,66 @@
+"""Creates, inspects and replaces operations of the torch dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from torch_mlir import ir
+
+from pipelines.ir.modules import build_op, find_operations
+
+
+def rewrite(
+    module: ir.Module, rewritings: Mapping[str, Callable[[ir.Operation], ir.Value | None]]
+) -> None:
+    """Calls the rewriting for each operation's name, and replaces it with the returned value.
+
+    A rewriting that returns None leaves the operation, or has changed it in place.
+    """
+    with module.context:
+        for operation in find_operations(module, lambda operation: operation.name in rewritings):
+            with ir.InsertionPoint(operation), operation.location:
+                result = rewritings[operation.name](operation)
+            if result is not None:
+                operation.results[0].replace_all_uses_with(result)
+                operation.erase()
+
+
+def integer_constant(value: int) -> ir.Value:
+    """Creates a `torch.constant.int` at the current insertion point."""
+    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    return build_op("torch.constant.int", "!torch.int", value=attribute)
+
+
+def float_constant(value: float) -> ir.Value:
+    """Creates a `torch.constant.float` at the current insertion point."""
+    attribute = ir.FloatAttr.get(ir.F64Type.get(), value)
+    return build_op("torch.constant.float", "!torch.float", value=attribute)
+
+
+def value_of(value: ir.Value) -> float:
+    """Returns the value of a `torch.constant.int`, `.float` or `.bool`."""
+    return value.owner.operation.attributes["value"].value
+
+
+def sizes_of(kind: ir.Type) -> list[int | None]:
+    """Returns the sizes of a `!torch.vtensor<[2,?],f32>`; None for dynamic ones."""
+    shape = str(kind).partition("[")[2].partition("]")[0]
+    return [None if size == "?" else int(size) for size in shape.split(",") if size]
+
+
+def element_of(kind: ir.Type) -> str:
+    """Returns the element type of a `!torch.vtensor`, such as `f32` or `si64`."""
+    return str(kind).rpartition(",")[2].rstrip(">")
+
+
+def shape_of(kind: ir.Type) -> str:
+    """Returns the text of a `!torch.vtensor` without its element type."""
+    return str(kind).rpartition(",")[0]
+
+
+def maker_of(value: ir.Value, name: str) -> ir.Operation | None:
+    """Returns the operation that defines a value, if it has this name."""
+    # The owner of a block argument is the block.
+    owner = value.owner
+    is_one = not isinstance(owner, ir.Block) and owner.operation.name == name
+    return owner.operation if is_one else None

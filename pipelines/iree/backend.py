@@ -1,0 +1,253 @@
+"""IREE's targets as backends: programs that IREE compiles, on its runtime in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import iree.runtime as rt
+import torch
+
+from pipelines.backends.backend import BackendInput, Numerics
+from pipelines.compiled import Compiled
+from pipelines.iree.cpu_features import check_cpu
+from pipelines.iree.ownership import shared
+from pipelines.iree.provider import packed_parameters, parameters
+from pipelines.iree.state import DeviceState
+from pipelines.iree.targets import Target, remedy, target
+from pipelines.iree.transfer import Transfer, device_error, is_of_device
+from pipelines.iree.vm_module import vm_module
+from unmess.core.errors.check import failed_check
+from unmess.core.errors.error import Error
+from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
+from unmess.core.module.module import Module
+from unmess.core.options.target_options import TargetOptions
+from unmess.core.program.note import Note
+from unmess.core.program.weights import BorrowedMemory
+from unmess.core.signature.signature import Signature, TensorSpec
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A VM module, the target that it is for, and the weights that it reads.
+
+    Attributes:
+        weights: by name, row-major, in CPU memory.
+    """
+
+    compiled: Compiled
+    target: Target
+    weights: Mapping[str, torch.Tensor]
+    signatures: Mapping[str, Signature]
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Choices that the user did not make."""
+        return (*self.target.notes, *self.compiled.notes)
+
+    @property
+    def preset(self) -> str | None:
+        """The preset of IREE's compiler."""
+        return self.compiled.preset
+
+    @property
+    def has_globals(self) -> bool:
+        """Whether it changes memory of its own when it runs."""
+        return self.compiled.has_globals
+
+
+@dataclass(frozen=True)
+class IreeBackend:
+    """A target of IREE. Takes modules at any stage up to `linalg`, `tosa` or `stablehlo`.
+
+    Attributes:
+        target: the hardware to compile for. None: this machine.
+        unchecked: omit index checks and assertions.
+    """
+
+    name: str
+    target: TargetOptions | None = None
+    unchecked: bool = False
+    input = BackendInput(stage=None, weights="external", several_entries=True, tensors="native")
+    numerics = Numerics(flushes_subnormals=True, units_of_one=4)
+
+    def configured(self, target: TargetOptions | None, unchecked: bool) -> IreeBackend:
+        """Returns the backend with these options."""
+        return replace(self, target=target, unchecked=unchecked)
+
+    def compile(self, module: Module, folder: Path) -> Artifact:
+        """See `Backend.compile`."""
+        chosen = target(self.name, self.target)
+        compiled = vm_module(module, self.name, chosen, module.seconds, unchecked=self.unchecked)
+        names = [a.name for s in module.entries.values() for a in s.of_kind("weight")]
+        weights = {name: module.weights[name] for name in names}
+        return Artifact(compiled, chosen, weights, module.entries)
+
+    def load(self, artifact: Artifact) -> Program:
+        """See `Backend.load`."""
+        check_cpu(artifact.target.options)
+        try:
+            return Program(artifact)
+        except PROBLEMS as problem:
+            if is_of_device(problem):
+                raise device_error(problem, "loading the program", "load") from problem
+            raise Error(
+                "load",
+                f"IREE cannot load the module on {artifact.target.device}: "
+                f"{short_problem(str(problem))}",
+                hint=remedy(self.name) or "`unmess targets` shows what runs here",
+            ) from problem
+
+    def reproducer(self, module: Module) -> tuple[str, str]:
+        """See `Backend.reproducer`. Lowers the module in place."""
+        from pipelines.iree.compiler import command_for, options_for, text_for
+        from pipelines.iree.presets import PRESETS, preset_for, tuned_preset
+        from pipelines.iree.vm_module import program_key
+        from pipelines.lower import lower
+
+        chosen = target(self.name, self.target)
+        tuned = tuned_preset(program_key(module, self.name, chosen))
+        if module.stage in ("raw", "torch"):
+            module = lower(module, "linalg")
+        preset = PRESETS[chosen.preset or tuned or preset_for(module)]
+        command = command_for(options_for(module, chosen, preset))
+        return command, text_for(module, chosen, preset)
+
+
+def backend(name: str) -> IreeBackend:
+    """Returns the backend for a target of IREE."""
+    return IreeBackend(name)
+
+
+class Program(dict[str, "_Function"]):
+    """The entry functions of a VM module on a device, by name."""
+
+    def __init__(self, artifact: Artifact):
+        instance = rt.VmInstance()
+        device = rt.get_device(artifact.target.device)
+        self._transfer = Transfer(device, artifact.target.device)
+        self._borrowed: Mapping[str, torch.Tensor] = {}
+        self._notes: tuple[Note, ...] = ()
+        modules = [rt.create_hal_module(instance, device)]
+        compiled, weights = artifact.compiled, artifact.weights
+        if weights:
+            self._parameters = (
+                packed_parameters(weights, compiled.code, compiled.packer)
+                if compiled.packer is not None
+                else parameters(weights, shared_memory=self._transfer.shares_memory)
+            )
+            self._borrowed, self._notes = self._parameters.borrowed, self._parameters.notes
+            modules.append(rt.create_io_parameters_module(instance, self._parameters.provider))
+        module = rt.VmModule.copy_buffer(instance, compiled.code)
+        context, lock = rt.VmContext(instance, [*modules, module]), threading.Lock()
+        super().__init__(
+            {
+                entry: _Function(
+                    module.lookup_function(entry), context, lock, self._transfer, signature
+                )
+                for entry, signature in artifact.signatures.items()
+            }
+        )
+
+    def hold(
+        self, state: MutableMapping[str, torch.Tensor]
+    ) -> tuple[BorrowedMemory, MutableMapping[str, torch.Tensor], tuple[Note, ...]]:
+        """See `pipelines.backends.parts.HeldState`."""
+        if not self._transfer.shares_memory:
+            state = DeviceState(state, self._transfer)
+        return BorrowedMemory(self._borrowed), state, self._notes
+
+
+class _Function:
+    """An entry function of a VM module."""
+
+    def __init__(
+        self,
+        function: rt.VmFunction,
+        context: rt.VmContext,
+        lock: threading.Lock,
+        transfer: Transfer,
+        signature: Signature,
+    ):
+        """The entry functions of a module share `context` and its `lock`."""
+        self._function = function
+        self._context = context
+        self._lock = lock
+        self._transfer = transfer
+        self._signature = signature
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        inputs = rt.VmVariantList(len(arguments))
+        for value in arguments:
+            if isinstance(value, torch.Tensor):
+                inputs.push_ref(self._transfer.to_device(value))
+            elif isinstance(value, rt.HalBufferView):
+                inputs.push_ref(value)
+            elif isinstance(value, float):
+                inputs.push_float(value)
+            else:
+                inputs.push_int(int(value))
+        signature = self._signature
+        outputs = rt.VmVariantList(len(signature.results))
+        try:
+            # A VM context is not thread-safe.
+            with self._lock:
+                self._context.invoke(self._function, inputs, outputs)
+        except PROBLEMS as problem:
+            if check := failed_check(str(problem)):
+                raise check.error() from problem
+            if is_of_device(problem):
+                raise device_error(problem, "running the program") from problem
+            raise Error(
+                "run",
+                f"IREE stopped the program: {short_problem(str(problem))}",
+                hint="an index or a size may be out of range: run this call in eager PyTorch",
+            ) from problem
+        return self._results(signature, outputs, arguments)
+
+    def _results(
+        self, signature: Signature, outputs: rt.VmVariantList, arguments: Sequence[Any]
+    ) -> list[Any]:
+        results: list[Any] = []
+        for index, result in enumerate(signature.results):
+            if not isinstance(result.spec, TensorSpec):
+                results.append(result.spec.type(outputs.get_variant(index)))
+                continue
+            view = outputs.get_as_object(index, rt.HalBufferView)
+            # State that the call does not return stays on the device until it is read.
+            stays = result.kind == "state" and index not in signature.outputs
+            if stays and not self._transfer.shares_memory:
+                results.append(view)
+            else:
+                results.append(self._transfer.to_torch(view, result.spec.dtype))
+        if self._transfer.shares_memory:
+            self._keep_updated(signature, arguments, results)
+            kinds = [argument.kind for argument in signature.arguments if argument.kind != "weight"]
+            given = list(zip(kinds, arguments, strict=True))
+            found = list(zip((result.kind for result in signature.results), results, strict=True))
+            for index in shared(given, found):
+                results[index] = results[index].clone()
+        return results
+
+    def _keep_updated(
+        self, signature: Signature, arguments: Sequence[Any], results: list[Any]
+    ) -> None:
+        """Replaces state that was updated in place by the original tensor.
+
+        The returned tensor refers to that tensor's memory through IREE. Each call would add another
+        reference.
+        """
+        given = (argument for argument in signature.arguments if argument.kind != "weight")
+        before = {
+            argument.name: value
+            for argument, value in zip(given, arguments, strict=True)
+            if argument.kind == "state"
+        }
+        for index, result in enumerate(signature.results):
+            if result.kind == "state" and index not in signature.outputs:
+                old = before.get(result.name)
+                if old is not None and old.numel() and old.data_ptr() == results[index].data_ptr():
+                    results[index] = old

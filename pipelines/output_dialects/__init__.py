@@ -1,0 +1,1 @@
+"""Rewrites for the output dialects in addition to torch-mlir's own passes, one file per concern."""

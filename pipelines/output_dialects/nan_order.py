@@ -1,0 +1,75 @@
+"""Fixes the order of NaN in sorts, argmax and argmin.
+
+NaN sorts as the largest number, and the index of an extreme is that of the first NaN. In
+torch-mlir's lowerings every comparison with NaN is false, so sorted results are out of order.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from pipelines.ir.modules import find_operations
+
+_Predicate = arith.CmpFPredicate
+
+
+def order_nan(module: ir.Module) -> None:
+    """Rewrites the comparisons of `tm_tensor.sort` and of argmax and argmin at `linalg`."""
+    with module.context:
+        for sort in find_operations(module, lambda operation: operation.name == "tm_tensor.sort"):
+            for comparison in _comparisons(sort):
+                _keep_nan_last(comparison)
+        for generic in find_operations(module, lambda operation: operation.name == _GENERIC):
+            for comparison in _comparisons(generic):
+                if _decides_place(comparison, generic):
+                    _take_first_nan(comparison)
+
+
+_GENERIC = "linalg.generic"
+
+
+def _comparisons(operation: ir.Operation) -> list[ir.Operation]:
+    body = operation.regions[0].blocks[0]
+    return [inner.operation for inner in body if inner.operation.name == "arith.cmpf"]
+
+
+def _predicate(comparison: ir.Operation) -> int:
+    return ir.IntegerAttr(comparison.attributes["predicate"]).value
+
+
+def _keep_nan_last(comparison: ir.Operation) -> None:
+    """Makes the comparison also true if the operand that should be larger is NaN."""
+    smaller, larger = comparison.operands
+    if _predicate(comparison) in (_Predicate.OGE, _Predicate.OGT):
+        smaller, larger = larger, smaller
+    with ir.InsertionPoint.after(comparison), comparison.location:
+        is_nan = arith.CmpFOp(_Predicate.UNO, larger, larger).result
+        stays = arith.OrIOp(comparison.result, is_nan)
+    comparison.result.replace_all_uses_except(stays.result, stays.operation)
+
+
+def _decides_place(comparison: ir.Operation, generic: ir.Operation) -> bool:
+    """Returns whether it compares an element with the current extreme, and selects an integer."""
+    body, extreme = generic.regions[0].blocks[0], comparison.operands[1]
+    if _predicate(comparison) not in (_Predicate.OGT, _Predicate.OLT):
+        return False
+    if extreme not in list(body.arguments)[-len(generic.results) :]:
+        return False
+    return any(
+        use.owner.name == "arith.select" and isinstance(use.owner.results[0].type, ir.IntegerType)
+        for use in comparison.result.uses
+    )
+
+
+def _take_first_nan(comparison: ir.Operation) -> None:
+    """Makes NaN win against any current extreme except NaN."""
+    _, extreme = comparison.operands
+    unordered = {_Predicate.OGT: _Predicate.UGT, _Predicate.OLT: _Predicate.ULT}
+    number = ir.IntegerType.get_signless(64)
+    predicate = unordered[_predicate(comparison)]
+    comparison.attributes["predicate"] = ir.IntegerAttr.get(number, predicate)
+    with ir.InsertionPoint.after(comparison), comparison.location:
+        is_number = arith.CmpFOp(_Predicate.ORD, extreme, extreme).result
+        beats = arith.AndIOp(comparison.result, is_number)
+    comparison.result.replace_all_uses_except(beats.result, beats.operation)

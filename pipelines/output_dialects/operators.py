@@ -1,0 +1,191 @@
+"""Rewrites operators that torch-mlir lowers incorrectly.
+
+For TOSA and StableHLO:
+
+- The sum of booleans is `or`. torch-mlir emits `xor`, or an addition that TOSA does not have.
+
+For StableHLO:
+
+- With `ceil_mode`, the last window of a max pooling may start inside the input and end after its
+  padding. torch-mlir pads both ends for it, which moves every window.
+- `remainder` has the sign of the divisor. torch-mlir's has the sign of the dividend, like `fmod`.
+- `x ** 0.5` is the square root, which is NaN for -inf.
+- Negative indices count from the end. torch-mlir's gather reads the first element for them.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.ir.modules import build_op
+from pipelines.ir.torch_operations import (
+    element_of,
+    float_constant,
+    integer_constant,
+    rewrite,
+    sizes_of,
+    value_of,
+)
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import location_line
+
+_POOLS = {
+    f"torch.aten.max_pool{axes}d{suffix}": axes
+    for axes in (1, 2, 3)
+    for suffix in ("", "_with_indices")
+}
+
+
+def replace_boolean_sums(module: ir.Module) -> None:
+    """Rewrites sums of booleans in a module at `torch`."""
+    rewrite(module, {"torch.aten.add.Tensor": _sum_of_booleans})
+
+
+def rewrite_for_stablehlo(module: ir.Module) -> None:
+    """Rewrites a module at `torch` in place, for StableHLO.
+
+    Does not change poolings of dynamic sizes.
+
+    Raises:
+        Error: stage `stablehlo`, if a max pooling has windows beyond its input and its indices are
+            used: they would be indices of the padded input.
+    """
+    remainders = ("torch.aten.remainder.Tensor", "torch.aten.remainder.Scalar")
+    rewrite(
+        module,
+        {
+            **dict.fromkeys(_POOLS, _end_with_windows),
+            **dict.fromkeys(remainders, _remainder),
+            "torch.aten.pow.Tensor_Scalar": _power,
+            "torch.aten.index.Tensor": _count_from_the_front,
+            "torch.aten.index.Tensor_hacked_twin": _count_from_the_front,
+        },
+    )
+
+
+def _remainder(operation: ir.Operation) -> ir.Value:
+    """Returns torch-mlir's remainder, plus the divisor if the signs of the two differ."""
+    y = operation.operands[1]
+    kind = operation.results[0].type
+    truths = _truths(kind)
+    suffix = operation.name.rpartition(".")[2]
+    left = operation.clone().result
+    one = integer_constant(1)
+    # torch-mlir folds comparisons of constant floats with integers wrongly.
+    is_float = element_of(kind).startswith(("f", "bf"))
+    zero = float_constant(0.0) if is_float else integer_constant(0)
+    if suffix == "Scalar":
+        is_other = build_op("torch.aten.lt.Scalar", truths, left, zero)
+        if value_of(y) < 0:
+            is_other = build_op("torch.aten.gt.Scalar", truths, left, zero)
+    else:
+        negative = build_op("torch.aten.lt.Scalar", truths, left, zero)
+        is_other = build_op(
+            "torch.aten.ne.Tensor",
+            truths,
+            negative,
+            build_op("torch.aten.lt.Scalar", _truths(y.type), y, zero),
+        )
+        nonzero = build_op("torch.aten.ne.Scalar", truths, left, zero)
+        is_other = build_op("torch.aten.logical_and", truths, is_other, nonzero)
+    more = build_op(f"torch.aten.add.{suffix}", kind, left, y, one)
+    return build_op("torch.aten.where.self", kind, is_other, more, left)
+
+
+def _sum_of_booleans(operation: ir.Operation) -> ir.Value | None:
+    x, y, _ = operation.operands
+    kind = operation.results[0].type
+    if not all(element_of(value.type) == "i1" for value in (x, y, operation.results[0])):
+        return None
+    return build_op("torch.aten.logical_or", kind, x, y)
+
+
+def _power(operation: ir.Operation) -> ir.Value | None:
+    x, exponent = operation.operands
+    kind = operation.results[0].type
+    if exponent.owner.operation.name != "torch.constant.float" or value_of(exponent) != 0.5:
+        return None
+    return build_op("torch.aten.sqrt", kind, x)
+
+
+def _count_from_the_front(operation: ir.Operation) -> None:
+    """Adds the size of the axis to each negative index."""
+    x, indices = operation.operands
+    zero, one = integer_constant(0), integer_constant(1)
+    found = list(indices.owner.operation.operands)
+    for axis, index in enumerate(found):
+        if not str(index.type).endswith("si64>"):
+            continue
+        size = sizes_of(x.type)[axis]
+        length = (
+            build_op("torch.aten.size.int", "!torch.int", x, integer_constant(axis))
+            if size is None
+            else integer_constant(size)
+        )
+        negative = build_op("torch.aten.lt.Scalar", _truths(index.type), index, zero)
+        moved = build_op("torch.aten.add.Scalar", index.type, index, length, one)
+        found[axis] = build_op("torch.aten.where.self", index.type, negative, moved, index)
+    operation.operands[1] = build_op("torch.prim.ListConstruct", indices.type, *found)
+
+
+def _end_with_windows(pool: ir.Operation) -> None:
+    """Pads the input of a max pooling with `ceil_mode` at the end, and disables `ceil_mode`."""
+    if not value_of(pool.operands[5]):
+        return
+    axes = _POOLS[pool.name]
+    x, result = pool.operands[0], pool.results[0]
+    sizes, counts = sizes_of(x.type)[-axes:], sizes_of(result.type)[-axes:]
+    if None in (*sizes, *counts):
+        return
+    kernel, stride, padding, dilation = (
+        _list(operand, axes) for operand in list(pool.operands)[1:5]
+    )
+    missing = [
+        (count - 1) * (step or width) + (width - 1) * spread + 1 - size - 2 * margin
+        for size, count, width, step, margin, spread in zip(
+            sizes, counts, kernel, stride or kernel, padding, dilation, strict=True
+        )
+    ]
+    more = [max(length, 0) for length in missing]
+    if any(more) and len(pool.results) > 1 and list(pool.results[1].uses):
+        raise Error(
+            "stablehlo",
+            f"{pool.name.removeprefix('torch.')} with ceil_mode has windows beyond its "
+            "input, which StableHLO cannot express",
+            where=location_line(pool.location),
+            hint="pad the input in the model, or try --to linalg",
+        )
+    if any(more):
+        pool.operands[0] = _padded(x, more)
+    pool.operands[5] = build_op("torch.constant.bool", "!torch.bool", value=ir.BoolAttr.get(False))
+
+
+def _padded(x: ir.Value, more: list[int]) -> ir.Value:
+    """Pads the last axes at the end with the smallest value of the dtype."""
+    element = element_of(x.type)
+    if element.startswith("si"):
+        lowest = integer_constant(-(2 ** (int(element[2:]) - 1)))
+    elif element.startswith("ui"):
+        lowest = integer_constant(0)
+    else:
+        value = ir.FloatAttr.get(ir.F64Type.get(), float("-inf"))
+        lowest = build_op("torch.constant.float", "!torch.float", value=value)
+    ends = [integer_constant(each) for length in reversed(more) for each in (0, length)]
+    pads = build_op("torch.prim.ListConstruct", "!torch.list<int>", *ends)
+    sizes = sizes_of(x.type)
+    ended = sizes[: -len(more)]
+    ended += [size + length for size, length in zip(sizes[-len(more) :], more, strict=True)]
+    shape = ",".join("?" if size is None else str(size) for size in ended)
+    kind = f"!torch.vtensor<[{shape}],{element}>"
+    return build_op("torch.aten.constant_pad_nd", kind, x, pads, lowest)
+
+
+def _list(value: ir.Value, length: int) -> list[float]:
+    """Returns the values of a list of constants. Repeats a single element for all axes."""
+    found = [value_of(element) for element in value.owner.operation.operands]
+    return found * length if len(found) == 1 else found
+
+
+def _truths(kind: ir.Type) -> str:
+    """Returns the tensor type of booleans of the same shape."""
+    return f"{str(kind).rpartition(',')[0]},i1>"

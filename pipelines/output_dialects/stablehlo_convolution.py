@@ -1,0 +1,75 @@
+"""Converts convolutions to the only layout that StableHLO lowers to `linalg.conv`.
+
+PyTorch's layout is NCHW. `stablehlo-legalize-to-linalg` requires NHWC with an HWIO kernel. It
+lowers other layouts to a nest of many loops, or fails if a size is dynamic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo as stablehlo_d
+
+from pipelines.ir.modules import find_operations
+
+
+def to_canonical_layout(module: ir.Module) -> None:
+    """Transposes operands and results of convolutions to NHWC, with HWIO kernels."""
+    with module.context:
+        for convolution in find_operations(module, lambda o: o.name == "stablehlo.convolution"):
+            _rewrite(convolution)
+
+
+def _rewrite(convolution: ir.Operation) -> None:
+    numbers = stablehlo_d.ConvDimensionNumbers(convolution.attributes["dimension_numbers"])
+    operand = [
+        numbers.input_batch_dimension,
+        *numbers.input_spatial_dimensions,
+        numbers.input_feature_dimension,
+    ]
+    kernel = [
+        *numbers.kernel_spatial_dimensions,
+        numbers.kernel_input_feature_dimension,
+        numbers.kernel_output_feature_dimension,
+    ]
+    result = [
+        numbers.output_batch_dimension,
+        *numbers.output_spatial_dimensions,
+        numbers.output_feature_dimension,
+    ]
+    rank = len(operand)
+    if all(order == list(range(rank)) for order in (operand, kernel, result)):
+        return
+    space = list(range(rank - 2))
+    at = [axis + 1 for axis in space]
+    canonical = stablehlo_d.ConvDimensionNumbers.get(
+        0, rank - 1, at, rank - 2, rank - 1, space, 0, rank - 1, at
+    )
+    with ir.InsertionPoint(convolution), convolution.location:
+        own = ir.Operation.create(
+            "stablehlo.convolution",
+            [_permuted(convolution.results[0].type, result)],
+            [
+                _transposed(convolution.operands[0], operand),
+                _transposed(convolution.operands[1], kernel),
+            ],
+            {**dict(convolution.attributes.items()), "dimension_numbers": canonical},
+        )
+        back = _transposed(own.results[0], [result.index(axis) for axis in range(rank)])
+    convolution.results[0].replace_all_uses_with(back)
+    convolution.erase()
+
+
+def _transposed(value: ir.Value, order: Sequence[int]) -> ir.Value:
+    return ir.Operation.create(
+        "stablehlo.transpose",
+        [_permuted(value.type, order)],
+        [value],
+        {"permutation": ir.DenseI64ArrayAttr.get(order)},
+    ).result
+
+
+def _permuted(kind: ir.Type, order: Sequence[int]) -> ir.Type:
+    tensor = ir.RankedTensorType(kind)
+    return ir.RankedTensorType.get([tensor.shape[axis] for axis in order], tensor.element_type)

@@ -1,0 +1,93 @@
+"""Lowers dtype conversions of dynamic sizes to TOSA, which torch-mlir does not support.
+
+Emits the same operations as torch-mlir for static sizes: a truncation before TOSA's cast, which
+rounds to the nearest integer, and a comparison with zero for booleans.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
+
+from pipelines.ir.modules import build_op, find_operations
+
+_CONVERSION = "torch.aten.to.dtype"
+
+
+def cast_dynamic_sizes(module: ir.Module) -> None:
+    """Rewrites conversions of tensors with dynamic sizes in a module at `torch`."""
+    with module.context:
+        conversions = find_operations(module, _is_dynamic)
+        if conversions:
+            _load_dialects()
+        for conversion in conversions:
+            with ir.InsertionPoint(conversion), conversion.location:
+                result = _converted(_to_builtin(conversion.operands[0]), conversion.result.type)
+            conversion.result.replace_all_uses_with(result)
+            conversion.erase()
+
+
+def _load_dialects() -> None:
+    """Loads the dialects of the lowering by running its pass on an empty module."""
+    with ir.Location.unknown():
+        nothing = ir.Module.create()
+    PassManager.parse("builtin.module(func.func(convert-torch-to-tosa))").run(nothing.operation)
+
+
+def _is_dynamic(operation: ir.Operation) -> bool:
+    if operation.name != _CONVERSION:
+        return False
+    x, result = operation.operands[0].type, operation.result.type
+    return x != result and "?" in str(x) and all(map(_is_number, (x, result)))
+
+
+def _is_number(kind: ir.Type) -> bool:
+    return str(kind).startswith("!torch.vtensor<[") and "complex" not in str(kind)
+
+
+def _converted(x: ir.Value, kind: ir.Type) -> ir.Value:
+    wanted = _builtin(kind)
+    source, target = ir.RankedTensorType(x.type).element_type, wanted.element_type
+    if str(target) == "i1":
+        is_zero = build_op("tosa.equal", wanted, x, _zero(x))
+        result = build_op("tosa.logical_not", wanted, is_zero)
+    else:
+        if _is_float(source) and not _is_float(target):
+            x = _truncated(x)
+        result = build_op("tosa.cast", wanted, x)
+    return build_op("torch_c.from_builtin_tensor", kind, result)
+
+
+def _truncated(x: ir.Value) -> ir.Value:
+    kind = ir.RankedTensorType(x.type)
+    truths = ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_signless(1))
+    is_negative = build_op("tosa.greater", truths, _zero(x), x)
+    up, down = build_op("tosa.ceil", kind, x), build_op("tosa.floor", kind, x)
+    return build_op("tosa.select", kind, is_negative, up, down)
+
+
+def _zero(x: ir.Value) -> ir.Value:
+    """Creates a zero of x's element type and rank."""
+    kind = ir.RankedTensorType(x.type)
+    element = kind.element_type
+    value = ir.FloatAttr.get(element, 0.0) if _is_float(element) else ir.IntegerAttr.get(element, 0)
+    ones = ir.RankedTensorType.get([1] * kind.rank, element)
+    values = ir.DenseElementsAttr.get_splat(ones, value)
+    return build_op("tosa.const", ones, values=values)
+
+
+def _to_builtin(x: ir.Value) -> ir.Value:
+    return build_op("torch_c.to_builtin_tensor", _builtin(x.type), x)
+
+
+def _builtin(kind: ir.Type) -> ir.RankedTensorType:
+    """Returns the builtin type, `tensor<?x3xi64>` for `!torch.vtensor<[?,3],si64>`."""
+    shape, _, element = str(kind).removeprefix("!torch.vtensor<[").rpartition("],")
+    sizes = "".join(f"{size}x" for size in shape.split(",") if size)
+    # Builtin integers have no sign.
+    element = element.rstrip(">").replace("si", "i").replace("ui", "i")
+    return ir.RankedTensorType(ir.Type.parse(f"tensor<{sizes}{element}>"))
+
+
+def _is_float(element: ir.Type) -> bool:
+    return not isinstance(element, ir.IntegerType)

@@ -1,0 +1,79 @@
+"""Handles unsigned integers and comparisons of booleans, which TOSA does not have.
+
+TOSA's i8 is signed, so torch-mlir's lowering interprets `uint8` as -128 to 127, and orders True as
+-1. Conversions from `uint8` and `uint16` are rewritten to keep the values. Computation with these
+types, and ordering of booleans, are errors.
+"""
+
+from __future__ import annotations
+
+import re
+
+from torch_mlir import ir
+
+from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.torch_operations import integer_constant
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import location_line
+
+_CONVERSION = "torch.aten.to.dtype"
+# PyTorch's number of the dtype.
+_INT32 = 3
+_BYTES = re.compile(r"!torch\.vtensor<\[[^]]*\],ui(8|16)>")
+_BOOLEANS = re.compile(r"!torch\.vtensor<\[[^]]*\],i1>")
+# Operators that only move elements, or test them for equality.
+_MOVES = re.compile(
+    r"torch\.(aten\.(view|reshape|permute|transpose|t|expand|expand_as|slice|select|cat|stack|flip"
+    r"|clone|contiguous|squeeze|unsqueeze|flatten|unflatten|broadcast_to|repeat|tile|index_select"
+    r"|gather|detach|alias|numpy_T|as_strided|copy|eq|ne|size|numel|dim|constant_pad_nd)\b.*"
+    r"|prim\..*|vtensor\.literal|overwrite.*|copy\..*|derefine|runtime\..*)"
+)
+_ORDERS = re.compile(
+    r"torch\.aten\.(maximum|minimum|max|min|amax|amin|lt|le|gt|ge|sort|topk|argmax|argmin|clamp"
+    r"|cummax|cummin|argsort|aminmax)\b.*"
+)
+
+
+def keep_uint8_values(module: ir.Module) -> None:
+    """Rewrites conversions of unsigned integers in a module at `torch`.
+
+    Raises:
+        Error: stage `tosa`, if an operator computes with unsigned integers or orders booleans.
+    """
+    with module.context:
+        for operation in find_operations(module, lambda each: each.name.startswith("torch.")):
+            _check(operation)
+        for conversion in find_operations(module, lambda each: each.name == _CONVERSION):
+            if match := _BYTES.fullmatch(str(conversion.operands[0].type)):
+                with ir.InsertionPoint(conversion), conversion.location:
+                    conversion.operands[0] = _value(conversion, int(match[1]))
+
+
+def _check(operation: ir.Operation) -> None:
+    operands = [str(operand.type) for operand in operation.operands]
+    results = [str(result.type) for result in operation.results]
+    if _ORDERS.fullmatch(operation.name) and any(map(_BOOLEANS.fullmatch, operands)):
+        problem = "of booleans, which TOSA cannot order"
+    elif _MOVES.fullmatch(operation.name):
+        return
+    elif any(map(_BYTES.fullmatch, results)) or (
+        operation.name != _CONVERSION and any(map(_BYTES.fullmatch, operands))
+    ):
+        problem = "of unsigned integers, which TOSA does not have"
+    else:
+        return
+    raise Error(
+        "tosa",
+        f"{operation.name.removeprefix('torch.')} {problem}",
+        where=location_line(operation.location),
+        hint="convert them to int32 first, or try --to linalg",
+    )
+
+
+def _value(conversion: ir.Operation, bits: int) -> ir.Value:
+    """Returns the operand of a conversion as i32: sign-extended, then masked to its `bits`."""
+    x, _, *rest = conversion.operands
+    kind = ir.Type.parse(f"{str(x.type).rpartition(',')[0]},si32>")
+    signed = build_op(_CONVERSION, kind, x, integer_constant(_INT32), *rest)
+    mask = integer_constant(2**bits - 1)
+    return build_op("torch.aten.bitwise_and.Scalar", kind, signed, mask)

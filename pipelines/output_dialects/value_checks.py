@@ -1,0 +1,46 @@
+"""Removes value checks for output dialects without assertions.
+
+The IR then also computes with values that eager rejects.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.ir.modules import find_operations
+from unmess.core.errors.check import VALUE_PREFIX
+
+_ASSERT = "torch.runtime.assert"
+
+
+def remove_value_checks(module: ir.Module) -> None:
+    """Erases the assertions that unmess added, and operations that only they use, at `torch`."""
+    with module.context:
+        checks = find_operations(module, _is_value_check)
+        names = _names_behind(checks)
+        for check in checks:
+            check.erase()
+        # In reverse order: users before the operations that they use.
+        for operation in reversed(find_operations(module, lambda each: each.name in names)):
+            if not any(list(result.uses) for result in operation.results):
+                operation.erase()
+
+
+def _is_value_check(operation: ir.Operation) -> bool:
+    if operation.name != _ASSERT:
+        return False
+    return ir.StringAttr(operation.attributes["message"]).value.startswith(VALUE_PREFIX)
+
+
+def _names_behind(checks: list[ir.Operation]) -> set[str]:
+    """Returns the names of all operations that the conditions of assertions depend on."""
+    values = [operand for check in checks for operand in check.operands]
+    seen, names = set(), set()
+    while values:
+        value = values.pop()
+        # The owner of a block argument is the block.
+        if value not in seen and not isinstance(value.owner, ir.Block):
+            seen.add(value)
+            names.add(value.owner.operation.name)
+            values += value.owner.operation.operands
+    return names

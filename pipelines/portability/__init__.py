@@ -1,0 +1,1 @@
+"""Checks whether upstream MLIR, without torch-mlir, accepts a module."""

@@ -1,0 +1,236 @@
+"""The steps from linalg-on-tensors to the LLVM dialect, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pipelines.debugging import step
+from pipelines.pipeline import Pipeline, Rewrite
+from pipelines.reference.analysis.effort import deserves_schedule, optimization_level
+from pipelines.reference.lowering import (
+    BUFFERIZE,
+    LLVM,
+    PREPARE,
+    mark_unaliased,
+    protect_arguments,
+    sink_views,
+)
+from pipelines.reference.schedules.machine import host_machine
+from pipelines.reference.steps.assertions import Assertions
+from pipelines.reference.steps.bf16 import compute_in_f32, has_bf16, keep_in_integers
+from pipelines.reference.steps.checks import insert_checks
+from pipelines.reference.steps.collapsing import collapse_loops
+from pipelines.reference.steps.entry_points import take_operands_by_address
+from pipelines.reference.steps.fusion import FUSION
+from pipelines.reference.steps.kernels import vectorize
+from pipelines.reference.steps.lifetimes import free_after_last_use
+from pipelines.reference.steps.llvm_attributes import annotate
+from pipelines.reference.steps.narrowing import narrow_through_f32
+from pipelines.reference.steps.outlining import outline
+from pipelines.reference.steps.pointers import pass_pointers
+from pipelines.reference.steps.reassociation import reassociate
+from pipelines.reference.steps.rows import fuse_row_loops
+from pipelines.reference.steps.splitting import split
+from pipelines.reference.steps.tasks import dispatch, outline_tasks
+from pipelines.upstream.lowering import rewrite_tm_tensor
+
+
+@dataclass
+class LoweringContext:
+    """The data of a program that steps use besides its IR.
+
+    Attributes:
+        name: of the model, for reproducers.
+        assertions: collects the run-time checks.
+        entries: the functions that are called from outside.
+        threads: the number of threads for large operations.
+        unchecked: whether checks of divisors, indices and sizes are omitted.
+        level: LLVM's optimization level; set by a step.
+        of_bf16: whether it computes with bf16; set by a step.
+    """
+
+    name: str
+    assertions: Assertions
+    entries: Iterable[str]
+    threads: int
+    unchecked: bool = False
+    level: int = 0
+    of_bf16: bool = False
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A step in Python that takes the LoweringContext as well; otherwise like a Rewrite."""
+
+    name: str
+    why: str
+    function: Callable[[ir.Module, LoweringContext], object]
+
+
+@step("reference-sorts")
+def merge_sort_rows(module: ir.Module) -> None:
+    """Rewrites `tm_tensor.sort` in place."""
+    rewrite_tm_tensor(module, ("tm_tensor.sort",))
+
+
+def _check(module: ir.Module, context: LoweringContext) -> None:
+    if not context.unchecked:
+        insert_checks(module)
+
+
+def _measure(module: ir.Module, context: LoweringContext) -> None:
+    context.level = optimization_level(module)
+
+
+def _look_for_bf16(module: ir.Module, context: LoweringContext) -> None:
+    context.of_bf16 = has_bf16(module)
+
+
+def _vectorize(module: ir.Module, context: LoweringContext) -> None:
+    if context.level:
+        vectorize(module, host_machine(), deserves_schedule)
+
+
+def _compute_in_f32(module: ir.Module, context: LoweringContext) -> None:
+    if context.of_bf16:
+        compute_in_f32(module)
+
+
+def _keep_in_integers(module: ir.Module, context: LoweringContext) -> None:
+    if context.of_bf16:
+        keep_in_integers(module)
+
+
+def _replace_checks(module: ir.Module, context: LoweringContext) -> None:
+    step("reference-failures")(context.assertions.replace_checks)(module)
+
+
+def _replace_allocations(module: ir.Module, context: LoweringContext) -> None:
+    step("reference-allocations")(context.assertions.replace_allocations)(module)
+
+
+PIPELINE: tuple[Pipeline | Rewrite | Pass, ...] = (
+    *FUSION,
+    Rewrite(
+        "reference-sorts",
+        "replace tm_tensor.sort by a merge sort of each row: its own lowering takes n² comparisons",
+        merge_sort_rows,
+    ),
+    PREPARE,
+    Pass(
+        "reference-effort", "choose LLVM's optimization level by the work of the program", _measure
+    ),
+    Rewrite("reference-unaliased", "mark results of tm_tensor as not aliased", mark_unaliased),
+    Rewrite(
+        "reference-read-where-used",
+        "create views next to their readers, so that their memory is not reused before",
+        sink_views,
+    ),
+    Rewrite("reference-protect", "forbid writing to arguments other than state", protect_arguments),
+    BUFFERIZE,
+    Pass(
+        "reference-checks",
+        "insert run-time checks of divisors, indices and sizes that depend on data",
+        _check,
+    ),
+    Pass(
+        "reference-number-checks",
+        "number the checks, before equal operations share one function",
+        lambda module, context: context.assertions.number_checks(module),
+    ),
+    Rewrite(
+        "reference-join-rows",
+        "join loops over the same large rows",
+        fuse_row_loops,
+    ),
+    Rewrite(
+        "reference-collapse",
+        "collapse contiguous loops, so that they are long enough for vectors",
+        collapse_loops,
+    ),
+    Pass(
+        "reference-split",
+        "split large operations among threads",
+        lambda module, context: split(module, context.threads),
+    ),
+    Rewrite("reference-outline", "outline operations; equal ones share one function", outline),
+    Rewrite(
+        "reference-lifetimes",
+        "free temporaries after their last use instead of at the end",
+        free_after_last_use,
+    ),
+    Rewrite("reference-outline-tasks", "outline the work of each thread", outline_tasks),
+    Rewrite(
+        "reference-reassociate",
+        "allow reassociation of sums, as in eager's own kernels",
+        reassociate,
+    ),
+    Rewrite(
+        "reference-narrow",
+        "convert f64 to 16-bit floats via f32, as in eager",
+        narrow_through_f32,
+    ),
+    Pass(
+        "reference-look-for-bf16",
+        "detect bf16, which some of the next steps are for",
+        _look_for_bf16,
+    ),
+    Pass(
+        "reference-vectorize",
+        "create vector kernels for this processor where they save time",
+        _vectorize,
+    ),
+    Pass("reference-bf16-arithmetic", "compute bf16 operations in f32", _compute_in_f32),
+    Rewrite(
+        "reference-pointers",
+        "pass pointers to outlined functions, where their types determine the sizes",
+        pass_pointers,
+    ),
+    Pass(
+        "reference-entries",
+        "pass the operands of entry points by address",
+        lambda module, context: take_operands_by_address(module, context.entries),
+    ),
+    Pass(
+        "reference-failures",
+        "make a failed check end the call instead of the process",
+        _replace_checks,
+    ),
+    LLVM,
+    Pass("reference-allocations", "take allocations from the caller", _replace_allocations),
+    Rewrite("reference-dispatch", "dispatch tasks to the runtime's threads", dispatch),
+    Pass("reference-bf16-bits", "store bf16 as 16-bit integers", _keep_in_integers),
+    Rewrite("reference-annotate", "add LLVM attributes to outlined functions", annotate),
+)
+
+
+def lower_to_llvm(
+    module: ir.Module,
+    name: str,
+    assertions: Assertions,
+    entries: Iterable[str],
+    threads: int = 1,
+    unchecked: bool = False,
+) -> int:
+    """Lowers linalg-on-tensors to the LLVM dialect in place.
+
+    `LoweringContext` describes the arguments.
+
+    Returns:
+        LLVM's optimization level for the program.
+
+    Raises:
+        Error: stage `compile`.
+    """
+    context = LoweringContext(name, assertions, entries, threads, unchecked)
+    for part in PIPELINE:
+        if isinstance(part, Pipeline):
+            part.apply(module, name)
+        elif isinstance(part, Pass):
+            part.function(module, context)
+        else:
+            part.function(module)
+    return context.level

@@ -1,0 +1,174 @@
+"""The result of a case, and the file that keeps results."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from unmess.core.errors.error import Error
+from unmess.core.files.writing import cannot_write
+
+PASS, FAIL, WRONG, CRASH, HANG, SKIP = "pass", "fail", "wrong", "crash", "hang", "skip"
+# In the order of reports.
+STATUSES = (PASS, FAIL, WRONG, CRASH, HANG, SKIP)
+FAILED = (FAIL, WRONG, CRASH, HANG)
+RESULTS = "results.jsonl"
+# A stage `usage` is not among them: it may be the backend that refuses its input.
+_BEFORE = ("source", "capture", "import", "torch", "linalg", "tosa", "stablehlo", "eager")
+_HANG = re.compile(r"\btimed out after\b")
+_CRASH = re.compile(r"\bcrash(ed|es) with\b|\bthe process ended with status\b")
+_GARBAGE = "garbage output"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one case.
+
+    Attributes:
+        name: the case, unique among all levels.
+        category: such as `reductions`; for models the source.
+        dtype: of the first tensor: `f32`; empty for models.
+        dynamic: whether a size is dynamic.
+        status: `pass`; `fail` (does not compile or load, or refuses the call), `wrong` (the result
+            differs, or is garbage), `crash`, `hang`; `skip` if the program did not reach the
+            backend.
+        stage, cause: where it stopped and why; None if it passed.
+    """
+
+    name: str
+    level: int
+    category: str
+    dtype: str
+    dynamic: bool
+    status: str
+    stage: str | None = None
+    cause: str | None = None
+
+
+def status_of(stage: str | None, cause: str | None) -> str:
+    """Returns the status of a case that stopped at `stage`; None if it passed."""
+    if stage is None:
+        return PASS
+    text = cause or ""
+    if _HANG.search(text):
+        return HANG
+    if _CRASH.search(text):
+        return CRASH
+    if stage in _BEFORE:
+        return SKIP
+    return WRONG if stage == "compare" or _GARBAGE in text else CRASH if stage == "crash" else FAIL
+
+
+class ResultFile:
+    """The results of a run, one JSON object on each line, after a line about the backend.
+
+    A run that was interrupted goes on where it stopped: results are written as they come.
+    """
+
+    def __init__(self, folder: Path, about: Mapping[str, Any]):
+        """Opens the file in `folder`, or creates it. Nobody else can until it is closed.
+
+        Raises:
+            Error: stage `usage`; the file is about another backend or another version of it,
+                another run has it open, or it cannot be written.
+        """
+        self.path = folder / RESULTS
+        self.results: dict[str, Result] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("a", encoding="utf-8")
+        except OSError as problem:
+            raise cannot_write(folder, problem) from problem
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            self.close()
+            raise Error(
+                "usage",
+                f"another run writes to {self.path}",
+                hint="choose another folder with -o, or wait for the other run to end",
+            ) from problem
+        try:
+            self._continue(about)
+        except BaseException:
+            self.close()
+            raise
+
+    def _continue(self, about: Mapping[str, Any]) -> None:
+        """Reads the results that are there. Writes the line about the backend to a new file."""
+        if not self.path.stat().st_size:
+            self._write(about)
+            return
+        _cut_unfinished(self.path)
+        before, results = read_results(self.path)
+        changed = [key for key in about if before.get(key) != about[key]]
+        if changed:
+            raise Error(
+                "usage",
+                f"{self.path} has results of another backend: {', '.join(changed)} differ",
+                hint="choose another folder with -o, or remove that one",
+            )
+        self.results = {result.name: result for result in results}
+
+    def add(self, result: Result) -> None:
+        """Appends a result."""
+        self.results[result.name] = result
+        self._write(asdict(result))
+
+    def _write(self, row: Mapping[str, Any]) -> None:
+        try:
+            self._file.write(json.dumps(row) + "\n")
+            self._file.flush()
+        except OSError as problem:
+            raise cannot_write(self.path, problem) from problem
+
+    def close(self) -> None:
+        """Closes the file, so that another run can write to it."""
+        self._file.close()
+
+
+def read_results(path: Path) -> tuple[dict[str, Any], list[Result]]:
+    """Returns the line about the backend and the results of a file, or of the file in a folder.
+
+    A line that was cut off when the run was interrupted is left out.
+
+    Raises:
+        Error: stage `usage`; there is no such file, or it is no file of results.
+    """
+    path = path / RESULTS if path.is_dir() else path
+    try:
+        about, *rows = list(_lines(path))
+        if not isinstance(about, dict) or "backend" not in about:
+            raise ValueError("no line about the backend")
+        return about, [Result(**row) for row in rows]
+    except (OSError, ValueError, TypeError) as problem:
+        raise Error(
+            "usage",
+            f"{path} is no file of conformance results",
+            hint="`unmess conformance -o DIR` writes one",
+        ) from problem
+
+
+def _cut_unfinished(path: Path) -> None:
+    """Removes a last line that was cut off, so that the next one does not continue it."""
+    content = path.read_bytes()
+    end = content.rfind(b"\n") + 1
+    if 0 < end < len(content):
+        os.truncate(path, end)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    lines = path.read_text("utf-8").split("\n")
+    lines = lines[:-1] if not lines[-1] else lines
+    for number, line in enumerate(lines, 1):
+        try:
+            yield json.loads(line)
+        except ValueError:
+            if number < len(lines) or number == 1:
+                raise

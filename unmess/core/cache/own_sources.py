@@ -1,0 +1,22 @@
+"""Digests of unmess's own code, for caches that outlive a process."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[3]
+
+
+def digest_of(*folders: str) -> str:
+    """Returns a digest of all our code in some folders, such as `unmess/core`.
+
+    Call this when the code is imported, so that the digest matches the imported code even if files
+    change later.
+    """
+    digest = hashlib.sha256()
+    for folder in folders:
+        for path in sorted((_ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".mlir"):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()

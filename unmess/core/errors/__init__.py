@@ -1,0 +1,1 @@
+"""Errors and warnings for users, and the source lines that they name."""

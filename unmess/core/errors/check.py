@@ -1,0 +1,54 @@
+"""Checks that a program makes at run time, and the error if one fails."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from unmess.core.errors.error import Error
+
+# Prefix of the messages of assertions that unmess adds for values that an operator rejects in
+# eager PyTorch. Output dialects without assertions omit these checks.
+VALUE_PREFIX = "invalid value: "
+_HINT = "an index, a size or a divisor is out of range: run this call in eager PyTorch"
+_SPELLED = re.compile(
+    r"check failed: (?P<message>.*?)(?: \[(?P<where>[^\[\]\n]+:\d+)\])?(?:; |\n|$)"
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A condition that holds in every call that succeeds.
+
+    Attributes:
+        message: what is wrong if the condition does not hold; None for an allocation.
+        where: the user's source line.
+    """
+
+    message: str | None
+    where: str | None
+
+    def error(self, amount: int = 0) -> Error:
+        """Returns the error for the user.
+
+        Args:
+            amount: size in bytes of the allocation that failed.
+        """
+        if self.message is None:
+            cause = f"out of memory: cannot allocate {amount:,} bytes"
+            hint = "run the model on smaller inputs; eager PyTorch may need as much memory"
+        else:
+            cause = f"a check in the program failed: {self.message}"
+            hint = _HINT
+        return Error("run", cause, where=self.where, hint=hint)
+
+    def spelled(self) -> str:
+        """Returns message and line as one text, for code that carries text. See `failed_check`."""
+        message = " ".join((self.message or "").replace(";", ",").split())
+        return f"check failed: {message}" + (f" [{self.where}]" if self.where else "")
+
+
+def failed_check(text: str) -> Check | None:
+    """Returns the check whose `spelled` text is in an error message; None if there is none."""
+    match = _SPELLED.search(text)
+    return Check(match["message"], match["where"]) if match else None

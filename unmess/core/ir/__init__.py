@@ -1,0 +1,1 @@
+"""Parses and inspects MLIR modules."""

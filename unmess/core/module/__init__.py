@@ -1,0 +1,1 @@
+"""IR with its signature and weights, and the files that hold them."""

@@ -1,0 +1,1 @@
+"""What users choose from: names, targets, dynamic dimensions."""

@@ -1,0 +1,65 @@
+"""Names that users write: stages, strategies, file suffixes. Quick to import."""
+
+from __future__ import annotations
+
+import re
+
+from unmess.core.errors.error import Error
+
+STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
+# Stages at which other compilers take over.
+OUTPUT_DIALECTS = ("linalg", "tosa", "stablehlo")
+# Suffixes of IR files: text, bytecode, and bytecode as `jax.export` serializes it.
+JAX_SUFFIX = ".jax_export"
+IR_SUFFIXES = (".mlir", ".mlirbc", JAX_SUFFIX)
+STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
+
+
+def check_stage(stage: str) -> None:
+    """Raises an Error (`usage`) if `stage` is not the name of a stage."""
+    check_name("stage", stage, STAGES)
+
+
+def check_upstream_only(stage: str, upstream_only: bool) -> None:
+    """Raises an Error (`usage`) if `upstream_only` is set for a stage other than linalg."""
+    if upstream_only and stage != "linalg":
+        raise Error(
+            "usage",
+            f"--upstream-only applies to linalg, not to {stage}",
+            hint="use --to linalg --upstream-only; `unmess portable` lists what upstream MLIR "
+            "does not have",
+        )
+
+
+def check_portable(stage: str, weights: str, version: str | None) -> None:
+    """Raises an Error (`usage`) if IR of that stage and mode of weights has no portable form.
+
+    Args:
+        version: StableHLO's version of the artifact, such as `1.9.0`; None for no artifact.
+    """
+    if version is None:
+        return
+    if stage != "stablehlo":
+        raise Error(
+            "usage",
+            f"--portable applies to stablehlo, not to {stage}",
+            hint="use --to stablehlo --portable VERSION",
+        )
+    if weights not in ("external", "splat"):
+        raise Error(
+            "usage",
+            f"a portable artifact cannot have {weights} weights",
+            hint="use --weights external: the weights are written beside the file",
+        )
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        raise Error(
+            "usage",
+            f"{version!r} is not a version of StableHLO",
+            hint="give one such as 1.9.0",
+        )
+
+
+def check_name(what: str, name: str, names: tuple[str, ...]) -> None:
+    """Raises an Error (`usage`) if `name` is none of `names`."""
+    if name not in names:
+        raise Error("usage", f"unknown {what} {name!r}", hint=f"use one of {', '.join(names)}")

@@ -1,0 +1,1 @@
+"""Child processes, the workers built on them, and the state of this process."""

@@ -1,0 +1,1 @@
+"""Captured programs, their weights, and the model in eager PyTorch."""

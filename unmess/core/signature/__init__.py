@@ -1,0 +1,1 @@
+"""Signatures of programs, and checks of calls against them."""
