@@ -99,9 +99,15 @@ def test_type_without_a_model_class():
 
 
 def test_type_without_a_tiny_form():
+    error = fails("bark")
+    assert error.cause == "cannot build a tiny bark: TypeError: BarkModel has no forward"
+    assert "factory" in error.hint
+
+
+def test_type_that_needs_a_missing_package():
     error = fails("timm_wrapper")
     assert error.cause == "cannot build a tiny timm_wrapper: it requires the package timm"
-    assert "factory" in error.hint
+    assert error.hint == "install timm"
 
 
 @pytest.fixture
