@@ -86,6 +86,11 @@ elif mode == "outside":
     open(sys.argv[4].replace(".json", ".bin"), "wb").write(bytes(48))
 elif mode == "text":
     open(f"{sys.argv[4]}/0.npy", "w").write("no array")
+elif mode == "output":
+    import signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    while True:
+        print("x" * 10_000)
 elif mode == "memory":
     np.ones(1 << 31, "u1")
 """
@@ -178,6 +183,7 @@ def test_compiled_files_are_cached_by_the_tool_and_the_ir(program, describe, tmp
         ("shell", 'exit_codes = {139 = "no license"}', "failed: no license"),
         ("nothing", "", r"garbage output: the file outputs/0.npy is missing in \{outputs\}"),
         ("memory", "memory_mb = 1500", "MemoryError"),
+        ("output", "file_mb = 1", "crashed with SIGXFSZ"),
     ],
 )
 def test_failed_runs_are_errors_with_their_cause(program, describe, mode, more, cause):

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from unmess.cli import cli
+from unmess.cli.session import INTERRUPTED
 from unmess.conformance import running
 from unmess.conformance.causes import causes_of
 from unmess.conformance.difference import changes
@@ -210,6 +211,24 @@ def test_a_backend_in_python(tmp_path):
     )
     assert again.return_value == 0
     assert "are in" in again.stderr
+    expected.write_text("torch.rsqt(f32[2,3])")
+    unknown = invoke("conformance", "--on", on, "-o", folder, "--expected", expected)
+    assert unknown.return_value == 2
+    assert "no case is called 'torch.rsqt(f32[2,3])'" in unknown.stderr
+    assert "did you mean torch.sqrt(f32" in unknown.stderr
+
+
+def test_an_interrupted_run_is_not_ok(tmp_path, monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(running, "run_cases", interrupted)
+    words = ("--on", f"{FILE}:NumpyBackend", "-k", "torch.relu(f", "-o", tmp_path, "--json")
+    done = invoke("conformance", *words)
+    document = json.loads(done.stdout)
+    assert (document["ok"], document["interrupted"]) == (False, True)
+    assert done.return_value == INTERRUPTED
 
 
 def test_random_programs_on_the_reference_runner(tmp_path):

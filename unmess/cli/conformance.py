@@ -14,6 +14,7 @@ from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.error import Error
 from unmess.core.files.writing import cannot_write, write_text
+from unmess.core.options.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from unmess.conformance.levels import ConformanceCase
@@ -89,7 +90,6 @@ def conformance(
     if runner is None:
         raise Error("usage", "the backend is missing", hint=f"--on BACKEND: {HELP}")
     check_runner(runner)
-    names = [] if expected is None else _expected(expected)
     # Imported here, because `--help` does not need them.
     from unmess.core.processes.workers import Parent
     from unmess.isolated import libraries_of
@@ -99,6 +99,7 @@ def conformance(
     parent.begin()
     with parent, session.progress.showing():
         session.progress.begin("loading PyTorch")
+        names = [] if expected is None else _expected(expected)
         cases = _cases(levels or (1,), text, case_name)
         if case_name is not None:
             _print(cases[0], runner, Path(output))
@@ -108,12 +109,23 @@ def conformance(
 
 
 def _expected(path: str) -> list[str]:
+    """Returns the names in a file. Raises a usage error if it has a name that no case has."""
+    from unmess.conformance.levels import case_names
     from unmess.conformance.report import read_expected
 
     try:
-        return read_expected(Path(path))
+        names = read_expected(Path(path))
     except (OSError, UnicodeDecodeError) as problem:
         raise Error("usage", f"cannot read {path}: {problem}", hint="--expected FILE") from problem
+    known = case_names()
+    if unknown := [name for name in names if name not in known]:
+        more = f", nor {len(unknown) - 1} other names" if len(unknown) > 1 else ""
+        raise Error(
+            "usage",
+            f"{path}: no case is called {unknown[0]!r}{more}",
+            hint=did_you_mean(unknown[0], known, "names are in results.jsonl and report.html"),
+        )
+    return names
 
 
 def _cases(levels: tuple[int, ...], text: str, name: str | None) -> list[ConformanceCase]:
@@ -192,7 +204,9 @@ def _run_left(
         interrupted = True
     names = {case.name: case for case in cases}
     results = [file.results[name] for name in names if name in file.results]
-    expectation = _write(session, parent, facts, results, names, runner, file, expected)
+    expectation = _write(
+        session, parent, facts, results, names, runner, file, expected, interrupted
+    )
     if interrupted:
         say(f"interrupted: {len(results)} of {len(cases)} cases finished; run it again to go on")
         return INTERRUPTED
@@ -208,6 +222,7 @@ def _write(
     runner: str,
     file: ResultFile,
     expected: list[str],
+    interrupted: bool,
 ) -> Expectation:
     """Writes the reports to the folder, and the summary to stdout."""
     from unmess.conformance.causes import causes_of, smallest_inputs, write_causes
@@ -227,7 +242,8 @@ def _write(
     if session.json:
         session.write_json(
             {
-                "ok": expectation.ok,
+                "ok": expectation.ok and not interrupted,
+                "interrupted": interrupted,
                 "about": facts,
                 "results": [asdict(result) for result in results],
                 "causes": [asdict(cause) for cause in causes],

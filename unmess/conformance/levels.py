@@ -60,6 +60,21 @@ def cases_of(level: int) -> list[ConformanceCase]:
     return [ConformanceCase(name, level, name.partition(":")[0], "", False, name) for name in names]
 
 
+def case_names() -> set[str]:
+    """Returns the names of all cases, without drawing the random programs.
+
+    Without hypothesis, the random programs are left out.
+    """
+    from unmess.conformance.operators import CASES
+
+    names = {*map(str, CASES), *SMALL, *WHOLE}
+    if _has_hypothesis():
+        from unmess.conformance.programs.families import FAMILIES
+
+        names |= {_program_name(family, n) for family in FAMILIES for n in range(PROGRAMS)}
+    return names
+
+
 def _operators() -> list[ConformanceCase]:
     from unmess.conformance.operators import CASES
 
@@ -73,8 +88,7 @@ def _operators() -> list[ConformanceCase]:
 
 
 def _programs() -> list[ConformanceCase]:
-    # hypothesis is an optional dependency.
-    if importlib.util.find_spec("hypothesis") is None:
+    if not _has_hypothesis():
         raise Error(
             "usage",
             "random programs need hypothesis, which is not installed",
@@ -83,7 +97,16 @@ def _programs() -> list[ConformanceCase]:
     from unmess.conformance.programs.drawing import drawn
 
     return [
-        ConformanceCase(f"program {family} {number}", 2, family, "", False, program)
+        ConformanceCase(_program_name(family, number), 2, family, "", False, program)
         for family, programs in drawn(PROGRAMS).items()
         for number, program in enumerate(programs)
     ]
+
+
+def _program_name(family: str, number: int) -> str:
+    return f"program {family} {number}"
+
+
+def _has_hypothesis() -> bool:
+    # hypothesis is an optional dependency.
+    return importlib.util.find_spec("hypothesis") is not None

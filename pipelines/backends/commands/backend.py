@@ -248,6 +248,7 @@ class CommandBackend:
             timeout=description.timeout if stage == "run" else description.compile_timeout,
             environment=tools.environment(description),
             memory_mb=description.memory_mb,
+            file_mb=description.file_mb,
             exit_codes=description.exit_codes,
         )
 

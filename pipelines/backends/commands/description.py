@@ -56,6 +56,7 @@ class Description:
     timeout: float = 60.0
     compile_timeout: float = 300.0
     memory_mb: float | None = None
+    file_mb: float = 20_000.0
     environment: dict[str, str] = field(default_factory=dict)
     exit_codes: dict[str, str] = field(default_factory=dict)
     tolerances: dict[str, float] = field(default_factory=dict)

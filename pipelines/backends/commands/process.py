@@ -56,6 +56,7 @@ def run_command(
     timeout: float,
     environment: Mapping[str, str],
     memory_mb: float | None = None,
+    file_mb: float | None = None,
     exit_codes: Mapping[str, str] | None = None,
 ) -> Ended:
     """Runs a command in a session of its own, and ends it and all its children.
@@ -68,6 +69,7 @@ def run_command(
         timeout: seconds.
         environment: all its variables.
         memory_mb: its address space in 10**6 bytes.
+        file_mb: the size of each file that it writes, its output included, in 10**6 bytes.
         exit_codes: the meaning of exit codes.
     """
     stdout, stderr = folder / "stdout.txt", folder / "stderr.txt"
@@ -90,11 +92,8 @@ def run_command(
             cause = f"{command[0]} does not start: {reason}"
             return Ended(tuple(command), None, cause, stdout, stderr, 0.0)
         try:
-            if memory_mb is not None:
-                limit = min(int(memory_mb * _MEGABYTE), sys.maxsize)
-                # It may have ended already, or have a lower limit that cannot be raised.
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    resource.prlimit(process.pid, resource.RLIMIT_AS, (limit, limit))
+            _limit(process, resource.RLIMIT_AS, memory_mb)
+            _limit(process, resource.RLIMIT_FSIZE, file_mb)
             status = process.wait(timeout)
         except subprocess.TimeoutExpired:
             status = None
@@ -116,6 +115,16 @@ def run_command(
     else:
         problem = None
     return Ended(tuple(command), status, problem, stdout, stderr, seconds)
+
+
+def _limit(process: subprocess.Popen, kind: int, megabytes: float | None) -> None:
+    """Sets a limit of a process's resources, in 10**6 bytes; None: leaves it as it is."""
+    if megabytes is None:
+        return
+    limit = min(int(megabytes * _MEGABYTE), sys.maxsize)
+    # It may have ended already, or have a lower limit that cannot be raised.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        resource.prlimit(process.pid, kind, (limit, limit))
 
 
 def _end(process: subprocess.Popen) -> None:
