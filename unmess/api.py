@@ -52,6 +52,7 @@ def capture(
     strategy: str = "auto",
     backend_legal_ops: Collection[str] = (),
     trust: bool = False,
+    only: str | None = None,
 ) -> Program | Programs:
     """Captures a model.
 
@@ -67,6 +68,9 @@ def capture(
         backend_legal_ops: operators that are not decomposed, such as `aten.softmax.int`.
         trust: whether files that the model string names may run code: pickled objects, Python code
             of a Hugging Face folder, any operation in IR. docs/security.md lists what that means.
+        only: the name of a module of the model, such as `layer1.0`, that is captured alone. The
+            model runs in eager on its example arguments; those of the module's first call become
+            the example. `dynamic_shapes` then applies to the module's arguments.
 
     Returns:
         The Program, which borrows the model's tensors; Programs for a model string that stands for
@@ -82,6 +86,12 @@ def capture(
         enter_stage("source")
         source = find_source(model, trust)
         if source.entries:
+            if only is not None:
+                raise Error(
+                    "usage",
+                    f"{model} has several entry points, so no module can be cut out of it",
+                    hint="omit #generate" if "#" in model else "capture the model itself",
+                )
             if args or kwargs or dynamic_shapes is not None:
                 raise Error(
                     "usage",
@@ -95,7 +105,9 @@ def capture(
             if source.without_example is not None:
                 raise source.without_example
             args, kwargs = source.args, source.kwargs
-            dynamic_shapes = dynamic_shapes if dynamic_shapes is not None else source.dynamic_shapes
+            # The source's dynamic shapes describe the arguments of the whole model.
+            if dynamic_shapes is None and only is None:
+                dynamic_shapes = source.dynamic_shapes
         model = source.model
     from importers.capture import capture as capture_model
 
@@ -108,6 +120,7 @@ def capture(
         strategy=strategy,
         name=name,
         keep_ops=legal_ops(backend_legal_ops),
+        only=only,
     )
     program.notes = (*notes, *program.notes)
     return program

@@ -17,13 +17,14 @@ def captured(
     strategy: str = "auto",
     backend_legal_ops: Collection[str] = (),
     trust: bool = False,
+    only: str | None = None,
 ) -> Program | Programs:
     """Captures a model string.
 
     Args:
         inputs: example arguments in place of the model's own, as `--input` takes them.
         dynamic: the dynamic dimensions, as `--dynamic` takes them.
-        strategy, backend_legal_ops, trust: as for `unmess.capture`.
+        strategy, backend_legal_ops, trust, only: as for `unmess.capture`.
 
     Raises:
         Error: stage `usage`, `source` or `capture`.
@@ -37,4 +38,5 @@ def captured(
         strategy=strategy,
         backend_legal_ops=backend_legal_ops,
         trust=trust,
+        only=only,
     )

@@ -25,6 +25,7 @@ from importers.capture.methods import (
 )
 from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
+from importers.capture.submodule import submodule
 from importers.capture.torchscript import as_module, example_of, is_torchscript
 from importers.detection import PADDING, fixed_size
 from importers.ir_file import IrEntry, ir_program
@@ -45,17 +46,26 @@ def capture(
     strategy: str = "auto",
     name: str | None = None,
     keep_ops: Collection[str] = (),
+    only: str | None = None,
 ) -> Program:
     """Captures a live model. See `unmess.capture`, which takes model strings too.
 
     Args:
         keep_ops: operators that are not decomposed, such as `aten.softmax.int` or `aten.gelu`.
+        only: the module to capture, see `submodule`; None for the whole model.
 
     Raises:
         Error: stage `usage` or `capture`.
     """
     with quiet_pytorch(), corrected_fake_kernels():
-        return _capture(model, args, kwargs, dynamic_shapes, strategy, name, keep_ops)
+        if only is None:
+            return _capture(model, args, kwargs, dynamic_shapes, strategy, name, keep_ops)
+        part = submodule(model, only, _as_tuple(args), dict(kwargs or {}))
+        label = f"{name}.{only}" if name else only
+        call = part.args, part.kwargs, dynamic_shapes
+        program = _capture(part.model, *call, strategy, label, keep_ops)
+        program.notes = (*part.notes, *program.notes)
+        return program
 
 
 def _capture(

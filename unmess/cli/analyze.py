@@ -41,6 +41,7 @@ from unmess.program_cache.request import Request
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.only
 @arguments.no_cache
 @arguments.trust
 @command
@@ -54,6 +55,7 @@ def analyze(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    only: str | None,
     no_cache: bool,
     trust: bool,
 ) -> None:
@@ -80,14 +82,14 @@ def analyze(
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
         hint = "pass --size NAME=VALUE to set a dynamic size"
-        arguments.check_no_example(model, inputs, dynamic, hint)
+        arguments.check_no_example(model, inputs, dynamic, only, hint)
     if is_file:
         with session.working(model, pytorch=False):
             from pipelines.analysis.files import analyze_file
 
             analysis = analyze_file(model, at, values)
     else:
-        request = Request(model, inputs, dynamic, strategy, trust=trust)
+        request = Request(model, inputs, dynamic, strategy, trust=trust, only=only)
         with working(session, request, no_cache=no_cache) as cached:
             import unmess
 

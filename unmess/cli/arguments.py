@@ -20,6 +20,12 @@ strategy = click.option(
     metavar="NAME",
     help=f"Capture strategy: {', '.join(STRATEGIES)}.",
 )
+only = click.option(
+    "--only",
+    metavar="MODULE",
+    help="Use this module of MODEL alone, such as layer1.0. Its example arguments are those of its "
+    "first call when the model runs on its example inputs.",
+)
 trust = click.option(
     "--trust",
     is_flag=True,
@@ -158,9 +164,12 @@ def check_no_example(
     model: str,
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
+    only: str | None,
     hint: str = "pass the option when you write the file from the model",
 ) -> None:
-    """Raises an Error (`usage`) if `--input` or `--dynamic` is given for a model that is IR."""
+    """Raises an Error (`usage`) for `--input`, `--dynamic` or `--only` and a model that is IR."""
+    if only is not None:
+        raise Error("usage", f"{model} is IR, so --only cannot cut a module out of it", hint=hint)
     if inputs or dynamic:
         raise Error(
             "usage",

@@ -97,6 +97,7 @@ class Cached:
             asked.strategy,
             asked.backend_legal_ops,
             trust=asked.trust,
+            only=asked.only,
         )
 
 

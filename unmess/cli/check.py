@@ -42,6 +42,7 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.only
 @arguments.trust
 @arguments.cpu
 @arguments.preset
@@ -71,6 +72,7 @@ def check(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    only: str | None,
     trust: bool,
     cpu: str,
     preset: str | None,
@@ -105,6 +107,7 @@ def check(
         with parent, session.progress.showing():
             options = Options(
                 strategy=strategy,
+                only=only,
                 trust=trust,
                 inputs=inputs,
                 dynamic=dynamic,

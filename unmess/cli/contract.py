@@ -26,6 +26,7 @@ _AT = ("raw", "torch")
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.only
 @arguments.trust
 @command
 def contract(
@@ -36,6 +37,7 @@ def contract(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    only: str | None,
     trust: bool,
 ) -> int:
     """List all violations of the backend contract by MODEL, or by an MLIR file.
@@ -49,7 +51,7 @@ def contract(
     arguments.check_strategy(strategy)
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
-        arguments.check_no_example(model, inputs, dynamic)
+        arguments.check_no_example(model, inputs, dynamic, only)
     with session.working(model, pytorch=not is_file):
         from pipelines import contract as backend
         from pipelines.legal_ops import legal_ops
@@ -63,7 +65,9 @@ def contract(
             import unmess
             from unmess.captured import captured
 
-            program = captured(model, inputs, dynamic, strategy, backend_legal_ops, trust=trust)
+            program = captured(
+                model, inputs, dynamic, strategy, backend_legal_ops, trust=trust, only=only
+            )
             to = at or "raw"
             module = unmess.lower(program, to, backend_legal_ops=backend_legal_ops)
         found = backend.check(module, at if is_file else None, legal)

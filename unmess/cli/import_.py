@@ -66,6 +66,7 @@ _STDOUT = "-"
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.only
 @arguments.trust
 @arguments.print_after
 @arguments.stop_after
@@ -90,6 +91,7 @@ def import_(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    only: str | None,
     trust: bool,
     print_after: tuple[str, ...],
     stop_after: str | None,
@@ -115,7 +117,7 @@ def import_(
     if file is not None:
         check_writable(file)
     start = time.perf_counter()
-    request = Request(model, inputs, dynamic, strategy, backend_legal_ops, trust=trust)
+    request = Request(model, inputs, dynamic, strategy, backend_legal_ops, trust=trust, only=only)
     # Eager's results are written beside an IR file. The cache holds programs with external weights
     # only: other weights become part of the IR during the import.
     external = weights == "external"

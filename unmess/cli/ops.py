@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.only
 @arguments.trust
 @command
 def ops(
@@ -33,6 +34,7 @@ def ops(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    only: str | None,
     trust: bool,
 ) -> int:
     """List all operators of MODEL that do not lower.
@@ -63,6 +65,7 @@ def ops(
                 "dynamic": dynamic,
                 "strategy": strategy,
                 "trust": trust,
+                "only": only,
             },
             to,
             verbose=session.verbose or session.debug,

@@ -48,6 +48,7 @@ _GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.only
 @arguments.no_cache
 @arguments.trust
 @command
@@ -64,6 +65,7 @@ def package_(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    only: str | None,
     no_cache: bool,
     trust: bool,
 ) -> None:
@@ -80,7 +82,7 @@ def package_(
     is_decoder = model.endswith(GENERATE) and not (inputs or dynamic)
     # A Decoder has its cache as state. As arguments, it would be copied in and out for each token.
     decoder = Decoder(max_length) if is_decoder else None
-    request = Request(model, inputs, dynamic, strategy, decoder=decoder, trust=trust)
+    request = Request(model, inputs, dynamic, strategy, decoder=decoder, trust=trust, only=only)
     with working(session, request, no_cache=no_cache) as cached:
         from unmess.packaging import check_folder
 

@@ -32,10 +32,17 @@ if TYPE_CHECKING:
     "--upstream-only", is_flag=True, help="Lower a MODEL with `unmess import --upstream-only`."
 )
 @arguments.strategy
+@arguments.only
 @arguments.trust
 @command
 def portable(
-    session: Session, model: str, to: str, upstream_only: bool, strategy: str, trust: bool
+    session: Session,
+    model: str,
+    to: str,
+    upstream_only: bool,
+    strategy: str,
+    only: str | None,
+    trust: bool,
 ) -> int:
     """Check whether upstream MLIR accepts MODEL's IR, or an MLIR file.
 
@@ -48,6 +55,8 @@ def portable(
     check_upstream_only(to, upstream_only)
     arguments.check_strategy(strategy)
     is_file = model.endswith(IR_SUFFIXES)
+    if is_file:
+        arguments.check_no_example(model, (), (), only)
     with session.working(model, pytorch=not is_file), contextlib.ExitStack() as stack:
         # Start it first: it imports upstream MLIR while this process imports torch-mlir.
         inspector = stack.enter_context(Inspector()) if is_file else None
@@ -60,7 +69,7 @@ def portable(
         else:
             import unmess
 
-            program = unmess.capture(model, strategy=strategy, trust=trust)
+            program = unmess.capture(model, strategy=strategy, trust=trust, only=only)
             module = unmess.lower(program, to=to, upstream_only=upstream_only)
             found = examine(module.ir, name=module.name)
             if found.removable:

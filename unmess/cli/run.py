@@ -27,6 +27,7 @@ from unmess.program_cache.request import Request
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.only
 @arguments.trust
 @arguments.cpu
 @arguments.preset
@@ -51,6 +52,7 @@ def run(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    only: str | None,
     trust: bool,
     cpu: str,
     preset: str | None,
@@ -67,7 +69,7 @@ def run(
     arguments.check_strategy(strategy)
     if output is not None:
         check_writable(Path(output))
-    request = Request(model, inputs, dynamic, strategy, trust=trust)
+    request = Request(model, inputs, dynamic, strategy, trust=trust, only=only)
     choice = Choice(cpu, preset, unchecked)
     need = Need(call=True, containers=output is not None)
     with working(session, request, need, no_cache=no_cache, print_after=print_after) as cached:

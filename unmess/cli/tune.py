@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.only
 @arguments.trust
 @arguments.cpu
 @command
@@ -29,6 +30,7 @@ def tune(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    only: str | None,
     trust: bool,
     cpu: str,
 ) -> None:
@@ -44,7 +46,7 @@ def tune(
         import unmess
         from unmess.captured import captured
 
-        program = captured(model, inputs, dynamic, strategy, trust=trust)
+        program = captured(model, inputs, dynamic, strategy, trust=trust, only=only)
         candidates = unmess.tune(
             program,
             unmess.TargetOptions(cpu=cpu),

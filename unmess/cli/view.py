@@ -26,6 +26,7 @@ from unmess.core.options.names import IR_SUFFIXES, STAGES, check_stage
 @arguments.inputs
 @arguments.dynamic
 @arguments.strategy
+@arguments.only
 @arguments.trust
 @command
 def view(
@@ -37,6 +38,7 @@ def view(
     inputs: tuple[str, ...],
     dynamic: tuple[str, ...],
     strategy: str,
+    only: str | None,
     trust: bool,
 ) -> None:
     """Open MODEL, or an MLIR file, in the graph viewer Netron.
@@ -49,7 +51,7 @@ def view(
     arguments.check_strategy(strategy)
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
-        arguments.check_no_example(model, inputs, dynamic)
+        arguments.check_no_example(model, inputs, dynamic, only)
     from unmess.viewing import Viewer
 
     # Open the port first: one that is taken is reported before the model is captured.
@@ -64,7 +66,8 @@ def view(
                 from unmess.captured import captured
 
                 module = unmess.lower(
-                    captured(model, inputs, dynamic, strategy, trust=trust), to=at or "torch"
+                    captured(model, inputs, dynamic, strategy, trust=trust, only=only),
+                    to=at or "torch",
                 )
             viewer.show(module)
         # While the module is served, Ctrl-C is the normal way to end the command.

@@ -20,6 +20,7 @@ class Options:
 
     Attributes:
         strategy: strategy of the capture.
+        only: the module of the model to check; None for the model.
         inputs: example arguments in place of the model's own, as `--input` takes them.
         dynamic: dynamic dimensions, as `--dynamic` takes them.
         timeout: seconds for one runner, counted from the end of the previous one. The time of the
@@ -43,3 +44,4 @@ class Options:
     unchecked: bool = False
     via: str | None = None
     trust: bool = False
+    only: str | None = None

@@ -163,6 +163,7 @@ class _Work:
             options.dynamic,
             options.strategy,
             trust=options.trust,
+            only=options.only,
         )
 
     def _debugging(self) -> contextlib.AbstractContextManager[None]:

@@ -29,7 +29,7 @@ class Request:
 
     Attributes:
         model: the model string.
-        inputs, dynamic, strategy, backend_legal_ops: as for `unmess.captured`.
+        inputs, dynamic, strategy, backend_legal_ops, only: as for `unmess.captured`.
         trust: whether the model's files may run code. A program that was captured with trust is
             not found without it.
         decoder: set for a decoder that is captured as `prefill` and `decode`.
@@ -42,6 +42,7 @@ class Request:
     backend_legal_ops: tuple[str, ...] = ()
     decoder: Decoder | None = None
     trust: bool = False
+    only: str | None = None
 
     def key(self) -> str:
         """Returns the name of the cache entry for this request, a SHA-256.

@@ -64,7 +64,9 @@ def test_written_entry_is_found(folder):
 
 
 def test_key_depends_on_every_part_of_a_request(tmp_path, monkeypatch):
-    one = Request("model.py", ("4xf32",), ("x.0=n",), "strict", ("aten.gelu",), Decoder(64), False)
+    one = Request(
+        "model.py", ("4xf32",), ("x.0=n",), "strict", ("aten.gelu",), Decoder(64), False, "b"
+    )
     others = [
         Request("model.py:other", *list(vars(one).values())[1:]),
         *(
@@ -76,6 +78,7 @@ def test_key_depends_on_every_part_of_a_request(tmp_path, monkeypatch):
                 "backend_legal_ops": (),
                 "decoder": Decoder(128),
                 "trust": True,
+                "only": "c",
             }.items()
         ),
         Request(**{**vars(one), "decoder": Decoder(64, "bfloat16")}),
