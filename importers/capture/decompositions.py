@@ -10,7 +10,7 @@ import torch
 from importers.capture.flex_attention import inline_flex_attention
 from importers.capture.higher_order import simpler_operators
 from importers.capture.local_decompositions import NotLocal, decompose_locally
-from importers.decompositions import decomposition_table
+from importers.decompositions import decomposition_table, recording
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
 from unmess.core.program.note import Note
@@ -33,15 +33,14 @@ def decompose(
     with warnings.catch_warnings():
         # PyTorch causes this warning when it copies pytree specs.
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
-        used: dict[str, Note] = {}
         try:
-            table = decomposition_table(used, keep_ops)
-            return decompose_locally(exported, table, keep_ops), list(used.values())
+            with recording() as used:
+                table = decomposition_table(keep_ops)
+                return decompose_locally(exported, table, keep_ops), list(used.values())
         except NotLocal:
-            used.clear()
-            return _decompose_whole(exported, decomposition_table(used, keep_ops)), list(
-                used.values()
-            )
+            with recording() as used:
+                table = decomposition_table(keep_ops)
+                return _decompose_whole(exported, table), list(used.values())
         except Exception as problem:
             raise _does_not_decompose(problem) from problem
 

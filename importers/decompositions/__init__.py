@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from torch._decomp import core_aten_decompositions
+from torch._ops import OpOverload
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from importers.decompositions.catalog import DECOMPOSITIONS
-from importers.decompositions.user import user_decompositions
+from importers.decompositions.user import UserDecomposition, user_decompositions
 from unmess.core.program.note import Note
 
 # torch-mlir does not decompose these, since it lowers some of their forms. PyTorch's decompositions
@@ -18,31 +21,52 @@ from unmess.core.program.note import Note
 _FOURIER = ("aten::fft_", "aten::stft", "aten::istft")
 
 
-def decomposition_table(
-    used: dict[str, Note] | None = None, keep_ops: Collection[str] = ()
-) -> dict:
+# Where the wrapped functions record that they were used.
+_used: ContextVar[dict[str, Note] | None] = ContextVar("_used", default=None)
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[dict[str, Note]]:
+    """Yields a dictionary that receives a note for each decomposition that replaces a call.
+
+    Only decompositions of unmess or of the user are recorded.
+    """
+    used: dict[str, Note] = {}
+    token = _used.set(used)
+    try:
+        yield used
+    finally:
+        _used.reset(token)
+
+
+def decomposition_table(keep_ops: Collection[str] = ()) -> dict:
     """Returns the decompositions of operators that the importer or the lowerings do not support.
 
     Args:
-        used: receives a note for each decomposition of unmess or of the user that replaces a call
-            while the table is used.
         keep_ops: operators that get no decomposition in the table, such as `aten.softmax.int` or
             `aten.gelu`.
     """
+    return dict(_table(frozenset(keep_ops), tuple(user_decompositions().items())))
+
+
+# Most captures use the same table. With the same functions in it, `tracing` has less to register.
+@functools.lru_cache(maxsize=8)
+def _table(
+    keep_ops: frozenset[str], users: tuple[tuple[OpOverload, UserDecomposition], ...]
+) -> Mapping:
     table = dict(_table_for_torch_mlir())
     own = [
         (entry.overload, f"{entry.name} ({entry.operator})", entry)
         for entry in DECOMPOSITIONS
         if entry.overload is not None
     ]
-    users = [
-        (overload, f"{entry.operator}, by {entry.where}", entry)
-        for overload, entry in user_decompositions().items()
+    by_users = [
+        (overload, f"{entry.operator}, by {entry.where}", entry) for overload, entry in users
     ]
     # If an operator has several entries, the last one is tried first. The one before it gets the
     # calls that it does not decompose.
-    for overload, text, entry in (*own, *users):
-        table[overload] = _recorded(entry.function, text, used, otherwise=table.get(overload))
+    for overload, text, entry in (*own, *by_users):
+        table[overload] = _recorded(entry.function, text, otherwise=table.get(overload))
     for overload in list(table):
         if str(overload).removesuffix(".default") in keep_ops:
             del table[overload]
@@ -62,7 +86,6 @@ def _table_for_torch_mlir() -> Mapping:
 def _recorded(
     function: Callable[..., Any],
     text: str,
-    used: dict[str, Note] | None,
     otherwise: Callable[..., Any] | None,
 ) -> Callable[..., Any]:
     """Wraps `function` to record its use and to call `otherwise` if it returns NotImplemented."""
@@ -72,7 +95,7 @@ def _recorded(
         result = function(*args, **kwargs)
         if result is NotImplemented:
             return NotImplemented if otherwise is None else otherwise(*args, **kwargs)
-        if used is not None:
+        if (used := _used.get()) is not None:
             used.setdefault(text, Note("decomposition", text))
         return result
 

@@ -144,10 +144,10 @@ def test_symbolic_sizes_are_not_changed():
     exported, _ = symbolic()
     environment = next(iter(exported.graph.nodes)).meta["val"].fake_mode.shape_env
     known = len(environment.guards), dict(environment.replacements)
-    local = decompose_locally(exported, decomposition_table({}))
+    local = decompose_locally(exported, decomposition_table())
     assert (len(environment.guards), dict(environment.replacements)) == known
     assert local.range_constraints == exported.range_constraints
-    assert operators(local) == operators(_decompose_whole(exported, decomposition_table({})))
+    assert operators(local) == operators(_decompose_whole(exported, decomposition_table()))
     model = Symbolic().eval()
     model.load_state_dict(exported.state_dict)
     x = torch.randn(3, 4, 7, 6)
@@ -156,7 +156,7 @@ def test_symbolic_sizes_are_not_changed():
 
 def test_one_node_for_each_symbolic_size():
     exported, _ = symbolic()
-    local = decompose_locally(exported, decomposition_table({}))
+    local = decompose_locally(exported, decomposition_table())
     sizes = [
         node.meta["val"].node.expr
         for node in local.graph.nodes
@@ -171,7 +171,7 @@ def test_one_node_for_each_symbolic_size():
 def test_data_dependent_sizes_raise_not_local(function):
     exported = export(function, torch.ones(3, dtype=torch.int64))
     with pytest.raises(NotLocal, match="depends on data"):
-        decompose_locally(exported, decomposition_table({}))
+        decompose_locally(exported, decomposition_table())
 
 
 class Buffers(torch.nn.Module):
