@@ -6,6 +6,7 @@ that was captured before needs no `torch.export`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
 from unmess.core.module.module import Module
 from unmess.core.options.names import (
+    FALLBACKS,
     OUTPUT_DIALECTS,
     check_name,
     check_portable,
@@ -275,6 +277,10 @@ def load(
     target: TargetOptions | None = None,
     trust: bool = False,
     unchecked: bool = False,
+    fallback: str | None = None,
+    allow_ops: Collection[str] = (),
+    deny_ops: Collection[str] = (),
+    min_operators: int = 3,
 ) -> Executable:
     """Makes a program callable on a backend.
 
@@ -292,6 +298,15 @@ def load(
         unchecked: leave out the checks of indices and other data when the program runs. An index
             that is out of range then reads or writes memory outside of its tensor. A backend of
             your own makes no checks that it does not make itself.
+        fallback: `eager` to run operators that do not compile in eager PyTorch, and the rest in
+            compiled regions; None for an Error. `run.partitions` and `run.notes` say which
+            operators these are.
+        allow_ops: operators that must be compiled, such as `aten::batch_norm` or
+            `aten::add.Tensor`; an Error says why one is not. `UNMESS_ALLOW_OPS` adds to them.
+        deny_ops: operators that run in eager PyTorch, also if they are in `allow_ops`.
+            `UNMESS_DENY_OPS` adds to them.
+        min_operators: regions with fewer operators run in eager PyTorch, too, unless they have a
+            matrix product or a convolution.
 
     Raises:
         Error: stage `usage`, `source` or `capture` for a model string, `import`, or the stage that
@@ -300,6 +315,10 @@ def load(
     from pipelines.backends.loading import load as load_module
 
     check_runner(on)
+    if fallback is not None:
+        check_name("fallback", fallback, FALLBACKS)
+    elif allow_ops or deny_ops:
+        raise Error("usage", "allow_ops and deny_ops need a fallback", hint='pass fallback="eager"')
     if isinstance(program, str):
         from importers.ir_file import IrEntry, module_of
         from importers.sources import find_source
@@ -308,6 +327,16 @@ def load(
         # IR can be loaded without an example call, which `capture` would need.
         is_ir = isinstance(source.model, IrEntry)
         program = module_of(source.model.file) if is_ir else capture(program, trust=trust)
+    if fallback is not None:
+        return _load_with_fallback(
+            program,
+            on,
+            target=target,
+            unchecked=unchecked,
+            allow_ops=allow_ops,
+            deny_ops=deny_ops,
+            min_operators=min_operators,
+        )
     if isinstance(program, (Program, Programs)):
         enter_stage("import")
         program = import_program(program)
@@ -318,6 +347,34 @@ def load(
             hint="pass a Program (unmess.capture) or a Module (unmess.lower)",
         )
     return load_module(program, on, target, unchecked=unchecked)
+
+
+def _load_with_fallback(
+    program: Program | Programs | Module, on: str, **options: Any
+) -> Executable:
+    # Imported here to save start-up time: it imports the importer.
+    from unmess.partition.loading import load_with_fallback
+    from unmess.partition.options import PartitionOptions
+
+    if isinstance(program, Module) and program.program is not None and program.stage == "raw":
+        program = program.program
+    if not isinstance(program, (Program, Programs)):
+        raise Error(
+            "usage",
+            "no part of lowered IR can run in eager PyTorch",
+            hint="pass a Program (unmess.capture), or omit fallback",
+        )
+    chosen = PartitionOptions(**options)
+
+    def whole() -> Executable:
+        return load(program, on, chosen.target, unchecked=chosen.unchecked)
+
+    executable = load_with_fallback(program, whole, on, chosen)
+    for partition in executable.partitions.values():
+        for text in partition.warnings:
+            # Level 4 is the caller of the decorated `load`.
+            warnings.warn(text, stacklevel=4)
+    return executable
 
 
 @only_errors()

@@ -82,12 +82,17 @@ def part_program(
     root = exported.graph_module
     specs = {spec.arg.name: spec for spec in exported.graph_signature.input_specs}
     graph, module = torch.fx.Graph(), torch.nn.Module()
-    now: dict[torch.fx.Node, torch.fx.Node] = {}
+    now: dict[torch.fx.Node, Any] = {}
     weights: dict[str, InputSpec] = {}
     nodes = list(nodes)
     used = dict.fromkeys(operand for node in nodes for operand in node.all_input_nodes)
     for node in used:
-        if node.op == "placeholder" and node not in inputs:
+        if node.op != "placeholder" or node in inputs:
+            continue
+        argument = specs[node.name].arg
+        if isinstance(argument, ConstantArgument):
+            now[node] = argument.value
+        else:
             now[node] = _placeholder(graph, node)
             weights[now[node].name] = specs[node.name]
     for node in inputs:

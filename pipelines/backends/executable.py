@@ -7,7 +7,7 @@ import contextlib
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,8 @@ class Executable:
         notes: choices for the program that the user did not ask for.
         tolerances, numerics: those that the backend declares: see `Backend`.
         preset: the name of the compiler's options; None for a backend without presets.
+        partitions: with `fallback="eager"`, the regions of each entry point and the operators
+            outside, by name; empty if the program was compiled as a whole.
     """
 
     def __init__(self, module: Module, backend: Backend):
@@ -87,6 +89,7 @@ class Executable:
             self._folder.cleanup()
         self.notes += tuple(note for each in artifacts for note in getattr(each, "notes", ()))
         self.preset: str | None = getattr(artifacts[0], "preset", None)
+        self.partitions: Mapping[str, Any] = getattr(artifacts[0], "partitions", {})
         has_globals = any(getattr(each, "has_globals", True) for each in artifacts)
         enter_stage("load")
         start = time.perf_counter()
@@ -177,6 +180,22 @@ class Executable:
     def _call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         signature = self.signatures[entry]
         values = signature.flatten_call(args, kwargs)
+        return signature.unflatten_results(self.run_checked(entry, values))
+
+    def run_checked(self, entry: str, values: Mapping[str, Any]) -> Sequence[Any]:
+        """Runs an entry point on the leaves of a call, without checking them.
+
+        Args:
+            values: tensors and numbers by the name of the input, as `Signature.flatten_call`
+                returns them.
+
+        Returns:
+            The results of the entry function in order, with those of kind `state`.
+
+        Raises:
+            Error: stage `run`.
+        """
+        signature = self.signatures[entry]
         self._borrowed.check()
         with self._one_by_one:
             operands = []
@@ -189,7 +208,7 @@ class Executable:
             for result, value in zip(signature.results, results, strict=True):
                 if result.kind == "state":
                     self._keep_state(result, value)
-        return signature.unflatten_results(results)
+        return results
 
     def _state_operand(self, argument: Argument) -> Any:
         """Returns the operand for an argument of kind `state`."""

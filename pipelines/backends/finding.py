@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 from pathlib import Path
 
@@ -75,3 +76,16 @@ def _checked(value: object, place: str) -> Backend:
 def _built_in(name: str) -> Backend:
     # Import only the libraries of the requested backend.
     return importlib.import_module(BUILT_IN[name].module).backend(name)
+
+
+def identity_of(backend: Backend, on: str) -> str:
+    """Returns a digest of all that decides what a backend does, as far as it is known."""
+    if hasattr(backend, "identity"):
+        return str(backend.identity())
+    if match := FILE.fullmatch(on):
+        return hashlib.sha256(Path(match[1]).expanduser().read_bytes()).hexdigest()
+    if on not in installed():
+        # The code of a built-in one is among that of `unmess`.
+        return ""
+    distribution = installed()[on].dist
+    return "" if distribution is None else f"{distribution.name} {distribution.version}"

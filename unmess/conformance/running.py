@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import unmess
-from pipelines.backends.backend import Backend
-from pipelines.backends.finding import find_backend
+from pipelines.backends.finding import find_backend, identity_of
 from pipelines.backends.parts import reported
-from pipelines.backends.table import BUILT_IN, FILE, REGISTERED, installed
+from pipelines.backends.table import BUILT_IN, REGISTERED
 from unmess.conformance.levels import ConformanceCase
 from unmess.conformance.operators import groups
 from unmess.conformance.operators.outcomes import Failure, outcomes, outcomes_alone
@@ -56,7 +53,7 @@ def about(on: str) -> dict[str, Any]:
     with reported(backend, "usage"):
         has_device = not hasattr(backend, "devices") or bool(backend.devices())
         description = str(backend.describe()) if hasattr(backend, "describe") else ""
-        identity = _identity(backend, on)
+        identity = identity_of(backend, on)
     # Without a device or a program of the commands, each case would fail for the same reason.
     if not has_device:
         raise Error(
@@ -76,19 +73,6 @@ def about(on: str) -> dict[str, Any]:
         "torch": _version("torch"),
         "torch-mlir": _version("torch-mlir"),
     }
-
-
-def _identity(backend: Backend, on: str) -> str:
-    """Returns a digest of all that decides what a backend does, as far as it is known."""
-    if hasattr(backend, "identity"):
-        return str(backend.identity())
-    if match := FILE.fullmatch(on):
-        return hashlib.sha256(Path(match[1]).expanduser().read_bytes()).hexdigest()
-    if on not in installed():
-        # The code of a built-in one is among that of `unmess`.
-        return ""
-    distribution = installed()[on].dist
-    return "" if distribution is None else f"{distribution.name} {distribution.version}"
 
 
 def run_cases(

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
-import json
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,22 +13,19 @@ from torch._decomp import decomposition_table as torch_decompositions
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import trace, tracing
 from unmess.captured import captured
-from unmess.core.cache.folder import cache_folder, make_private
-from unmess.core.cache.own_sources import digest_of
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import as_error
 from unmess.core.errors.quiet import quiet_libraries, show_libraries
-from unmess.core.files.private import open_private
-from unmess.core.files.writing import replacing
 from unmess.core.processes.current_stage import listening
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
-from unmess.probe.calls import Call, alone, distinct_calls, key_of
+from unmess.probe.answers import answer_path, read_answer, write_answer
+from unmess.probe.calls import Call, alone, distinct_calls
 from unmess.probe.lowering import lowers
 from unmess.probe.operators import Finding
 
-# Digest of all our code that an answer depends on.
-_SOURCES = digest_of("importers", "pipelines", "unmess/core", "unmess/probe")
+# Packages that answers depend on.
+_PACKAGES = ("torch", "torch-mlir")
 # Exceptions of PyTorch's decompositions for unsupported arguments.
 _REFUSALS = (
     AssertionError,
@@ -78,16 +71,15 @@ def examine(
     except (Exception, SystemExit) as problem:
         send(("error", as_error(problem, stage), traceback.format_exc()))
         return
-    salt = _salt(to)
-    paths = [cache_folder() / "ops" / f"{_named(salt, call.node)}.json" for call in calls]
-    answers = [known.get(index) or _read(path) for index, path in enumerate(paths)]
+    paths = [answer_path([to], _PACKAGES, call.node) for call in calls]
+    answers = [known.get(index) or read_answer(path) for index, path in enumerate(paths)]
     missing = [index for index, answer in enumerate(answers) if answer is None]
     for number, index in enumerate(missing, len(known) + 1):
         call = calls[index]
         send(("call", index, call.operator, number, len(known) + len(missing)))
         answers[index] = _try(call, to)
         send(("answer", answers[index]))
-        _write(paths[index], answers[index])
+        write_answer(paths[index], answers[index])
     findings = [
         Finding(call.operator, call.count, call.operands, call.results, call.where, **answer)
         for call, answer in zip(calls, answers, strict=True)
@@ -136,34 +128,3 @@ def _decomposition(call: Call, to: str) -> str | None:
     if not lowers(traced, to, call.operator).ok:
         return None
     return f"torch._decomp.decomposition_table[torch.ops.{call.operator}]"
-
-
-def _salt(to: str) -> str:
-    """Returns everything that the answers depend on besides the call."""
-    versions = [importlib.metadata.version(name) for name in ("torch", "torch-mlir")]
-    return json.dumps([to, versions, _SOURCES])
-
-
-def _named(salt: str, node: torch.fx.Node) -> str:
-    return hashlib.sha256(f"{salt}{key_of(node)}".encode()).hexdigest()
-
-
-def _read(path: Path) -> dict | None:
-    """Returns the cached answer; None if there is none, or if its reproducer is gone."""
-    try:
-        with open_private(path) as file:
-            answer = json.load(file)
-    except (OSError, ValueError):
-        return None
-    repro = answer.get("repro")
-    return answer if repro is None or Path(repro).exists() else None
-
-
-def _write(path: Path, answer: dict) -> None:
-    """Stores an answer. Ignores write errors, which only cost time later."""
-    try:
-        make_private(path.parent)
-        with replacing(path, mode=0o600) as unfinished:
-            unfinished.write_text(json.dumps(answer))
-    except OSError:
-        return

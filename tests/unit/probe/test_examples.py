@@ -3,7 +3,7 @@ import torch
 
 from unmess.core.errors.error import Error
 from unmess.probe.examples import example_arguments
-from unmess.probe.trying import find
+from unmess.probe.finding import find_operator
 
 aten = torch.ops.aten
 
@@ -46,12 +46,12 @@ def test_unsupported_dtype_has_no_example_arguments():
     ],
 )
 def test_names(name, overload):
-    assert find(name) is overload
+    assert find_operator(name) is overload
 
 
 @pytest.mark.parametrize("name", ["aten::ad.Tensor", "aten::add.Tensr", "softmx"])
 def test_unknown_names_have_near_matches(name):
     with pytest.raises(Error, match="there is no operator") as caught:
-        find(name)
+        find_operator(name)
     assert "aten::" in caught.value.hint
     assert caught.value.exit_status == 2

@@ -12,6 +12,8 @@ OUTPUT_DIALECTS = ("linalg", "tosa", "stablehlo")
 # Suffixes of IR files: text, bytecode, and bytecode as `jax.export` serializes it.
 JAX_SUFFIX = ".jax_export"
 IR_SUFFIXES = (".mlir", ".mlirbc", JAX_SUFFIX)
+# What runs the operators that a backend does not support.
+FALLBACKS = ("eager",)
 STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
 
 

@@ -1,0 +1,144 @@
+"""Divides a graph into regions of supported nodes that can each run as one call.
+
+`CapabilityBasedPartitioner` of PyTorch tests each pair of partitions for cycles, and knows no order
+except that of data. Random operators and those that write memory need such an order, so the nodes
+get levels here, in linear time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from operator import getitem
+
+import torch
+from torch.utils import _pytree as pytree
+
+_RANDOM = torch.Tag.nondeterministic_seeded
+
+
+def levels_of(
+    graph: torch.fx.Graph, outside: Collection[torch.fx.Node]
+) -> dict[torch.fx.Node, int]:
+    """Returns the level of each node of a graph, except placeholders, attributes and the output.
+
+    The nodes of one level that are not outside form a region. It runs before the nodes of its level
+    that are outside, and after all nodes of lower levels. So a level has every node that can run
+    before the first operator outside, the next one every further node that can run before the
+    second, and so on. No path leaves a region and enters it again.
+
+    Args:
+        outside: the nodes that are not compiled. Elements of their results are outside, too.
+    """
+    levels: dict[torch.fx.Node, int] = {}
+    last_effect = 0
+    after_write = 0
+    highest = 0
+    for node in graph.nodes:
+        if not is_computed(node):
+            continue
+        level = after_write
+        for operand in node.all_input_nodes:
+            if operand in levels:
+                crosses = operand in outside and node not in outside
+                level = max(level, levels[operand] + crosses)
+        if node in outside and has_effect(node):
+            # Effects keep their order, among each other and relative to what may read the memory.
+            level = max(level, highest if is_mutable(node) else last_effect)
+            last_effect = level
+            if is_mutable(node):
+                after_write = level + 1
+        levels[node] = level
+        highest = max(highest, level)
+    _delay(levels, outside)
+    return levels
+
+
+def _delay(levels: dict[torch.fx.Node, int], outside: Collection[torch.fx.Node]) -> None:
+    """Moves nodes to the region that uses them first, if their operands are not larger.
+
+    So a region takes a weight instead of its transposed copy from an earlier region.
+    """
+    for node in reversed(list(levels)):
+        # The elements of a tuple must be in the region of the tuple.
+        fixed = node in outside or has_effect(node) or node.target is getitem or is_tuple(node)
+        used = [levels[user] for user in node.users if user in levels]
+        if fixed or not used or len(used) < len(node.users):
+            continue
+        operands = [operand for operand in node.all_input_nodes if operand in levels]
+        if sum(map(elements_of, operands)) <= elements_of(node):
+            levels[node] = max(levels[node], min(used))
+
+
+def is_computed(node: torch.fx.Node) -> bool:
+    """Returns whether a node is a call."""
+    return node.op not in ("placeholder", "get_attr", "output")
+
+
+def is_constant(placeholder: torch.fx.Node) -> bool:
+    """Returns whether a placeholder always has the same value, which is no tensor."""
+    value = placeholder.meta.get("val")
+    return not isinstance(value, (torch.Tensor, *torch.types.py_sym_types))
+
+
+def is_mutable(node: torch.fx.Node) -> bool:
+    """Returns whether an operator writes to one of its arguments."""
+    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+
+
+def has_effect(node: torch.fx.Node) -> bool:
+    """Returns whether calls of an operator must keep their order: it writes, or is random."""
+    is_random = isinstance(node.target, torch._ops.OpOverload) and _RANDOM in node.target.tags
+    return is_random or is_mutable(node)
+
+
+def with_elements(nodes: Iterable[torch.fx.Node]) -> set[torch.fx.Node]:
+    """Returns nodes, and the nodes that take elements of their results."""
+    found = set(nodes)
+    pending = list(found)
+    while pending:
+        users = [user for user in pending.pop().users if user.target is getitem]
+        found.update(users)
+        pending += users
+    return found
+
+
+def is_operator(node: torch.fx.Node) -> bool:
+    """Returns whether a node computes a tensor: no element of a tuple, and no size."""
+    if not is_computed(node) or node.target is getitem:
+        return False
+    value = node.meta.get("val")
+    return not isinstance(value, torch.types.py_sym_types) or not _is_size(node)
+
+
+def _is_size(node: torch.fx.Node) -> bool:
+    """Returns whether a number is computed from sizes and numbers only."""
+    return isinstance(node.target, torch._ops.OpOverload) is False or "sym_" in str(node.target)
+
+
+def is_tuple(node: torch.fx.Node) -> bool:
+    """Returns whether the result of a node is a list or a tuple."""
+    return isinstance(node.meta.get("val"), (list, tuple))
+
+
+def tensors_of(node: torch.fx.Node) -> list[torch.Tensor]:
+    """Returns the fake tensors among a node's results."""
+    leaves = pytree.tree_leaves(node.meta.get("val"))
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def elements_of(node: torch.fx.Node) -> int:
+    """Returns the number of elements of a node's results, for the sizes of the example."""
+    count = 0
+    for tensor in tensors_of(node):
+        elements = 1
+        for size in tensor.shape:
+            elements *= as_number(size)
+        count += elements
+    return count
+
+
+def as_number(size: int | torch.SymInt) -> int:
+    """Returns a size, or its value in the example. A size without one counts as 1."""
+    if isinstance(size, int):
+        return size
+    return 1 if size.node._hint is None else int(size.node._hint)

@@ -1,0 +1,72 @@
+"""Loads programs, and lets eager PyTorch run the operators that a backend does not support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from pipelines.backends.executable import Executable
+from pipelines.backends.finding import find_backend
+from unmess.core.errors.error import Error
+from unmess.core.module.module import ENTRY, Module
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
+from unmess.partition.backend import PartitionBackend
+from unmess.partition.options import PartitionOptions
+from unmess.partition.partition import BEFORE_RUN, Division
+
+
+def load_with_fallback(
+    program: Program | Programs,
+    whole: Callable[[], Executable],
+    on: str,
+    options: PartitionOptions,
+) -> Executable:
+    """Returns the program on a backend; operators that it does not support run in eager PyTorch.
+
+    Args:
+        whole: loads the program on the backend as a whole. If that succeeds, its result is
+            returned.
+
+    Raises:
+        Error: stage `usage`; an operator of `allow_ops` does not compile; or the program fails for
+            another reason than an operator.
+    """
+    several = isinstance(program, Programs)
+    programs = program.entries if several else {ENTRY: program}
+    if any(each.exported is None for each in programs.values()):
+        raise Error(
+            "usage",
+            f"{program.name} was not captured from PyTorch, so no part of it can run in eager",
+            hint="load the original model, or omit fallback",
+        )
+    divisions = {entry: Division(each, on, options) for entry, each in programs.items()}
+    first_error = None
+    if not any(each.outside for each in divisions.values()):
+        try:
+            return whole()
+        except Error as error:
+            if error.stage not in BEFORE_RUN:
+                raise
+            first_error = error
+    for division in divisions.values():
+        # Which of several entry points has failed is not known.
+        division.compile(None if several else first_error)
+    signatures = {entry: each.signature for entry, each in programs.items()}
+    with ir.Context(), ir.Location.unknown():
+        # Each region has its own IR.
+        empty = ir.Module.create()
+    module = Module(
+        name=program.name,
+        stage="raw",
+        ir=empty,
+        signature=next(iter(signatures.values())),
+        weights=program.weights,
+        entry=next(iter(signatures)),
+        entries=signatures,
+        notes=program.notes,
+        seconds=dict(program.seconds),
+        program=program,
+    )
+    return Executable(module, PartitionBackend(find_backend(on), divisions))
