@@ -20,6 +20,7 @@ from importers.repairs.indices import (
 from importers.repairs.integers_beside_floats import convert_integers_to_floats
 from importers.repairs.layout import drop_layout_only_as_strided, gather_strided
 from importers.repairs.leading_numbers import convert_leading_numbers_to_f64
+from importers.repairs.linear_indices import use_linear_indices
 from importers.repairs.narrow_integers import compute_in_wider_integers
 from importers.repairs.numbers import compute_numbers_as_tensors
 from importers.repairs.quotients import prevent_folding_of_quotients
@@ -114,6 +115,15 @@ REPAIRS = (
         "torch-mlir does not lower an index that is a mask, nor a list of indices of several "
         "integer types",
         convert_indices,
+    ),
+    Repair(
+        "linear indices for dynamic sizes",
+        "aten::index, aten::index_put with indices of dynamic sizes",
+        "run",
+        "torch-mlir writes at least one element, so a write by no index fails or is out of bounds; "
+        "it does not lower reads by several indices of one dynamic size, nor writes by indices "
+        "around a slice",
+        use_linear_indices,
     ),
     Repair(
         "negative indices of index_put",

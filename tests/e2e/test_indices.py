@@ -190,19 +190,90 @@ def test_indices_of_a_single_row_are_checked():
             run(x, torch.tensor([0, index]))
 
 
-def chosen_rows_doubled(x, mask):
+def set_elements(x, mask, i):
+    i, j = torch.where(mask)
+    return x.index_put((i, j - 3), torch.tensor(7.0))
+
+
+def add_to_elements(x, mask, i):
+    return x.index_put(mask.nonzero().unbind(1), torch.tensor(7.0), accumulate=True)
+
+
+def set_grid(x, mask, i):
+    return x.index_put((i[:, None], torch.where(mask)[1]), torch.tensor(7.0))
+
+
+def set_columns(x, mask, i):
+    x = x.clone()
+    x[:, torch.where(mask)[1]] = torch.ones(4, 1)
+    return x
+
+
+def set_around_a_slice(x, mask, i):
+    i, j = torch.where(mask)
+    x = x.clone().reshape(2, 2, 3)
+    x[i % 2, :, j] = torch.ones(2)
+    return x
+
+
+def set_given_rows(x, mask, i):
+    return x.index_put((i,), torch.tensor(7.0))
+
+
+def add_given_columns(x, mask, i):
+    return x.index_add(1, i % 3, x[:, i % 3])
+
+
+def get_elements(x, mask, i):
+    return x[torch.where(mask)]
+
+
+def get_around_a_slice(x, mask, i):
+    return x.reshape(2, 2, 3)[i % 2, :, -i]
+
+
+def rows_doubled(x, mask, i):
+    mask = mask[:, 0]
     return x.masked_scatter(mask[:, None], x[mask] * 2), x.masked_scatter(mask[:, None], x[mask].T)
 
 
+OF_ANY_NUMBER = [
+    set_elements,
+    add_to_elements,
+    set_grid,
+    set_columns,
+    set_around_a_slice,
+    set_given_rows,
+    add_given_columns,
+    get_elements,
+    get_around_a_slice,
+    rows_doubled,
+]
+
+
+def with_any_number(x, mask, i):
+    return [function(x, mask, i) for function in OF_ANY_NUMBER]
+
+
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
-def test_a_mask_may_choose_nothing(runner):
-    """The number of chosen rows depends on the data and may be 0."""
-    x = torch.randn(4, 3)
-    program = unmess.capture(chosen_rows_doubled, (x, torch.tensor([True, False, True, False])))
-    run = unmess.load(program, on=runner)
-    for mask in ([True, False, True, False], [False] * 4, [True] * 4):
-        mask = torch.tensor(mask)
-        torch.testing.assert_close(run(x, mask), chosen_rows_doubled(x, mask))
+def test_any_number_of_indices(runner):
+    """The number depends on a mask, or is a dynamic size. It may be 0."""
+    x, some, rows = torch.randn(4, 3), torch.eye(4, 3) > 0, torch.tensor([0, 2])
+    shapes = (None, None, {0: torch.export.Dim("n", min=0)})
+    run = unmess.load(
+        unmess.capture(with_any_number, (x, some, rows), dynamic_shapes=shapes), on=runner
+    )
+    for mask, i in (
+        (some, rows),
+        (some & False, rows[:0]),
+        (some & False, rows),
+        (some | True, rows[:0]),
+        (some | True, torch.tensor([1])),
+    ):
+        torch.testing.assert_close(run(x, mask, i), with_any_number(x, mask, i))
+    with pytest.raises(unmess.Error, match="index out of range") as caught:
+        run(x, some, torch.tensor([2, 4]))
+    assert caught.value.where == f"{__file__}:{set_grid.__code__.co_firstlineno + 1}"
 
 
 def rows_with_an_id(x, ids):
