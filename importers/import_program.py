@@ -8,6 +8,12 @@ from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 
 
+def has_graph(program: Program | Programs) -> bool:
+    """Returns whether a program was captured in this process. Otherwise, its IR is given."""
+    parts = program.entries.values() if isinstance(program, Programs) else [program]
+    return all(part.exported is not None for part in parts)
+
+
 def import_program(program: Program | Programs, weights: str = "external") -> Module:
     """Imports a program, or several into one module, into the torch dialect at stage `raw`.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from importers.import_program import import_program
+from importers.import_program import has_graph, import_program
 from pipelines.backends.table import check_runner
 from pipelines.legal_ops import legal_ops
 from unmess.core.errors.error import Error
@@ -234,6 +234,7 @@ def lower(
     insert_passes: Iterable[tuple[str, UserPass]] = (),
     stop_after: str | None = None,
     backend_legal_ops: Collection[str] = (),
+    fold_constants: bool = False,
     upstream_only: bool = False,
     portable: str | None = None,
 ) -> Module:
@@ -250,6 +251,9 @@ def lower(
         stop_after: the stage or pass after which the IR is returned as it is.
         backend_legal_ops: operators that are not decomposed on the way to `torch`, such as
             `aten.softmax.int`. `capture` decomposes operators too: give them there as well.
+        fold_constants: compute what depends on weights only, and fold scales and shifts of channels
+            (batch norm) into the convolutions and matrix products before them. The results are
+            weights with new names. Not for IR.
         upstream_only: rewrite the operations that only torch-mlir has, so that upstream MLIR's
             tools accept the IR; for `linalg` only.
         portable: a version of StableHLO, such as `1.9.0`: compute sizes with StableHLO only, and
@@ -266,8 +270,17 @@ def lower(
     check_upstream_only(to, upstream_only)
     check_portable(to, weights, portable)
     enter_stage("import")
+    if fold_constants:
+        program = _folded(program)
     changes = Changes(insert_passes, stop_after, backend_legal_ops)
     return lower_module(import_program(program, weights), to, changes, upstream_only, portable)
+
+
+def _folded(program: Program | Programs) -> Program | Programs:
+    # Imported here to save start-up time: it imports parts of Inductor.
+    from importers.folding import fold_constants
+
+    return fold_constants(program)
 
 
 @only_errors()
@@ -312,6 +325,7 @@ def load(
         Error: stage `usage`, `source` or `capture` for a model string, `import`, or the stage that
             failed.
     """
+    from pipelines.backends.finding import find_backend
     from pipelines.backends.loading import load as load_module
 
     check_runner(on)
@@ -339,6 +353,8 @@ def load(
         )
     if isinstance(program, (Program, Programs)):
         enter_stage("import")
+        if has_graph(program) and find_backend(on).input.fold_constants:
+            program = _folded(program)
         program = import_program(program)
     if not isinstance(program, Module):
         raise Error(

@@ -18,6 +18,7 @@ def captured(
     backend_legal_ops: Collection[str] = (),
     trust: bool = False,
     only: str | None = None,
+    fold_constants: bool = False,
 ) -> Program | Programs:
     """Captures a model string.
 
@@ -25,12 +26,13 @@ def captured(
         inputs: example arguments in place of the model's own, as `--input` takes them.
         dynamic: the dynamic dimensions, as `--dynamic` takes them.
         strategy, backend_legal_ops, trust, only: as for `unmess.capture`.
+        fold_constants: as for `unmess.lower`.
 
     Raises:
         Error: stage `usage`, `source` or `capture`.
     """
     args, kwargs = parse_inputs(inputs)
-    return unmess.capture(
+    program = unmess.capture(
         model,
         args,
         kwargs,
@@ -40,3 +42,9 @@ def captured(
         trust=trust,
         only=only,
     )
+    if not fold_constants:
+        return program
+    # Imported here to save start-up time: it imports parts of Inductor.
+    from importers.folding import fold_constants as fold
+
+    return fold(program)

@@ -9,18 +9,22 @@ from torch._guards import detect_fake_mode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 
-# Metadata key on placeholders that are not in the signature yet: (constant name, tensor).
+# Metadata key on placeholders that are not in the signature yet: (constant name, tensor, kind).
 _MARK = "unmess.constant"
 
 
 def constant_placeholder(
-    graph: torch.fx.Graph, name: str, make: Callable[[], torch.Tensor]
+    graph: torch.fx.Graph,
+    name: str,
+    make: Callable[[], torch.Tensor],
+    kind: InputKind = InputKind.CONSTANT_TENSOR,
 ) -> torch.fx.Node:
     """Returns the placeholder of a constant tensor; adds it if the graph has none of that name.
 
     Args:
         name: the name of the weight that it becomes.
         make: computes the tensor; called outside of fake tensor mode and autograd.
+        kind: of the input. Small tensors of kind `CONSTANT_TENSOR` become literals in the IR.
     """
     placeholders = [node for node in graph.nodes if node.op == "placeholder"]
     for node in placeholders:
@@ -30,11 +34,21 @@ def constant_placeholder(
         tensor = make()
     first = next(iter(graph.nodes))
     with graph.inserting_before(first):
-        node = graph.placeholder(f"c_{name}")
+        node = graph.placeholder(f"c_{name}".replace(".", "_"))
     fake_mode = detect_fake_mode([placeholder.meta.get("val") for placeholder in placeholders])
     node.meta["val"] = fake_mode.from_tensor(tensor, static_shapes=True)
-    node.meta[_MARK] = (name, tensor)
+    node.meta[_MARK] = name, tensor, kind
     return node
+
+
+def constant_value(node: torch.fx.Node) -> tuple[str, torch.Tensor] | None:
+    """Returns the name and the tensor of a placeholder that `constant_placeholder` added."""
+    return node.meta[_MARK][:2] if _MARK in node.meta else None
+
+
+def unused_constants(graph: torch.fx.Graph) -> list[torch.fx.Node]:
+    """Returns the added placeholders that no node uses."""
+    return [node for node in graph.nodes if _MARK in node.meta and not node.users]
 
 
 def take_constants(graph: torch.fx.Graph) -> list[tuple[InputSpec, torch.Tensor]]:
@@ -42,7 +56,8 @@ def take_constants(graph: torch.fx.Graph) -> list[tuple[InputSpec, torch.Tensor]
     taken = []
     for node in graph.nodes:
         if _MARK in node.meta:
-            name, tensor = node.meta.pop(_MARK)
+            name, tensor, kind = node.meta.pop(_MARK)
+            persistent = False if kind == InputKind.BUFFER else None
             argument = TensorArgument(name=node.name)
-            taken.append((InputSpec(InputKind.CONSTANT_TENSOR, argument, name, None), tensor))
+            taken.append((InputSpec(kind, argument, name, persistent), tensor))
     return taken

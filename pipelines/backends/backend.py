@@ -32,6 +32,7 @@ class BackendInput:
             `inline` (the weights are literals in the IR) or `external` (the weights are arguments
             of the entry function, and the backend takes them from `module.weights`; a call does not
             pass them).
+        fold_constants: as for `unmess.lower`; for programs that are captured when they are loaded.
         upstream_only: rewrite operations that upstream MLIR does not have; for `linalg` only.
         passes: passes to run at the end, in MLIR's syntax, or functions that change an `ir.Module`
             in place.
@@ -43,6 +44,7 @@ class BackendInput:
 
     stage: str | None = "linalg"
     weights: str = "arguments"
+    fold_constants: bool = False
     upstream_only: bool = False
     passes: tuple[UserPass, ...] = ()
     several_entries: bool = False

@@ -98,6 +98,7 @@ class Cached:
             asked.backend_legal_ops,
             trust=asked.trust,
             only=asked.only,
+            fold_constants=asked.fold_constants,
         )
 
 

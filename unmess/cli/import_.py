@@ -52,6 +52,12 @@ _STDOUT = "-"
     "literals without data; splat: literals that repeat the tensor's first element.",
 )
 @click.option(
+    "--fold-constants",
+    is_flag=True,
+    help="Fold batch norms into convolutions and matrix products, and compute what depends on "
+    "weights only.",
+)
+@click.option(
     "--upstream-only",
     is_flag=True,
     help="Rewrite operations that upstream MLIR does not have, so that its tools can compile "
@@ -86,6 +92,7 @@ def import_(
     to: str,
     output: str | None,
     weights: str,
+    fold_constants: bool,
     upstream_only: bool,
     portable: str | None,
     inputs: tuple[str, ...],
@@ -117,7 +124,16 @@ def import_(
     if file is not None:
         check_writable(file)
     start = time.perf_counter()
-    request = Request(model, inputs, dynamic, strategy, backend_legal_ops, trust=trust, only=only)
+    request = Request(
+        model,
+        inputs,
+        dynamic,
+        strategy,
+        backend_legal_ops,
+        trust=trust,
+        only=only,
+        fold_constants=fold_constants,
+    )
     # Eager's results are written beside an IR file. The cache holds programs with external weights
     # only: other weights become part of the IR during the import.
     external = weights == "external"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pipelines.backends.table import BUNDLED, check_runner
+from pipelines.backends.table import BUNDLED, RUNNERS, check_runner
 from unmess.cli import arguments, bundled_run, describe
 from unmess.cli.bundled_run import Done, timed
 from unmess.cli.cached import Cached, working
@@ -69,7 +69,15 @@ def run(
     arguments.check_strategy(strategy)
     if output is not None:
         check_writable(Path(output))
-    request = Request(model, inputs, dynamic, strategy, trust=trust, only=only)
+    request = Request(
+        model,
+        inputs,
+        dynamic,
+        strategy,
+        trust=trust,
+        only=only,
+        fold_constants=_folds_constants(runner),
+    )
     choice = Choice(cpu, preset, unchecked)
     need = Need(call=True, containers=output is not None)
     with working(session, request, need, no_cache=no_cache, print_after=print_after) as cached:
@@ -96,6 +104,16 @@ def run(
     steps = done.seconds | ({"run": done.median} if done.times else {})
     session.write(", ".join(f"{step} {duration(value)}" for step, value in steps.items()))
     session.say_notes(done.notes)
+
+
+def _folds_constants(runner: str) -> bool:
+    """Whether a backend takes programs with folded constants. Those of unmess do not."""
+    if runner in RUNNERS:
+        return False
+    # Imported here, because it imports the backend's file.
+    from pipelines.backends.finding import find_backend
+
+    return find_backend(runner).input.fold_constants
 
 
 def _run(

@@ -29,7 +29,7 @@ class Request:
 
     Attributes:
         model: the model string.
-        inputs, dynamic, strategy, backend_legal_ops, only: as for `unmess.captured`.
+        inputs, dynamic, strategy, backend_legal_ops, only, fold_constants: as for `unmess.captured`.
         trust: whether the model's files may run code. A program that was captured with trust is
             not found without it.
         decoder: set for a decoder that is captured as `prefill` and `decode`.
@@ -43,6 +43,7 @@ class Request:
     decoder: Decoder | None = None
     trust: bool = False
     only: str | None = None
+    fold_constants: bool = False
 
     def key(self) -> str:
         """Returns the name of the cache entry for this request, a SHA-256.

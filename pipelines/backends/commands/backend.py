@@ -58,6 +58,7 @@ class CommandBackend:
         self.input = BackendInput(
             stage=description.stage,
             weights=description.weights,
+            fold_constants=description.fold_constants,
             upstream_only=description.upstream_only,
             passes=description.passes,
         )

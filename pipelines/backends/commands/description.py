@@ -48,6 +48,7 @@ class Description:
     digest: str
     stage: str = "linalg"
     weights: str = "arguments"
+    fold_constants: bool = False
     upstream_only: bool = False
     passes: tuple[str, ...] = ()
     format: str = "text"

@@ -65,7 +65,7 @@ def test_written_entry_is_found(folder):
 
 def test_key_depends_on_every_part_of_a_request(tmp_path, monkeypatch):
     one = Request(
-        "model.py", ("4xf32",), ("x.0=n",), "strict", ("aten.gelu",), Decoder(64), False, "b"
+        "model.py", ("4xf32",), ("x.0=n",), "strict", ("aten.gelu",), Decoder(64), False, "b", False
     )
     others = [
         Request("model.py:other", *list(vars(one).values())[1:]),
@@ -79,6 +79,7 @@ def test_key_depends_on_every_part_of_a_request(tmp_path, monkeypatch):
                 "decoder": Decoder(128),
                 "trust": True,
                 "only": "c",
+                "fold_constants": True,
             }.items()
         ),
         Request(**{**vars(one), "decoder": Decoder(64, "bfloat16")}),
