@@ -122,6 +122,6 @@ def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 def _name(leaves: list[str]) -> str:
     """Returns a name for a tensor that depends on these weights."""
-    common = leaves[0] if len(leaves) == 1 else os.path.commonprefix(leaves).rpartition(".")[0]
+    common = os.path.commonpath(leaf.replace(".", "/") for leaf in leaves).replace("/", ".")
     stem = common.removesuffix(f".{SUFFIX}")
     return f"{stem}.{SUFFIX}" if stem else SUFFIX

@@ -29,7 +29,8 @@ class Request:
 
     Attributes:
         model: the model string.
-        inputs, dynamic, strategy, backend_legal_ops, only, fold_constants: as for `unmess.captured`.
+        inputs, dynamic, strategy, backend_legal_ops, only, fold_constants: as for
+            `unmess.captured`.
         trust: whether the model's files may run code. A program that was captured with trust is
             not found without it.
         decoder: set for a decoder that is captured as `prefill` and `decode`.
