@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.indices.flags import OUT_OF_RANGE, require_everywhere
+from pipelines.indices.flags import OUT_OF_RANGE, require_everywhere, require_valid_index
 from pipelines.indices.loops import counted_by, enclosing_generic, loops_in
 from pipelines.indices.values import Size, compare, number, producer, size_of, size_value
 from pipelines.ir.contraction import indexing_maps
@@ -61,11 +61,16 @@ def check_body(body: Body) -> None:
     required: list[tuple[_Condition, str, ir.Location]] = []
     for access, axes in body.accesses:
         sizes = {axis: _size_before(generic, access.operands[0], axis) for axis in axes}
+        branches = _branches(access, generic)
+        if not branches:
+            with ir.InsertionPoint(generic), access.location:
+                for size in sizes.values():
+                    require_valid_index(size_value(size), _all_steps(generic))
         with ir.InsertionPoint(access), access.location:
             for axis, size in sizes.items():
                 inside, safe = clamp_index(access.operands[1 + axis], size)
                 access.operands[1 + axis] = safe
-                condition = _Condition(inside, _branches(access, generic))
+                condition = _Condition(inside, branches)
                 required.append((condition, OUT_OF_RANGE, access.location))
     for assertion in body.assertions:
         message = ir.StringAttr(assertion.attributes["msg"]).value
@@ -254,6 +259,10 @@ def _replace_operands(operation: ir.Operation, by: Mapping[ir.Value, ir.Value]) 
         return ir.WalkResult.ADVANCE
 
     operation.walk(visit)
+
+
+def _all_steps(generic: ir.Operation) -> list[Size]:
+    return [_steps(generic, loop) for loop in range(indexing_maps(generic)[0].n_dims)]
 
 
 def _steps(generic: ir.Operation, loop: int) -> Size:

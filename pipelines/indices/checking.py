@@ -19,8 +19,9 @@ def check_indices(module: ir.Module) -> None:
     """Adds checks of indices that are not proved to be in range, in place.
 
     An index out of range is replaced by 0, so that no other memory is accessed. An assertion on the
-    host, with the location of the access, ends the call. Assertions in the bodies of linalg
-    operations become host assertions, too, because IREE drops them in bodies.
+    host, with the location of the access, ends the call. Another one, before the access, requires
+    that an axis of dynamic size is not empty. Assertions in the bodies of linalg operations become
+    host assertions, too, because IREE drops them in bodies.
 
     Raises:
         Error: stage `compile`, for an access that cannot be checked.

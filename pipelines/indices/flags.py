@@ -1,8 +1,8 @@
-"""Reduces conditions on elements to one flag, which the host asserts.
+"""Asserts conditions on elements and on sizes on the host.
 
 IREE runs a `linalg.generic` on a device, where an assertion cannot end the call, and drops
-assertions there. So a separate operation reduces the conditions to one number, and the host asserts
-that it is 0.
+assertions there. So a separate operation reduces the conditions on elements to one flag, and the
+host asserts that it is 0.
 """
 
 from __future__ import annotations
@@ -16,6 +16,24 @@ from pipelines.indices.values import Size, all_of, compare, number, size_value
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 OUT_OF_RANGE = "index out of range"
+
+
+def require_valid_index(places: ir.Value, steps: Sequence[Size]) -> None:
+    """Asserts that an axis has a valid index, unless the loops make no step.
+
+    An index out of range becomes 0, which is no valid index of an axis of size 0. IREE's host reads
+    the flags at the end of a call, but tests sizes before it starts the operations that follow.
+
+    Args:
+        places: the number of valid indices, of an integer type.
+        steps: the sizes of the loops that access the axis.
+    """
+    holds = compare(arith.CmpIPredicate.ne, places, number(0, places.type))
+    for size in steps:
+        size = size_value(size)
+        is_empty = compare(arith.CmpIPredicate.eq, size, number(0, size.type))
+        holds = arith.OrIOp(holds, is_empty).result
+    cf.AssertOp(holds, OUT_OF_RANGE)
 
 
 def require_everywhere(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.indices.flags import OUT_OF_RANGE, require_everywhere
+from pipelines.indices.flags import OUT_OF_RANGE, require_everywhere, require_valid_index
 from pipelines.indices.values import Size, compare, number, size_of, size_value
 from pipelines.ir import tensor_ops
 
@@ -79,8 +79,11 @@ def check_columns(
         return arith.SelectOp(is_inside(index), index, number(0, type)).result
 
     loops = ir.AffineMap.get_identity(rank)
+    steps = [size_of(indices, axis) for axis in range(rank)]
+    for bound in bounds:
+        require_valid_index(bound, steps)
     require_everywhere(
-        [size_of(indices, axis) for axis in range(rank)],
+        steps,
         [(indices, loops)],
         lambda elements: [is_inside(elements[0])],
         OUT_OF_RANGE,

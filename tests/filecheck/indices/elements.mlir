@@ -94,3 +94,36 @@ func.func @host(%x: tensor<8xf32>, %i: index) -> f32 {
   %0 = tensor.extract %x[%i] : tensor<8xf32>
   return %0 : f32
 }
+
+// No index is safe if the axis is empty. The host tests this before the access.
+// CHECK-LABEL: func.func @dynamic(
+// CHECK:         %[[SIZE:.*]] = tensor.dim %arg0
+// CHECK:         %[[SOME:.*]] = arith.cmpi ne, %[[SIZE]], %{{.*}} : index
+// CHECK:         %[[COUNT:.*]] = tensor.dim %arg2
+// CHECK:         %[[NONE:.*]] = arith.cmpi eq, %[[COUNT]], %{{.*}} : index
+// CHECK:         %[[HOLDS:.*]] = arith.ori %[[SOME]], %[[NONE]] : i1
+// CHECK:         cf.assert %[[HOLDS]], "index out of range"
+// CHECK:         linalg.generic
+func.func @dynamic(%x: tensor<?xf32>, %ids: tensor<?xi64>, %to: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%ids : tensor<?xi64>) outs(%to : tensor<?xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %1 = arith.index_cast %in : i64 to index
+    %2 = tensor.extract %x[%1] : tensor<?xf32>
+    linalg.yield %2 : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @scatter(
+// CHECK:         %[[SIZE:.*]] = tensor.dim %arg0
+// CHECK:         %[[PLACES:.*]] = arith.index_cast %[[SIZE]] : index to i64
+// CHECK:         %[[SOME:.*]] = arith.cmpi ne, %[[PLACES]], %{{.*}} : i64
+// CHECK:         cf.assert %[[SOME]], "index out of range"
+// CHECK:         tm_tensor.scatter
+func.func @scatter(%x: tensor<?xf32>, %ids: tensor<3x1xi64>, %values: tensor<3xf32>) -> tensor<?xf32> {
+  %0 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%values, %ids : tensor<3xf32>, tensor<3x1xi64>) outs(%x : tensor<?xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    tm_tensor.yield %new : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
