@@ -402,6 +402,9 @@ def check(
     via: str | None = None,
     trust: bool = False,
     unchecked: bool = False,
+    fallback: str | None = None,
+    allow_ops: Collection[str] = (),
+    deny_ops: Collection[str] = (),
 ) -> Report:
     """Runs a program on a runner and in eager PyTorch, on its example arguments, and compares.
 
@@ -416,7 +419,7 @@ def check(
         target: which hardware IREE compiles for; by default this machine.
         via: the output dialect whose IR runs: `linalg`, by default, `tosa` or `stablehlo`.
         trust: as for `capture`, for a model string.
-        unchecked: see `load`.
+        unchecked, fallback, allow_ops, deny_ops: see `load`.
 
     Returns:
         The Report. A wrong result is a Report with `ok` False, not an exception.
@@ -429,15 +432,28 @@ def check(
     check_runner(on)
     if via is not None:
         check_name("output dialect", via, OUTPUT_DIALECTS)
+        if fallback is not None:
+            raise Error(
+                "usage",
+                f"a program cannot run via {via} with a fallback: lowered IR has no operators of "
+                "PyTorch",
+                hint="omit one of the options",
+            )
     if isinstance(program, str):
         program = capture(program, trust=trust)
     module = program if via is None else lower(program, via)
-    executable = load(module, on, target, unchecked=unchecked)
+    options = {
+        "unchecked": unchecked,
+        "fallback": fallback,
+        "allow_ops": allow_ops,
+        "deny_ops": deny_ops,
+    }
+    executable = load(module, on, target, **options)
     report = _compare(program, executable, calls)
     if not report.ok and executable.preset not in (None, PLAIN):
         plain = replace(target or TargetOptions(), preset=PLAIN)
         try:
-            repeated = _compare(program, load(module, on, plain, unchecked=unchecked), calls=0)
+            repeated = _compare(program, load(module, on, plain, **options), calls=0)
             report.with_plain = PlainCheck(executable.preset, repeated.ok, repeated.error)
         except Error as problem:
             cause = f"{problem.stage}: {problem.cause}"

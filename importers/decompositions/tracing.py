@@ -224,6 +224,15 @@ def _adopted(body: torch.fx.GraphModule, root: torch.nn.Module) -> str:
 _ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
 
 
+# The operators that a node was decomposed from, in the metadata of nodes.
+DECOMPOSED = "unmess.decomposed"
+
+
 def origin_of(node: torch.fx.Node) -> dict[str, Any]:
-    """Returns the origin of a node: the source line of the user and the modules around it."""
-    return {key: node.meta[key] for key in _ORIGIN if key in node.meta}
+    """Returns the origin of a node, for those that replace it.
+
+    It has the source line of the user, the modules around it, and the operators that they were
+    decomposed from, the user's own first.
+    """
+    origin = {key: node.meta[key] for key in _ORIGIN if key in node.meta}
+    return {**origin, DECOMPOSED: (*node.meta.get(DECOMPOSED, ()), node.target)}

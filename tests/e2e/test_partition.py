@@ -286,3 +286,14 @@ def test_graph_of_aot_autograd_with_training():
     for a, b in zip(mine.buffers(), theirs.buffers(), strict=True):
         torch.testing.assert_close(a, b)
     assert len(found) == 2
+
+
+def test_an_operator_that_was_decomposed_can_be_denied():
+    def model(x):
+        return dense(torch.cummax(dense(x), 0).values)
+
+    run = loaded(model, (torch.randn(3, 4),), deny_ops=["aten::cummax"])
+    compare(run, model, torch.randn(3, 4))
+    (partition,) = run.partitions.values()
+    assert {each.reason for each in partition.outside} == {"aten::cummax is denied"}
+    assert regions(run) == 2

@@ -20,6 +20,7 @@ from unmess.cli.import_ import import_
 from unmess.cli.models import models
 from unmess.cli.ops import ops
 from unmess.cli.package import package_
+from unmess.cli.partition import partition_
 from unmess.cli.pipeline import pipeline
 from unmess.cli.portable import portable
 from unmess.cli.repairs import repairs
@@ -118,6 +119,7 @@ for _command in (
     ops,
     analyze,
     view,
+    partition_,
     portable,
     schema,
     repairs,

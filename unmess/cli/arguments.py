@@ -10,7 +10,7 @@ import click
 from pipelines.backends.table import HELP
 from unmess.core.errors.error import Error
 from unmess.core.options.dynamic_axis import SYNTAX, parse_dynamic
-from unmess.core.options.names import STRATEGIES, check_name
+from unmess.core.options.names import FALLBACKS, STRATEGIES, check_name
 
 model = click.argument("model")
 strategy = click.option(
@@ -103,6 +103,29 @@ unchecked = click.option(
     "reads or writes memory outside of its tensor.",
 )
 
+
+fallback = click.option(
+    "--fallback",
+    type=click.Choice(FALLBACKS),
+    help="Run operators that do not compile in eager PyTorch, and the rest in compiled regions. "
+    "Default: an error.",
+)
+allow_op = click.option(
+    "--allow-op",
+    "allow_ops",
+    multiple=True,
+    metavar="NAME",
+    help="With a fallback: compile this operator, such as aten::batch_norm, or report why it does "
+    "not compile. May be repeated. UNMESS_ALLOW_OPS adds to these.",
+)
+deny_op = click.option(
+    "--deny-op",
+    "deny_ops",
+    multiple=True,
+    metavar="NAME",
+    help="With a fallback: run this operator in eager PyTorch. May be repeated. UNMESS_DENY_OPS "
+    "adds to these.",
+)
 
 print_after = click.option(
     "--print-after",

@@ -110,12 +110,15 @@ def working(
     *,
     no_cache: bool = False,
     print_after: tuple[str, ...] = (),
+    from_pytorch: bool = False,
 ) -> Iterator[Cached]:
     """Like `Session.working`, for a command whose program may be in the cache.
 
     `--no-cache` turns the cache off. So do `--print-after` and `--debug`, which need every step.
+    With `from_pytorch`, the model is always captured: a program from the cache has no operators of
+    PyTorch.
     """
-    use_cache = not (no_cache or print_after or session.debug)
+    use_cache = not (no_cache or print_after or from_pytorch or session.debug)
     with (
         session.working(request.model, print_after, pytorch=False),
         switched_off() if no_cache else contextlib.nullcontext(),

@@ -47,6 +47,9 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
 @arguments.cpu
 @arguments.preset
 @arguments.unchecked
+@arguments.fallback
+@arguments.allow_op
+@arguments.deny_op
 @click.option(
     "--timeout",
     type=arguments.Seconds(),
@@ -77,6 +80,9 @@ def check(
     cpu: str,
     preset: str | None,
     unchecked: bool,
+    fallback: str | None,
+    allow_ops: tuple[str, ...],
+    deny_ops: tuple[str, ...],
     timeout: float | None,
     jobs: int,
 ) -> int:
@@ -115,6 +121,9 @@ def check(
                 cpu=cpu,
                 preset=preset,
                 unchecked=unchecked,
+                fallback=fallback,
+                allow_ops=allow_ops,
+                deny_ops=deny_ops,
                 via=via,
                 verbose=session.verbose,
                 debug=session.debug,

@@ -32,6 +32,9 @@ from unmess.program_cache.request import Request
 @arguments.cpu
 @arguments.preset
 @arguments.unchecked
+@arguments.fallback
+@arguments.allow_op
+@arguments.deny_op
 @arguments.print_after
 @arguments.no_cache
 @click.option(
@@ -57,6 +60,9 @@ def run(
     cpu: str,
     preset: str | None,
     unchecked: bool,
+    fallback: str | None,
+    allow_ops: tuple[str, ...],
+    deny_ops: tuple[str, ...],
     print_after: tuple[str, ...],
     no_cache: bool,
     repeat: int,
@@ -80,13 +86,22 @@ def run(
     )
     choice = Choice(cpu, preset, unchecked)
     need = Need(call=True, containers=output is not None)
-    with working(session, request, need, no_cache=no_cache, print_after=print_after) as cached:
+    loading = {"fallback": fallback, "allow_ops": allow_ops, "deny_ops": deny_ops}
+    from_pytorch = fallback is not None
+    with working(
+        session,
+        request,
+        need,
+        no_cache=no_cache,
+        print_after=print_after,
+        from_pytorch=from_pytorch,
+    ) as cached:
         # A bundle returns NumPy arrays, but torch.save writes tensors.
         done = None
-        if runner == BUNDLED and output is None:
+        if runner == BUNDLED and output is None and not any(loading.values()):
             done = bundled_run.run(cached, choice, entry, repeat)
         if done is None:
-            done = _run(cached, runner, choice, entry, repeat, output)
+            done = _run(cached, runner, choice, loading, entry, repeat, output)
     if session.json:
         session.write_json(
             {
@@ -120,11 +135,16 @@ def _run(
     cached: Cached,
     runner: str,
     choice: Choice,
+    loading: dict[str, Any],
     entry: str | None,
     repeat: int,
     output: str | None,
 ) -> Done:
-    """Runs the program as an Executable, on PyTorch tensors."""
+    """Runs the program as an Executable, on PyTorch tensors.
+
+    Args:
+        loading: further arguments of `unmess.load`.
+    """
     import torch
 
     import unmess
@@ -133,7 +153,9 @@ def _run(
     found = cached.found()
     program = found.program
     target = unmess.TargetOptions(cpu=choice.cpu, preset=choice.preset)
-    executable = unmess.load(program, on=runner, target=target, unchecked=choice.unchecked)
+    executable = unmess.load(
+        program, on=runner, target=target, unchecked=choice.unchecked, **loading
+    )
     if isinstance(program, unmess.Programs):
         entry = entry or next(iter(program.entries))
     if entry is not None:

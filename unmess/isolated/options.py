@@ -31,6 +31,7 @@ class Options:
         debug: keep tracebacks, print the Python stack of a crash, verify the IR after each step.
         via: the output dialect whose IR runs; None for the runner's default.
         trust: let the model's files run code.
+        fallback, allow_ops, deny_ops: as for `unmess.load`.
     """
 
     strategy: str = "auto"
@@ -44,4 +45,7 @@ class Options:
     unchecked: bool = False
     via: str | None = None
     trust: bool = False
+    fallback: str | None = None
+    allow_ops: tuple[str, ...] = ()
+    deny_ops: tuple[str, ...] = ()
     only: str | None = None

@@ -90,6 +90,9 @@ class _Work:
                         target=target,
                         via=self._options.via,
                         unchecked=self._options.unchecked,
+                        fallback=self._options.fallback,
+                        allow_ops=self._options.allow_ops,
+                        deny_ops=self._options.deny_ops,
                     )
                 except KeyboardInterrupt:
                     raise

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from pipelines.backends.backend import Backend, BackendInput, Numerics
+from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
 from unmess.core.program.note import Note
 from unmess.core.program.weights import row_major
@@ -31,6 +32,11 @@ class Artifact:
             notes += [note for region in each.regions for note in region.executable.notes]
         return tuple(dict.fromkeys(notes))
 
+    def seconds(self, step: str) -> float:
+        """Returns the time spent on a step for all regions."""
+        regions = [region for each in self.partitions.values() for region in each.regions]
+        return sum(region.executable.seconds.get(step, 0.0) for region in regions)
+
     @property
     def preset(self) -> str | None:
         """The name of the options that the compiler used for the regions."""
@@ -48,20 +54,31 @@ class PartitionBackend:
 
     input = BackendInput(stage=None, weights="external", several_entries=True, tensors="native")
 
-    def __init__(self, backend: Backend, divisions: Mapping[str, Division]):
+    def __init__(
+        self, backend: Backend, divisions: Mapping[str, Division], first_error: Error | None
+    ):
         """Prepares the compilation.
 
         Args:
-            divisions: the program of each entry point, divided.
+            divisions: the program of each entry point.
+            first_error: the error of the program as a whole, if it was tried.
         """
         self.name = backend.name
         self.tolerances = dict(getattr(backend, "tolerances", {}))
         self.numerics: Numerics = getattr(backend, "numerics", Numerics())
         self._divisions = divisions
+        self._first_error = first_error
 
     def compile(self, module: Module, folder: Path) -> Artifact:
         """See `Backend.compile`."""
-        return Artifact({entry: each.graph() for entry, each in self._divisions.items()})
+        divisions = self._divisions.values()
+        for division in divisions:
+            # Which of several entry points has failed is not known.
+            division.compile(self._first_error if len(divisions) == 1 else None)
+        artifact = Artifact({entry: each.graph() for entry, each in self._divisions.items()})
+        for step in ("import", "lower"):
+            module.seconds[step] = module.seconds.get(step, 0.0) + artifact.seconds(step)
+        return artifact
 
     def load(self, artifact: Artifact) -> dict[str, Callable[..., Sequence[Any]]]:
         """See `Backend.load`."""

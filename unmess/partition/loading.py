@@ -15,6 +15,30 @@ from unmess.core.program.programs import Programs
 from unmess.partition.backend import PartitionBackend
 from unmess.partition.options import PartitionOptions
 from unmess.partition.partition import BEFORE_RUN, Division
+from unmess.partition.partitioned import PartitionedGraph
+
+
+def divide(
+    program: Program | Programs,
+    on: str,
+    options: PartitionOptions,
+    on_attempt: Callable[[str], None] = lambda _text: None,
+) -> dict[str, PartitionedGraph]:
+    """Returns the compiled regions of each entry point, by its name.
+
+    Args:
+        on_attempt: called with a text before a region or an operator is compiled.
+
+    Raises:
+        Error: stage `usage`; or an operator of `allow_ops` does not compile.
+    """
+    divisions = {
+        entry: Division(each, on, options, on_attempt=on_attempt)
+        for entry, each in _programs(program).items()
+    }
+    for division in divisions.values():
+        division.compile()
+    return {entry: division.graph() for entry, division in divisions.items()}
 
 
 def load_with_fallback(
@@ -33,14 +57,7 @@ def load_with_fallback(
         Error: stage `usage`; an operator of `allow_ops` does not compile; or the program fails for
             another reason than an operator.
     """
-    several = isinstance(program, Programs)
-    programs = program.entries if several else {ENTRY: program}
-    if any(each.exported is None for each in programs.values()):
-        raise Error(
-            "usage",
-            f"{program.name} was not captured from PyTorch, so no part of it can run in eager",
-            hint="load the original model, or omit fallback",
-        )
+    programs = _programs(program)
     divisions = {entry: Division(each, on, options) for entry, each in programs.items()}
     first_error = None
     if not any(each.outside for each in divisions.values()):
@@ -50,9 +67,6 @@ def load_with_fallback(
             if error.stage not in BEFORE_RUN:
                 raise
             first_error = error
-    for division in divisions.values():
-        # Which of several entry points has failed is not known.
-        division.compile(None if several else first_error)
     signatures = {entry: each.signature for entry, each in programs.items()}
     with ir.Context(), ir.Location.unknown():
         # Each region has its own IR.
@@ -69,4 +83,15 @@ def load_with_fallback(
         seconds=dict(program.seconds),
         program=program,
     )
-    return Executable(module, PartitionBackend(find_backend(on), divisions))
+    return Executable(module, PartitionBackend(find_backend(on), divisions, first_error))
+
+
+def _programs(program: Program | Programs) -> dict[str, Program]:
+    programs = program.entries if isinstance(program, Programs) else {ENTRY: program}
+    if any(each.exported is None for each in programs.values()):
+        raise Error(
+            "usage",
+            f"{program.name} was not captured from PyTorch, so no part of it can run in eager",
+            hint="use the original model",
+        )
+    return programs

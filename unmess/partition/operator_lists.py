@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
 
+from importers.decompositions.tracing import DECOMPOSED
 from unmess.core.errors.error import Error
 from unmess.probe.finding import find_operator
 
@@ -42,15 +43,28 @@ class OperatorLists:
 
     def allows(self, node: torch.fx.Node) -> bool:
         """Returns whether the operator of a node is allowed, and not denied."""
-        return self._has(self.allowed, node) and not self.denies(node)
+        return self._has(self.allowed, node) and self.denies(node) is None
 
-    def denies(self, node: torch.fx.Node) -> bool:
-        """Returns whether the operator of a node is denied."""
-        return self._has(self.denied, node)
+    def denies(self, node: torch.fx.Node) -> str | None:
+        """Returns the name of the denied operator; None if no operator of the node is denied."""
+        return next(iter(sorted(self._matching(self.denied, node))), None)
+
+    def _has(self, names: frozenset[str], node: torch.fx.Node) -> bool:
+        return bool(self._matching(names, node))
 
     @staticmethod
-    def _has(names: frozenset[str], node: torch.fx.Node) -> bool:
-        return bool(names) and not names.isdisjoint(_spellings(node.target))
+    def _matching(names: frozenset[str], node: torch.fx.Node) -> set[str]:
+        if not names:
+            return set()
+        return {name for target in _operators(node) for name in _spellings(target) if name in names}
+
+
+def _operators(node: torch.fx.Node) -> Iterator[object]:
+    """Yields the operator of a node, and those that it was decomposed from."""
+    yield node.target
+    yield from node.meta.get(DECOMPOSED, ())
+    # The operators from before PyTorch's own decompositions.
+    yield node.meta.get("original_aten")
 
 
 def _spellings(target: object) -> set[str]:

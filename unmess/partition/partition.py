@@ -251,8 +251,8 @@ class Division:
         for node in self._graph.nodes:
             if not is_operator(node):
                 continue
-            if self._lists.denies(node):
-                self._leave_out_node(node, "the operator is denied")
+            if denied := self._lists.denies(node):
+                self._leave_out_node(node, f"{denied} is denied")
             elif is_mutable(node):
                 self._leave_out_node(node, "the operator writes to its argument")
             elif is_tuple(node) and any(

@@ -20,6 +20,9 @@ def row_major(tensor: torch.Tensor) -> torch.Tensor:
     Otherwise returns a copy: in row-major order, conjugated or negated if a lazy bit of the tensor
     is set, and with 1 for every byte of a bool tensor that is not 0.
     """
+    if _is_plain(tensor):
+        # Most tensors: the steps below take several microseconds for each operand of a call.
+        return tensor
     dense = tensor.detach().resolve_conj().resolve_neg().contiguous()
     if dense.dtype == torch.bool and dense.numel():
         # PyTorch reads such bytes as true or false, depending on the operator. Compiled code
@@ -28,6 +31,17 @@ def row_major(tensor: torch.Tensor) -> torch.Tensor:
         if content.max().item() > 1:
             return content.ne(0)
     return dense
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return (
+        type(tensor) is torch.Tensor
+        and tensor.dtype is not torch.bool
+        and not tensor.requires_grad
+        and tensor.is_contiguous()
+        and not tensor.is_conj()
+        and not tensor.is_neg()
+    )
 
 
 def check_weights(
