@@ -1,9 +1,14 @@
 """Programs of which a part runs in eager PyTorch, compared with eager PyTorch."""
 
+import warnings
+from pathlib import Path
+from typing import ClassVar
+
 import pytest
 import torch
 
 import unmess
+from pipelines.backends.table import REGISTERED
 from unmess.partition import partition_graph
 
 
@@ -297,3 +302,61 @@ def test_an_operator_that_was_decomposed_can_be_denied():
     (partition,) = run.partitions.values()
     assert {each.reason for each in partition.outside} == {"aten::cummax is denied"}
     assert regions(run) == 2
+
+
+def test_a_backend_of_the_user_is_asked(monkeypatch, tmp_path):
+    """It supports sums, products, matrix products and relu."""
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    file = Path(__file__).parents[1] / "shared/numpy_backend.py"
+
+    def model(x):
+        y = torch.relu(x @ x) * x + x
+        return torch.relu(torch.tanh(y) @ x) * x
+
+    x = torch.randn(3, 3)
+    with pytest.warns(UserWarning, match=r"aten.tanh.default at .*test_partition.py:\d+ runs in"):
+        run = loaded(model, (x,), f"{file}:NumpyBackend")
+    compare(run, model, x)
+    assert operators(run) == ["aten.tanh.default"]
+    assert regions(run) == 2
+    (partition,) = run.partitions.values()
+    assert partition.outside[0].reason == "compile: numpy does not support torch.aten.tanh"
+
+
+def test_an_operator_that_only_fails_in_the_compiler(monkeypatch, tmp_path):
+    """The second load finds the answer in the cache, and does not try the operator again."""
+
+    class Picky:
+        name = "picky"
+        input = unmess.BackendInput(stage="linalg", weights="inline")
+        compiled: ClassVar = []
+
+        def identity(self):
+            return "test_an_operator_that_only_fails_in_the_compiler"
+
+        def compile(self, module, folder):
+            Picky.compiled.append(module)
+            if "math.tanh" in module.text():
+                raise ValueError("no tanh today")
+            return unmess.load(module, on="reference")
+
+        def load(self, artifact):
+            (entry,) = artifact.signatures
+            return lambda *arguments: artifact._invoke(entry, arguments)
+
+    def model(x):
+        return dense(torch.tanh(dense(x)))
+
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
+    monkeypatch.setitem(REGISTERED, "picky", Picky())
+    with pytest.warns(UserWarning, match=r"aten.tanh.default at .*test_partition.py:\d+ runs in"):
+        run = loaded(model, (torch.randn(4),), "picky")
+    compare(run, model, torch.randn(4))
+    assert operators(run) == ["aten.tanh.default"]
+    assert regions(run) == 2
+    before = len(Picky.compiled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = loaded(model, (torch.randn(4),), "picky")
+    assert operators(run) == ["aten.tanh.default"]
+    assert len(Picky.compiled) == before + 2

@@ -60,7 +60,10 @@ def load_with_fallback(
     programs = _programs(program)
     divisions = {entry: Division(each, on, options) for entry, each in programs.items()}
     first_error = None
-    if not any(each.outside for each in divisions.values()):
+    backend = find_backend(on)
+    # A backend that can be asked about operations may compile one wrongly that it does not support.
+    asks = hasattr(backend, "supports")
+    if not asks and not any(each.outside for each in divisions.values()):
         try:
             return whole()
         except Error as error:
@@ -83,7 +86,7 @@ def load_with_fallback(
         seconds=dict(program.seconds),
         program=program,
     )
-    return Executable(module, PartitionBackend(find_backend(on), divisions, first_error))
+    return Executable(module, PartitionBackend(backend, divisions, first_error))
 
 
 def _programs(program: Program | Programs) -> dict[str, Program]:

@@ -16,6 +16,7 @@ from importers.import_program import import_program
 from pipelines.backends.executable import Executable
 from pipelines.backends.finding import find_backend, identity_of
 from pipelines.backends.loading import load
+from pipelines.backends.support import check_supported
 from pipelines.backends.table import BUILT_IN, REGISTERED
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import as_error, only_errors
@@ -45,6 +46,8 @@ from unmess.probe.calls import key_of
 
 # Answers about operators are for these versions.
 _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler")
+# Causes of errors that may not occur again.
+_PASSING = (OSError, MemoryError)
 # The stages of errors that a program has before its compiled code can run.
 BEFORE_RUN = ("import", "torch", "linalg", "tosa", "stablehlo", "compile", "load")
 # The stages at which a backend has accepted the IR, so that the failure is unexpected.
@@ -133,6 +136,7 @@ class Division:
         self._program = program
         self._graph = program.exported.graph
         self._on = on
+        self._backend = find_backend(on)
         self._options = options or PartitionOptions()
         self._fallback = fallback
         self._on_attempt = on_attempt
@@ -239,10 +243,9 @@ class Division:
 
     def _asked(self) -> list[Any] | None:
         """Returns what answers about operators depend on; None if they cannot be stored."""
-        backend = find_backend(self._on)
-        if self._on in REGISTERED and not hasattr(backend, "identity"):
+        if self._on in REGISTERED and not hasattr(self._backend, "identity"):
             return None
-        identity = "" if self._on in BUILT_IN else identity_of(backend, self._on)
+        identity = "" if self._on in BUILT_IN else identity_of(self._backend, self._on)
         about = [str(self._options.target), self._options.unchecked]
         return ["partition", self._on, identity, *about]
 
@@ -324,6 +327,7 @@ class Division:
             )
             options = self._options
             module = import_program(program)
+            check_supported(self._backend, module)
             return load(module, self._on, options.target, unchecked=options.unchecked)
         except Exception as problem:
             error = as_error(problem, current_stage())
@@ -384,7 +388,9 @@ class Division:
             error = result if isinstance(result, Error) else None
             self._verdicts[key] = error
             path = self._path(node)
-            if path is not None and error is not None:
+            # A full disk says nothing about the operator.
+            is_lasting = error is not None and not isinstance(error.__cause__, _PASSING)
+            if path is not None and is_lasting:
                 answer = {"stage": error.stage, "cause": error.cause, "repro": error.repro}
                 write_answer(path, {"ok": False, **answer})
         return self._verdicts[key]
