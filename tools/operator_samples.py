@@ -7,6 +7,10 @@ Each sample is captured, lowered and run on both CPU runners, and compared with 
 float32 sample, and up to five of other dtypes. Results are saved after each group of samples.
 Another run only does what is missing, or what `--again` selects. Without TEXT, writes the page
 `docs/operators/samples.md` from all results, and the known limits of the samples in the tests.
+
+With `--torch-compile`, each sample runs under `torch.compile(…, backend="unmess")` instead, with
+fallback to eager and without, on the reference runner; the page is
+`docs/operators/torch-compile.md`.
 """
 
 from __future__ import annotations
@@ -15,9 +19,9 @@ import argparse
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -41,6 +45,10 @@ from importers.recipes.limits import Limit, record_limits  # noqa: E402
 from tools.row_log import appending, read_rows, write_row  # noqa: E402
 from unmess.conformance.operators.case import RUNNERS  # noqa: E402
 from unmess.conformance.operators.outcomes import Outcome, outcomes  # noqa: E402
+from unmess.conformance.operators.torch_compile import (  # noqa: E402
+    WAYS,
+    torch_compile_outcomes,
+)
 from unmess.core.cache.folder import cache_folder  # noqa: E402
 from unmess.core.errors.quiet import quiet_libraries  # noqa: E402
 from unmess.core.files.writing import write_text  # noqa: E402
@@ -48,7 +56,7 @@ from unmess.core.processes.workers import Parent  # noqa: E402
 from unmess.isolated import libraries_of  # noqa: E402
 from unmess.row import Row  # noqa: E402
 
-PAGE = ROOT / "docs" / "operators" / "samples.md"
+PAGES = ROOT / "docs" / "operators"
 # The number of samples that are compiled together.
 _TOGETHER = 24
 # The packages whose versions the results depend on.
@@ -65,8 +73,52 @@ shape and dtype, factors of matrices up to their free signs and phases.
 A cell is the number of right samples, of those that were run. An operator counts as right if all of
 its samples that were run are right. Samples that eager PyTorch rejects are not included.
 """
+_TORCH_COMPILE_HEADER = """\
+# PyTorch's own samples of its operators under torch.compile
+
+Written by `./pixiw run operator-samples --torch-compile`, with {versions}; do not edit. PyTorch
+tests its operators on the samples of `op_db`
+(`torch.testing._internal.common_methods_invocations`). Each of them runs under
+[`torch.compile(…, backend="unmess")`](../torch-compile.md) on the reference runner, and the result
+is compared with eager PyTorch. "With fallback" is the default: operators that do not lower run in
+eager. "Without fallback" is `fullgraph=True` and `options={{"fallback": None}}`: everything is
+compiled, or it is an error.
+
+Random operators are compared with eager at the same seed; without fallback, by distribution.
+`empty` and similar operators are compared by shape and dtype, factors of matrices up to their free
+signs and phases. A cell is the number of right samples, of those that were run.
+"""
 
 Results = dict[tuple[str, str], Row]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to run the samples.
+
+    Attributes:
+        columns: the runners, or what takes their place.
+        run: returns the outcomes of a group of samples.
+        page: the file name of the page.
+        header: the beginning of the page.
+        rows: the file name of the results.
+    """
+
+    columns: tuple[str, ...]
+    run: Callable[..., list[Outcome]]
+    page: str
+    header: str
+    rows: str
+
+
+EXPORT = Kind(RUNNERS, outcomes, "samples.md", _HEADER, "operator-samples.jsonl")
+TORCH_COMPILE = Kind(
+    tuple(WAYS),
+    torch_compile_outcomes,
+    "torch-compile.md",
+    _TORCH_COMPILE_HEADER,
+    "torch-compile-samples.jsonl",
+)
 
 
 def main() -> int:
@@ -74,20 +126,22 @@ def main() -> int:
     operators = [
         name for name in OPERATORS if not options.text or any(text in name for text in options.text)
     ]
-    file = options.results or cache_folder() / "sweeps" / "operator-samples.jsonl"
+    kind = TORCH_COMPILE if options.torch_compile else EXPORT
+    file = options.results or cache_folder() / "sweeps" / kind.rows
     results = {(row.model, row.runner): row for row in read_rows(file)}
     if not options.report:
         quiet_libraries()
-        _run(list(_wanted(operators, options)), results, file, options)
+        _run(list(_wanted(operators, options)), results, file, kind, options)
     if not options.text:
-        tested = [str(sample) for sample in tested_samples()]
-        record_limits({name: limits_of(name, results) for name in tested}, LIMITS_FILE)
-        PAGE.parent.mkdir(exist_ok=True)
-        write_text(PAGE, page(results))
-        print(f"wrote {PAGE.relative_to(ROOT)}", file=sys.stderr)
+        if kind is EXPORT:
+            tested = [str(sample) for sample in tested_samples()]
+            record_limits({name: limits_of(name, results) for name in tested}, LIMITS_FILE)
+        PAGES.mkdir(exist_ok=True)
+        write_text(PAGES / kind.page, page(results, kind))
+        print(f"wrote {(PAGES / kind.page).relative_to(ROOT)}", file=sys.stderr)
     else:
         chosen = {key: row for key, row in results.items() if _sample(row).operator in operators}
-        print("\n".join(stops(chosen)))
+        print("\n".join(stops(chosen, kind)))
     return 0
 
 
@@ -105,6 +159,11 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--count", type=int, help="maximum number of samples for each operator and dtype"
+    )
+    parser.add_argument(
+        "--torch-compile",
+        action="store_true",
+        help="run the samples under torch.compile with the backend unmess",
     )
     parser.add_argument("--results", type=Path, help="default: under the cache folder")
     parser.add_argument(
@@ -127,10 +186,14 @@ def _wanted(operators: Sequence[str], options: argparse.Namespace) -> Iterator[O
 
 
 def _run(
-    samples: Sequence[OperatorSample], results: Results, file: Path, options: argparse.Namespace
+    samples: Sequence[OperatorSample],
+    results: Results,
+    file: Path,
+    kind: Kind,
+    options: argparse.Namespace,
 ) -> None:
     """Runs samples that `results` lacks, and adds their rows to `results` and to the file."""
-    missing = [sample for sample in samples if _is_missing(sample, results, options.again)]
+    missing = [sample for sample in samples if _is_missing(sample, results, kind, options.again)]
     groups = [missing[i : i + _TOGETHER] for i in range(0, len(missing), _TOGETHER)]
     file.parent.mkdir(parents=True, exist_ok=True)
     progress = Progress(
@@ -141,7 +204,7 @@ def _run(
     with parent, progress, appending(file) as log:
         task = progress.add_task("", total=len(missing))
         try:
-            work = {pool.submit(outcomes, group, parent=parent): group for group in groups}
+            work = {pool.submit(kind.run, group, parent=parent): group for group in groups}
             for done in as_completed(work):
                 for sample, outcome in zip(work[done], done.result(), strict=True):
                     for row in _rows(sample, outcome):
@@ -152,8 +215,8 @@ def _run(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _is_missing(sample: OperatorSample, results: Results, again: str | None) -> bool:
-    rows = [results.get((str(sample), runner)) for runner in RUNNERS]
+def _is_missing(sample: OperatorSample, results: Results, kind: Kind, again: str | None) -> bool:
+    rows = [results.get((str(sample), column)) for column in kind.columns]
     if again == "all" or None in rows:
         return True
     return again == "failed" and not all(row.ok for row in rows)
@@ -177,12 +240,15 @@ def limits_of(name: str, results: Results) -> list[Limit]:
     return [replace(limit, runner=row.runner) for row, limit in found]
 
 
-def page(results: Mapping[tuple[str, str], Row]) -> str:
+def page(results: Mapping[tuple[str, str], Row], kind: Kind = EXPORT) -> str:
     """Returns the page as Markdown."""
     versions = ", ".join(f"{name} {version(name)}" for name in _VERSIONS)
     kept = {key: row for key, row in results.items() if row.stage != "eager"}
-    lines = [_HEADER.format(versions=versions), *_summary(kept), "", "## Operators", ""]
-    columns = [f"{dtypes}, {runner}" for dtypes in (MAIN_DTYPE, "others") for runner in RUNNERS]
+    lines = [kind.header.format(versions=versions), *_summary(kept, kind.columns)]
+    lines += ["", "## Operators", ""]
+    columns = [
+        f"{dtypes}, {column}" for dtypes in (MAIN_DTYPE, "others") for column in kind.columns
+    ]
     lines += [f"| operator | {' | '.join(columns)} |", "| --- |" + " --- |" * len(columns)]
     counts: dict[str, Counter] = defaultdict(Counter)
     for row in kept.values():
@@ -193,7 +259,7 @@ def page(results: Mapping[tuple[str, str], Row]) -> str:
         found = counts[operator]
         cells = [_cell(found[column, True], found[column, False]) for column in columns]
         lines.append(f"| `{operator}` | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "## Samples that fail", "", *stops(kept)]) + "\n"
+    return "\n".join([*lines, "", "## Samples that fail", "", *stops(kept, kind)]) + "\n"
 
 
 def _cell(right: int, other: int) -> str:
@@ -202,17 +268,17 @@ def _cell(right: int, other: int) -> str:
     return f"{right}" if not other else f"**{right} of {right + other}**"
 
 
-def _summary(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
+def _summary(results: Mapping[tuple[str, str], Row], runners: Sequence[str]) -> Iterator[str]:
     yield (
         "| dtype | operators | samples | "
         + " | ".join(
             f"{what}, {runner}"
-            for runner in RUNNERS
+            for runner in runners
             for what in ("operators right", "wrong results")
         )
         + " |"
     )
-    yield "| --- |" + " --- |" * (2 + 2 * len(RUNNERS))
+    yield "| --- |" + " --- |" * (2 + 2 * len(runners))
     by_dtype = defaultdict(list)
     for row in results.values():
         by_dtype[_sample(row).dtype].append(row)
@@ -220,7 +286,7 @@ def _summary(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
         rows = by_dtype[dtype]
         operators = {_sample(row).operator for row in rows}
         cells = [dtype, str(len(operators)), str(len({row.model for row in rows}))]
-        for runner in RUNNERS:
+        for runner in runners:
             failed = {_sample(row).operator for row in rows if row.runner == runner and not row.ok}
             right = len(operators) - len(failed)
             wrong = sum(row.runner == runner and row.stage == "compare" for row in rows)
@@ -228,7 +294,7 @@ def _summary(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def stops(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
+def stops(results: Mapping[tuple[str, str], Row], kind: Kind = EXPORT) -> Iterator[str]:
     """Yields a line per operator and cause, with dtypes, the number of samples, and runners."""
     found: dict[tuple[str, str], dict[str, list[OperatorSample]]] = {}
     for row in results.values():
@@ -240,7 +306,7 @@ def stops(results: Mapping[tuple[str, str], Row]) -> Iterator[str]:
     for (operator, text), by_runner in sorted(found.items()):
         samples = {sample for each in by_runner.values() for sample in each}
         dtypes = ", ".join(dict.fromkeys(sample.dtype for sample in samples))
-        place = "" if len(by_runner) == len(RUNNERS) else f", {', '.join(by_runner)} only"
+        place = "" if len(by_runner) == len(kind.columns) else f", {', '.join(by_runner)} only"
         text = text.replace("|", "\\|").replace("<", "\\<")
         yield f"- `{operator}` ({dtypes}; {len(samples)} samples{place}): {text}"
 

@@ -6,6 +6,8 @@ process that only starts Python in this environment does not import PyTorch.
 
 import importlib
 
+from unmess.torch_compile.registration import register
+
 _PUBLIC = {
     "Backend": "pipelines.backends.backend",
     "BackendInput": "pipelines.backends.backend",
@@ -39,6 +41,9 @@ _PUBLIC = {
 _MODULES = {"bundle": "unmess.bundle", "contract": "pipelines.contract"}
 
 __all__ = sorted([*_PUBLIC, *_MODULES])
+
+
+register()
 
 
 def __getattr__(name: str):

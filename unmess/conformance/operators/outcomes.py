@@ -9,7 +9,7 @@ of one case does not affect the others.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,24 @@ def outcomes(
         parent: the process that starts the workers. None: the shared one.
     """
     work = functools.partial(_outcomes, runners=runners, via=via)
+    return isolated_outcomes(cases, work, runners, timeout, parent)
+
+
+def isolated_outcomes(
+    cases: Sequence[Case],
+    work: Callable[[Sequence[Case]], list[Outcome]],
+    runners: Sequence[str],
+    timeout: float = _TIMEOUT,
+    parent: Parent | None = None,
+) -> list[Outcome]:
+    """Returns `work(cases)`, computed in a worker. A crash or a hang is the Failure of one case.
+
+    Args:
+        work: returns the outcome of each case; can be pickled.
+        runners: the keys of each outcome.
+        timeout: seconds for all cases together.
+        parent: the process that starts the workers. None: the shared one.
+    """
     (found,) = each_in_workers(parent or shared_parent(), [cases], work, timeout)
     if not isinstance(found, Died):
         return found
@@ -74,7 +92,9 @@ def outcomes(
         return [_died(found, runners)]
     middle = len(cases) // 2
     halves = (cases[:middle], cases[middle:])
-    return [each for half in halves for each in outcomes(half, runners, via, timeout, parent)]
+    return [
+        each for half in halves for each in isolated_outcomes(half, work, runners, timeout, parent)
+    ]
 
 
 def outcomes_alone(
@@ -144,7 +164,7 @@ def _captured(case: Case) -> Program | Failure:
     try:
         return unmess.capture(case.module(), case.tensors(), dynamic_shapes=case.dynamic_shapes())
     except Exception as problem:
-        failure = _failure(problem)
+        failure = failure_of(problem)
     try:
         case.module()(*case.tensors())
     except Exception as problem:
@@ -165,7 +185,7 @@ def _loaded(programs: Mapping[str, Program], runner: str, via: str | None) -> It
         together = unmess.load(module if via is None else unmess.lower(module, to=via), on=runner)
     except Exception as problem:
         if len(programs) == 1:
-            yield next(iter(programs)), _failure(problem)
+            yield next(iter(programs)), failure_of(problem)
             return
         names = list(programs)
         for half in (names[: len(names) // 2], names[len(names) // 2 :]):
@@ -198,7 +218,7 @@ def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failu
             if problem:
                 return Failure("compare", problem + place)
     except Exception as problem:
-        return _failure(problem)
+        return failure_of(problem)
     return None
 
 
@@ -212,7 +232,7 @@ def _sampled(case: Case, program: Program, executable: Any, twin: Any) -> Failur
             again.append(twin(*program.args))
         problem = sample_difference(case.module(), program.args, sample)
     except Exception as problem:
-        return _failure(problem)
+        return failure_of(problem)
     if problem is None and all(_same(sample[0], other) for other in sample[1:]):
         problem = "all calls give the same numbers"
     if problem is None and not all(map(_same, again, sample)):
@@ -225,7 +245,8 @@ def _same(some: Any, other: Any) -> bool:
     return all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs)
 
 
-def _failure(problem: Exception) -> Failure:
+def failure_of(problem: Exception) -> Failure:
+    """Returns the Failure of a case whose capture, compilation or run raises an exception."""
     if isinstance(problem, unmess.Error):
         return Failure(problem.stage, problem.cause)
     return Failure("crash", f"no Error, but {first_line(problem)}")

@@ -1,0 +1,1 @@
+"""The backend `unmess` of `torch.compile`."""

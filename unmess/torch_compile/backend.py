@@ -1,0 +1,50 @@
+"""Compiles the graphs of TorchDynamo by way of AOTAutograd."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+
+from unmess.core.errors.error import Error
+from unmess.torch_compile.failure import CompileError
+from unmess.torch_compile.graphs import compile_graph
+from unmess.torch_compile.options import read_options
+
+
+def backend(
+    graph_module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    mode: str | None = None,
+) -> Callable[..., Any]:
+    """Compiles a graph of TorchDynamo: the function that `torch.compile` calls.
+
+    AOTAutograd makes the graph functional and splits it in forward and backward, if gradients are
+    needed. It applies mutations of inputs and restores aliases of inputs outside of the compiled
+    graphs.
+
+    Args:
+        graph_module: the graph, with torch functions.
+        example_inputs: fake tensors and symbolic numbers.
+        options: see `Options`.
+        mode: must be None.
+
+    Raises:
+        Error: `torch.compile` was given wrong options, or the graph does not compile and
+            `fallback` is None.
+    """
+    try:
+        chosen = read_options(options, mode)
+        compilers = {
+            f"{key}_compiler": functools.partial(compile_graph, kind=kind, options=chosen)
+            for key, kind in (("fw", "forward"), ("bw", "backward"), ("inference", "inference"))
+        }
+        return aot_autograd(**compilers)(graph_module, example_inputs)
+    except Error as problem:
+        raise CompileError(problem, inspect.currentframe()) from problem.__cause__

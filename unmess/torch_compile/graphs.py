@@ -1,0 +1,128 @@
+"""Compiles the graphs of AOTAutograd: functional, forward or backward."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch._functorch.aot_autograd import make_boxed_func
+from torch._guards import CompileContext
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
+
+from unmess.core.cache import artifacts
+from unmess.core.errors.error import Error
+from unmess.core.errors.failure import only_errors
+from unmess.core.errors.user_source import is_users, node_line
+from unmess.core.processes.current_stage import listening
+from unmess.partition import PartitionedGraph, partition_graph
+from unmess.partition.partition import RANDOM
+from unmess.progress import Progress
+from unmess.torch_compile.options import Options
+
+# The number of operators that one warning names.
+_SHOWN = 5
+
+
+@only_errors("capture")
+def compile_graph(
+    graph_module: torch.fx.GraphModule, _example_inputs: Sequence[Any], kind: str, options: Options
+) -> Callable[[list[Any]], Sequence[Any]]:
+    """Compiles a functional graph with fake tensors.
+
+    Args:
+        kind: `forward`, `backward` or `inference`, for messages.
+
+    Returns:
+        A function that takes the inputs as one list, which it empties, and returns the outputs.
+
+    Raises:
+        Error: the graph has tensors on other devices than the CPU, or it does not compile.
+    """
+    _refuse_devices(graph_module)
+    name = _name(kind)
+    cache = contextlib.nullcontext() if options.cache else artifacts.switched_off()
+    # AOTAutograd calls its compilers inside the fake tensor mode of the graph.
+    with _disable_current_modes(), cache, _reported(name, graph_module, options.on):
+        partitioned = partition_graph(
+            graph_module,
+            backend=options.on,
+            options=options.partition,
+            name=name,
+            fallback=options.fallback,
+        )
+    _warn(name, partitioned)
+    return make_boxed_func(partitioned.graph_module.forward)
+
+
+def _name(kind: str) -> str:
+    """Returns the name of a graph for messages, with the number that PyTorch's logs have for it."""
+    compile_id = CompileContext.current_compile_id()
+    return f"graph {compile_id} ({kind})" if compile_id else f"graph ({kind})"
+
+
+def _warn(name: str, partitioned: PartitionedGraph) -> None:
+    """Warns of operators that run in eager PyTorch, except random ones, which always do."""
+    level = _level_of_user()
+    for text in partitioned.warnings:
+        warnings.warn(text, stacklevel=level)
+    reasons: dict[str, str] = {}
+    for each in partitioned.outside:
+        if each.reason != RANDOM and not any(each.operator in t for t in partitioned.warnings):
+            place = f" at {each.where}" if each.where else ""
+            reasons.setdefault(each.operator, f"{each.operator}{place}: {each.reason}")
+    if reasons:
+        shown = "; ".join(list(reasons.values())[:_SHOWN])
+        more = f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+        warnings.warn(
+            f"{name}: these operators run in eager PyTorch, because they do not compile for the "
+            f"runner: {shown}{more}",
+            stacklevel=level,
+        )
+
+
+def _level_of_user() -> int:
+    """Returns the `stacklevel` of the user's call, for a warning of the function that calls this.
+
+    The compiled function is called there, or `backward`.
+    """
+    frame, level = inspect.currentframe().f_back, 1
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _refuse_devices(graph_module: torch.fx.GraphModule) -> None:
+    for node in graph_module.graph.nodes:
+        for value in pytree.tree_leaves(node.meta.get("val")):
+            if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+                raise Error(
+                    "capture",
+                    f"{node.name} is on the device {value.device}; the backend unmess compiles "
+                    "programs of the CPU only",
+                    where=node_line(node),
+                    hint="move the model and its inputs to the CPU",
+                )
+
+
+@contextlib.contextmanager
+def _reported(name: str, graph_module: torch.fx.GraphModule, runner: str) -> Iterator[None]:
+    """Shows the stages of the compilation and its duration on stderr, if that is a terminal."""
+    progress = Progress(sys.stderr, quiet=not sys.stderr.isatty())
+    start = time.perf_counter()
+    with (
+        progress.showing(),
+        listening(lambda stage: progress.begin(f"torch.compile: {name}: {stage}")),
+    ):
+        yield
+        count = sum(node.op == "call_function" for node in graph_module.graph.nodes)
+        seconds = time.perf_counter() - start
+        progress.finished(
+            f"torch.compile: {name}: {count} operators for {runner} in {seconds:.1f} s"
+        )
