@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -41,12 +41,17 @@ _ARGUMENTS = (
 )
 
 
-def graph_program(graph_module: torch.fx.GraphModule, name: str) -> Program:
+def graph_program(
+    graph_module: torch.fx.GraphModule, name: str, keep_ops: Collection[str] = ()
+) -> Program:
     """Captures a graph of ATen operators, such as AOTAutograd's forward or backward graph.
 
     The graph takes tensors and sizes as placeholders, and returns a flat tuple. Each node has its
     FakeTensor or symbolic number in `meta["val"]`. In-place operators on placeholders become
     further results, of kind `state`. The graph itself is not changed.
+
+    Args:
+        keep_ops: operators that are not decomposed, such as `aten.native_dropout`.
 
     Raises:
         Error: stage `capture`.
@@ -55,7 +60,7 @@ def graph_program(graph_module: torch.fx.GraphModule, name: str) -> Program:
     constants = _lift_constants(copy)
     with quiet_pytorch(), corrected_fake_kernels():
         original = _exported(copy, {}, constants)
-        exported, decompositions = decompose(original)
+        exported, decompositions = decompose(original, keep_ops)
         exported, repairs = apply_repairs(exported)
     program = _program(exported, name)
     program.signature = with_strides(program.signature, original)

@@ -87,8 +87,18 @@ def is_mutable(node: torch.fx.Node) -> bool:
 
 def has_effect(node: torch.fx.Node) -> bool:
     """Returns whether calls of an operator must keep their order: it writes, or is random."""
-    is_random = isinstance(node.target, torch._ops.OpOverload) and _RANDOM in node.target.tags
-    return is_random or is_mutable(node)
+    return is_random(node) or is_mutable(node)
+
+
+def is_random(node: torch.fx.Node) -> bool:
+    """Returns whether a call draws random numbers. Attention without dropout does not."""
+    if not isinstance(node.target, torch._ops.OpOverload) or _RANDOM not in node.target.tags:
+        return False
+    for position, argument in enumerate(node.target._schema.arguments):
+        if argument.name == "dropout_p":
+            given = node.args[position] if position < len(node.args) else argument.default_value
+            return node.kwargs.get("dropout_p", given) != 0
+    return True
 
 
 def with_elements(nodes: Iterable[torch.fx.Node]) -> set[torch.fx.Node]:

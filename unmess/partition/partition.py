@@ -28,6 +28,7 @@ from unmess.partition.levels import (
     is_constant,
     is_mutable,
     is_operator,
+    is_random,
     is_tuple,
     levels_of,
     with_elements,
@@ -48,6 +49,7 @@ from unmess.probe.calls import key_of
 _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler")
 # Causes of errors that may not occur again.
 _PASSING = (OSError, MemoryError)
+_RANDOM = "it draws random numbers, from PyTorch's generator as in eager"
 # The stages of errors that a program has before its compiled code can run.
 BEFORE_RUN = ("import", "torch", "linalg", "tosa", "stablehlo", "compile", "load")
 # The stages at which a backend has accepted the IR, so that the failure is unexpected.
@@ -67,7 +69,8 @@ def partition_graph(
     """Compiles the regions of a graph that a backend supports.
 
     A graph that compiles as a whole becomes one region. In-place operators on the graph's arguments
-    take effect on the arguments of each call.
+    take effect on the arguments of each call. With fallback, operators that draw random numbers run
+    in eager PyTorch: with the same seed, their results are eager's.
 
     Args:
         graph_module: functional ATen operators, with their fake tensors in `node.meta["val"]`, such
@@ -84,8 +87,16 @@ def partition_graph(
         Error: stage `usage` or `capture`; the stage that failed if `fallback` is None, or if an
             operator of `allow_ops` does not compile.
     """
-    program = graph_program(graph_module, name)
-    divided = Division(program, backend, options, fallback=fallback is not None)
+    is_fallback = fallback is not None
+    random = {
+        str(node.target).removesuffix(".default")
+        for node in graph_module.graph.nodes
+        if is_fallback and is_random(node)
+    }
+    program = graph_program(graph_module, name, keep_ops=random)
+    divided = Division(program, backend, options, fallback=is_fallback)
+    if is_fallback:
+        divided.leave_out_random()
     divided.compile()
     specs = program.exported.graph_signature.output_specs
     nodes = {node.name: node for node in program.exported.graph.nodes}
@@ -148,6 +159,7 @@ class Division:
         self._parts: list[_Part] = []
         self._levels: dict[torch.fx.Node, int] = {}
         self._small: dict[torch.fx.Node, str] = {}
+        self._failures: set[torch.fx.Node] = set()
         self.outside: dict[torch.fx.Node, str] = {}
         self.warnings: list[str] = []
         if fallback:
@@ -226,7 +238,12 @@ class Division:
         reasons = self._small | self.outside
         outside = tuple(
             OutsideOperator(
-                node, operator_name(node), reasons[node], node_line(node), flops_of(node)
+                node,
+                operator_name(node),
+                reasons[node],
+                node_line(node),
+                flops_of(node),
+                is_failure=node in self._failures,
             )
             for node in self._graph.nodes
             if node in reasons and is_operator(node)
@@ -266,9 +283,18 @@ class Division:
             elif not self._lists.allows(node):
                 error = self._known(node)
                 if error is not None:
-                    self._leave_out_node(node, f"{error.stage}: {error.cause}")
+                    self._leave_out_node(node, error)
 
-    def _leave_out_node(self, node: torch.fx.Node, reason: str) -> None:
+    def leave_out_random(self) -> None:
+        """Leaves out the operators that draw random numbers."""
+        for node in self._graph.nodes:
+            if is_random(node) and node not in self.outside and not self._lists.allows(node):
+                self._leave_out_node(node, _RANDOM)
+
+    def _leave_out_node(self, node: torch.fx.Node, reason: str | Error) -> None:
+        if isinstance(reason, Error):
+            self._failures.add(node)
+            reason = f"{reason.stage}: {reason.cause}"
         for each in with_elements([node]):
             self.outside[each] = reason
 
@@ -363,7 +389,7 @@ class Division:
                 hint="remove it from allow_ops and from UNMESS_ALLOW_OPS",
                 repro=reason.repro,
             ) from error
-        self._leave_out_node(node, f"{reason.stage}: {reason.cause}")
+        self._leave_out_node(node, reason)
         if is_operator(node) and (not alone or reason.stage in _LATE):
             where = node_line(node) or "an unknown line"
             self.warnings.append(

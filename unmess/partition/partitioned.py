@@ -51,6 +51,8 @@ class OutsideOperator:
         reason: why it is not compiled, in one line.
         where: the user's source line as `file:line`, or None if PyTorch recorded none.
         flops: the floating-point operations of one call on the example's sizes.
+        is_failure: whether it does not compile. Otherwise it is left out on purpose: its region is
+            small, or it is denied, writes memory, or is random.
     """
 
     node: torch.fx.Node
@@ -58,6 +60,7 @@ class OutsideOperator:
     reason: str
     where: str | None
     flops: int
+    is_failure: bool = False
 
 
 @dataclass(frozen=True)

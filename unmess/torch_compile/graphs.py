@@ -22,7 +22,6 @@ from unmess.core.errors.failure import only_errors
 from unmess.core.errors.user_source import is_users, node_line
 from unmess.core.processes.current_stage import listening
 from unmess.partition import PartitionedGraph, partition_graph
-from unmess.partition.partition import RANDOM
 from unmess.progress import Progress
 from unmess.torch_compile.options import Options
 
@@ -68,13 +67,13 @@ def _name(kind: str) -> str:
 
 
 def _warn(name: str, partitioned: PartitionedGraph) -> None:
-    """Warns of operators that run in eager PyTorch, except random ones, which always do."""
+    """Warns of operators that run in eager PyTorch because they do not compile."""
     level = _level_of_user()
     for text in partitioned.warnings:
         warnings.warn(text, stacklevel=level)
     reasons: dict[str, str] = {}
     for each in partitioned.outside:
-        if each.reason != RANDOM and not any(each.operator in t for t in partitioned.warnings):
+        if each.is_failure and not any(each.operator in text for text in partitioned.warnings):
             place = f" at {each.where}" if each.where else ""
             reasons.setdefault(each.operator, f"{each.operator}{place}: {each.reason}")
     if reasons:
