@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,10 @@ from unmess.core.errors.error import Error
 from unmess.torch_compile.failure import CompileError
 from unmess.torch_compile.graphs import compile_graph
 from unmess.torch_compile.options import read_options
+
+# TorchDynamo keeps compiled graphs until the interpreter has ended. IREE's bindings would then
+# print a list of all objects that these graphs hold.
+atexit.register(torch._dynamo.reset)
 
 
 def backend(

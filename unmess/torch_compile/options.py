@@ -68,8 +68,15 @@ def read_options(options: Mapping[str, Any] | None, mode: str | None) -> Options
         kind, wanted = _KINDS[name]
         if not isinstance(value, kind) or (name == "fallback" and value not in ("eager", None)):
             raise Error(
-                "usage", f"the option {name} of the backend unmess is {value!r}, not {wanted}"
+                "usage",
+                f"the option {name} of the backend unmess is {value!r}",
+                hint=f"pass {wanted}",
             )
+    lists = ("allow_ops", "deny_ops")
+    if given.get("fallback", "eager") is None and any(given.get(name) for name in lists):
+        raise Error(
+            "usage", "allow_ops and deny_ops need a fallback", hint="pass {'fallback': 'eager'}"
+        )
     own = {name: given.pop(name) for name in ("on", "fallback", "cache") if name in given}
     check_runner(own.get("on", Options.on))
     return Options(**own, partition=PartitionOptions(**given))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -50,7 +49,7 @@ def _outcomes(cases: Sequence[Case]) -> list[Outcome]:
 def _compared(case: Case, way: str) -> Failure | None:
     module, args = case.module(), case.tensors()
     try:
-        module(*copy.deepcopy(args))
+        module(*_copied(args))
     except Exception as problem:
         return Failure("eager", first_line(problem))
     torch._dynamo.reset()
@@ -65,7 +64,7 @@ def _compared(case: Case, way: str) -> Failure | None:
                 problem = difference(
                     case.module(),
                     args,
-                    compiled(*copy.deepcopy(args)),
+                    compiled(*_copied(args)),
                     case.accuracy,
                     getattr(backend, "numerics", Numerics()),
                     case.comparable,
@@ -73,11 +72,17 @@ def _compared(case: Case, way: str) -> Failure | None:
             elif is_fallback:
                 problem = _seeded_difference(case, compiled)
             else:
-                results = [compiled(*copy.deepcopy(args)) for _ in range(_CALLS)]
+                results = [compiled(*_copied(args)) for _ in range(_CALLS)]
                 problem = sample_difference(case.module(), args, results)
+    except torch._dynamo.exc.Unsupported as error:
+        return Failure("capture", f"TorchDynamo breaks the graph: {first_line(error)}")
     except Exception as error:
         return failure_of(error)
     return Failure("compare", problem) if problem else None
+
+
+def _copied(args: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    return [each.detach().clone() for each in args]
 
 
 def _seeded_difference(case: Case, compiled: Any) -> str | None:
@@ -85,7 +90,7 @@ def _seeded_difference(case: Case, compiled: Any) -> str | None:
     results = []
     for function in (case.module(), compiled):
         torch.manual_seed(0)
-        results.append(pytree.tree_flatten(function(*copy.deepcopy(case.tensors()))))
+        results.append(pytree.tree_flatten(function(*_copied(case.tensors()))))
     (theirs, spec), (ours, other_spec) = results
     if spec != other_spec:
         return f"the result is {other_spec}, eager's is {spec}"
