@@ -11,6 +11,7 @@ from torch_mlir import ir
 from pipelines import contract, custom_operators
 from pipelines.editing import inserted, inserted_pipeline_name, stopped, without
 from pipelines.legal_ops import legal_ops
+from pipelines.linalg_form import LinalgForm
 from pipelines.output_dialects.tosa_precision import has_f64
 from pipelines.pipeline import Pipeline
 from pipelines.stablehlo.portable import PORTABLE
@@ -45,6 +46,7 @@ def lower(
     module: Module,
     to: str,
     changes: Changes | None = None,
+    form: LinalgForm | None = None,
     upstream_only: bool = False,
     portable: str | None = None,
 ) -> Module:
@@ -53,6 +55,7 @@ def lower(
     Modules at `tosa` or `stablehlo` can be lowered to `linalg`, to run them.
 
     Args:
+        form: at `linalg`, the form of the IR.
         upstream_only: at `linalg`, rewrite operations that upstream MLIR does not have.
         portable: at `stablehlo`, StableHLO's version of the portable artifact to save.
 
@@ -60,6 +63,8 @@ def lower(
         Error: stage `usage`, if `to` is unknown or not after the module's stage, or a name in
             `changes` is unknown; otherwise the stage that failed, with a reproducer.
     """
+    form = form or LinalgForm()
+    form.check(to)
     check_upstream_only(to, upstream_only)
     check_portable(to, module.weight_mode, portable)
     if portable is not None:
@@ -71,6 +76,8 @@ def lower(
         enter_stage(pipeline.stage)
         advance(module.ir, pipeline, module.name, keep_ops)
         module.stage = reached
+    if form != LinalgForm() and module.stage == to:
+        module = form.apply(module)
     if upstream_only and module.stage == to and lower_to_upstream(module.ir, module.name):
         text = "boolean inputs and results are i8 tensors in the IR, with the values 0 and 1"
         module.notes = (*module.notes, Note("upstream", text))

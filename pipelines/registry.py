@@ -20,6 +20,8 @@ from pipelines.iree.elementary.rewrite import compute_elementary_functions
 from pipelines.iree.packed_operands import separate_packing
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
+from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
+from pipelines.linalg_form.sizes import PROPAGATE
 from pipelines.pipeline import Pipeline, Rewrite
 from pipelines.reference import lowering
 from pipelines.reference.pipeline import lower_to_llvm
@@ -58,6 +60,9 @@ PIPELINES: dict[str, Pipeline] = {
         STABLEHLO_INPUT,
         stablehlo.FOREIGN_INPUT,
         PORTABLE,
+        PROPAGATE,
+        GENERALIZE,
+        SPECIALIZE,
         UPSTREAM,
         lowering.PREPARE,
         lowering.BUFFERIZE,

@@ -235,6 +235,9 @@ def lower(
     stop_after: str | None = None,
     backend_legal_ops: Collection[str] = (),
     fold_constants: bool = False,
+    sizes: Mapping[str, int] | None = None,
+    generalize: bool = False,
+    specialize: bool = False,
     upstream_only: bool = False,
     portable: str | None = None,
 ) -> Module:
@@ -254,6 +257,10 @@ def lower(
         fold_constants: compute what depends on weights only, and fold scales and shifts of channels
             (batch norm) into the convolutions and matrix products before them. The results are
             weights with new names. Not for IR.
+        sizes: fixed sizes, by the names of dynamic dimensions; for `linalg` only.
+        generalize: replace named operations by `linalg.generic`; for `linalg` only.
+        specialize: replace each `linalg.generic` that is a named operation by that operation; for
+            `linalg` only.
         upstream_only: rewrite the operations that only torch-mlir has, so that upstream MLIR's
             tools accept the IR; for `linalg` only.
         portable: a version of StableHLO, such as `1.9.0`: compute sizes with StableHLO only, and
@@ -263,17 +270,21 @@ def lower(
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
     """
+    from pipelines.linalg_form import LinalgForm
     from pipelines.lower import Changes
     from pipelines.lower import lower as lower_module
 
     check_stage(to)
+    form = LinalgForm(sizes or {}, generalize, specialize)
+    form.check(to)
     check_upstream_only(to, upstream_only)
     check_portable(to, weights, portable)
     enter_stage("import")
     if fold_constants:
         program = _folded(program)
     changes = Changes(insert_passes, stop_after, backend_legal_ops)
-    return lower_module(import_program(program, weights), to, changes, upstream_only, portable)
+    module = import_program(program, weights)
+    return lower_module(module, to, changes, form, upstream_only, portable)
 
 
 def _folded(program: Program | Programs) -> Program | Programs:

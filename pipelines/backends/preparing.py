@@ -50,7 +50,7 @@ def prepared(module: Module, wanted: BackendInput) -> Module:
         copy = with_literals(copy)
     if copy.stage == wanted.stage and not wanted.passes and not wanted.upstream_only:
         return copy
-    return lower(copy, wanted.stage, changes_of(wanted), wanted.upstream_only)
+    return lower(copy, wanted.stage, changes_of(wanted), upstream_only=wanted.upstream_only)
 
 
 def changes_of(wanted: BackendInput) -> Changes:

@@ -75,7 +75,7 @@ def analyze(
             f"--top is {top}, but must be at least 0",
             hint="pass a number of rows, or 0 for all",
         )
-    values = dict(map(_value, sizes))
+    values = arguments.split_sizes("--size", sizes)
     file = None if html is None else Path(html)
     if file is not None:
         check_writable(file)
@@ -114,14 +114,3 @@ def analyze(
         else:
             session.write_table(block)
             session.write("")
-
-
-def _value(text: str) -> tuple[str, int]:
-    name, _, value = text.partition("=")
-    if not name or not value.isdecimal():
-        raise Error(
-            "usage",
-            f"--size {text} is not of the form NAME=VALUE",
-            hint="write it like --size seq=128",
-        )
-    return name, int(value)

@@ -178,6 +178,21 @@ def split_insertions(texts: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(after, own) for after, _, own in pairs]
 
 
+def split_sizes(option: str, texts: tuple[str, ...]) -> dict[str, int]:
+    """Returns the sizes by name. Raises an Error (`usage`) if one is not of the form NAME=VALUE."""
+    sizes: dict[str, int] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if not name or not value.isdecimal():
+            raise Error(
+                "usage",
+                f"{option} {text} is not of the form NAME=VALUE",
+                hint=f"write it like {option} seq=128",
+            )
+        sizes[name] = int(value)
+    return sizes
+
+
 def check_dynamic(texts: tuple[str, ...]) -> None:
     """Raises an Error (`usage`) if the syntax of `--dynamic` is wrong. Looks up no inputs."""
     parse_dynamic(texts)

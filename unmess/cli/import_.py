@@ -15,6 +15,7 @@ from unmess.core.files.writing import check_writable
 from unmess.core.module.module import WEIGHTS
 from unmess.core.options.names import (
     STAGES,
+    check_linalg_form,
     check_name,
     check_portable,
     check_stage,
@@ -58,6 +59,24 @@ _STDOUT = "-"
     "weights only.",
 )
 @click.option(
+    "--set-size",
+    "set_sizes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Fix the size of the dynamic dimension NAME; for linalg only. May be repeated.",
+)
+@click.option(
+    "--generalize",
+    is_flag=True,
+    help="Replace named operations by linalg.generic; for linalg only.",
+)
+@click.option(
+    "--specialize",
+    is_flag=True,
+    help="Replace each linalg.generic that is a named operation by that operation; for linalg "
+    "only.",
+)
+@click.option(
     "--upstream-only",
     is_flag=True,
     help="Rewrite operations that upstream MLIR does not have, so that its tools can compile "
@@ -93,6 +112,9 @@ def import_(
     output: str | None,
     weights: str,
     fold_constants: bool,
+    set_sizes: tuple[str, ...],
+    generalize: bool,
+    specialize: bool,
     upstream_only: bool,
     portable: str | None,
     inputs: tuple[str, ...],
@@ -112,6 +134,8 @@ def import_(
 ) -> None:
     """Print the IR of MODEL at a stage, or write it to a file."""
     check_stage(to)
+    sizes = arguments.split_sizes("--set-size", set_sizes)
+    check_linalg_form(to, bool(sizes), generalize, specialize)
     check_upstream_only(to, upstream_only)
     check_name("weights", weights, WEIGHTS)
     check_portable(to, weights, portable)
@@ -135,11 +159,12 @@ def import_(
         fold_constants=fold_constants,
     )
     # Eager's results are written beside an IR file. The cache holds programs with external weights
-    # only: other weights become part of the IR during the import.
-    external = weights == "external"
+    # only: other weights become part of the IR during the import. It has eager's results at the
+    # sizes of the capture only.
+    cacheable = weights == "external" and not sizes
     need = Need(results=file is not None)
     with working(
-        session, request, need, no_cache=no_cache or not external, print_after=print_after
+        session, request, need, no_cache=no_cache or not cacheable, print_after=print_after
     ) as cached:
         import unmess
         from pipelines.lower import Changes, plan
@@ -154,6 +179,9 @@ def import_(
             insert_passes=insertions,
             stop_after=stop_after,
             backend_legal_ops=backend_legal_ops,
+            sizes=sizes,
+            generalize=generalize,
+            specialize=specialize,
             upstream_only=upstream_only,
             portable=portable,
         )

@@ -33,6 +33,24 @@ def check_upstream_only(stage: str, upstream_only: bool) -> None:
         )
 
 
+def check_linalg_form(stage: str, set_size: bool, generalize: bool, specialize: bool) -> None:
+    """Raises an Error (`usage`) if options for linalg are set for another stage or contradict."""
+    if generalize and specialize:
+        raise Error(
+            "usage",
+            "--generalize and --specialize exclude each other",
+            hint="pass only one of them",
+        )
+    options = {"--set-size": set_size, "--generalize": generalize, "--specialize": specialize}
+    for option, is_set in options.items():
+        if is_set and stage != "linalg":
+            raise Error(
+                "usage",
+                f"{option} applies to linalg, not to {stage}",
+                hint=f"use --to linalg {option}",
+            )
+
+
 def check_portable(stage: str, weights: str, version: str | None) -> None:
     """Raises an Error (`usage`) if IR of that stage and mode of weights has no portable form.
 

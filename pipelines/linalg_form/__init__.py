@@ -1,0 +1,46 @@
+"""Forms of linalg that compilers for hardware ask for: fixed sizes, named or generic operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
+from pipelines.linalg_form.sizes import set_sizes
+from unmess.core.module.module import Module
+from unmess.core.options.names import check_linalg_form
+
+
+@dataclass(frozen=True)
+class LinalgForm:
+    """The form of the IR at `linalg`.
+
+    Attributes:
+        sizes: values for the names of dynamic dimensions.
+        generalize: replace named operations by `linalg.generic`.
+        specialize: replace each `linalg.generic` that is a named operation by that operation.
+    """
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    generalize: bool = False
+    specialize: bool = False
+
+    def check(self, stage: str) -> None:
+        """Raises an Error (`usage`) if IR at `stage` cannot have this form."""
+        check_linalg_form(stage, bool(self.sizes), self.generalize, self.specialize)
+
+    def apply(self, module: Module) -> Module:
+        """Brings a module at `linalg` into this form in place, and returns it.
+
+        Raises:
+            Error: stage `usage` for an unknown name or a size out of range; `linalg`.
+        """
+        # A module that was read from a file is no longer the one in the file.
+        module = replace(module, ir=module.ir)
+        if self.sizes:
+            module = set_sizes(module, self.sizes)
+        if self.generalize:
+            GENERALIZE.apply(module.ir, module.name)
+        if self.specialize:
+            SPECIALIZE.apply(module.ir, module.name)
+        return module
