@@ -15,12 +15,19 @@ def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
     """Returns `x` to the power of a number.
 
     Whole powers of integers are repeated multiplications; other powers of integers are computed in
-    floating point. For floating-point `x`, only negative whole exponents are supported. Other calls
-    return NotImplemented.
+    floating point. For floating-point `x`, only negative whole exponents and roots are supported.
+    Other calls return NotImplemented.
     """
     if x.is_complex():
         return NotImplemented
     if x.is_floating_point():
+        # Eager's kernel computes roots, which differ from C's pow for -0 and -inf. Its kernel for
+        # float16 calls C's pow, but backends expand that to roots.
+        if exponent in (0.5, -0.5):
+            if x.dtype == torch.float16:
+                return powers(x, torch.full((), exponent, dtype=x.dtype))
+            root = torch.sqrt(x)
+            return root if exponent > 0 else torch.reciprocal(root)
         # IREE returns -inf for 0 to a negative number.
         is_inverse = exponent < 0 and float(exponent).is_integer()
         return torch.reciprocal(torch.pow(x, -exponent)) if is_inverse else NotImplemented

@@ -26,6 +26,7 @@ def signs(*numbers):
         )
         results += [torch.signbit(x), x.view(BITS[x.itemsize])]
         results += [torch.signbit(y) for y in found]
+        results += [x.pow(0.5), x.pow(-0.5)]
         results += [torch.sign(x), torch.sgn(x), torch.atan2(x.float(), x.float().flip(0))]
     return results
 
