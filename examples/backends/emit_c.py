@@ -41,16 +41,27 @@ class Library:
 
 
 class EmitC:
-    """Prints C, compiles it with the C compiler of this machine, and calls it by ctypes."""
+    """Prints C, compiles it with the C compiler of this machine, and calls it by ctypes.
+
+    Args:
+        unchecked: whether checks of indices and divisors are omitted.
+    """
 
     name = "emit-c"
     input = unmess.BackendInput(
         stage="linalg", weights="external", upstream_only=True, tensors="numpy"
     )
 
+    def __init__(self, unchecked=False):
+        self._unchecked = unchecked
+
+    def configured(self, target, unchecked):
+        """Returns the backend with the options of `unmess.load`. It compiles for this machine."""
+        return EmitC(unchecked)
+
     def compile(self, module, folder):
         """Writes the C files and the shared library to the folder."""
-        printed = sources.print_c(module)
+        printed = sources.print_c(module, self._unchecked)
         printed.write(folder)
         library = folder / f"lib{printed.name}.so"
         command = [*compiler(), *FLAGS, str(folder / f"{printed.name}.c"), "-lm", "-o", library]

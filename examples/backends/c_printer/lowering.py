@@ -8,7 +8,8 @@ import unmess
 from c_printer.types import check_value
 from unmess.core.errors.user_source import location_line
 
-# Verification inserts a cf.assert before each access. The range analysis removes those that hold.
+# Inserts a cf.assert before each access. The range analysis removes those that hold.
+VERIFICATION = "generate-runtime-verification"
 PASSES = (
     "inline",
     "symbol-dce",
@@ -25,7 +26,7 @@ PASSES = (
     "canonicalize",
     "func.func(convert-linalg-to-loops)",
     "fold-memref-alias-ops",
-    "generate-runtime-verification",
+    VERIFICATION,
     "expand-strided-metadata",
     "lower-affine",
     "canonicalize",
@@ -36,8 +37,11 @@ PASSES = (
 )
 
 
-def lower_to_loops(module):
+def lower_to_loops(module, unchecked=False):
     """Lowers an `ir.Module` of one function in place. Results become arguments behind the others.
+
+    Args:
+        unchecked: whether checks of indices are omitted.
 
     Raises:
         unmess.Error: stage `compile`, for types and sizes that C lacks, and if a pass fails.
@@ -51,7 +55,8 @@ def lower_to_loops(module):
                 function.arg_attrs = [read_only] * len(function.arguments)
                 _return_each_once(function)
         try:
-            PassManager.parse(f"builtin.module({','.join(PASSES)})").run(module.operation)
+            passes = ",".join(each for each in PASSES if not (unchecked and each == VERIFICATION))
+            PassManager.parse(f"builtin.module({passes})").run(module.operation)
         except ir.MLIRError as problem:
             first = problem.error_diagnostics[0] if problem.error_diagnostics else problem
             raise unmess.Error(

@@ -53,19 +53,22 @@ class Sources:
             (folder / f"{self.name}.bin").write_bytes(self.weights)
 
 
-def print_c(module):
+def print_c(module, unchecked=False):
     """Returns the `Sources` of an `unmess.Module` at the stage linalg, and changes its IR.
+
+    Args:
+        unchecked: whether checks of indices and divisors are omitted.
 
     Raises:
         unmess.Error: stage `compile`, if the program has dynamic sizes, or an operation or an
             element type that C lacks.
     """
-    lower_to_loops(module.ir)
+    lower_to_loops(module.ir, unchecked)
     functions = [each for each in module.ir.body.operations if each.operation.name == "func.func"]
     if len(functions) != 1:
         raise unmess.Error("compile", "the program has functions that cannot be inlined")
     keep_in_registers(functions[0])
-    return _Printer(module, functions[0]).sources()
+    return _Printer(module, functions[0], unchecked).sources()
 
 
 @dataclass(frozen=True)
@@ -80,9 +83,9 @@ class _Constant:
 
 
 class _Printer:
-    def __init__(self, module, function):
+    def __init__(self, module, function, unchecked):
         self._name = _identifier(module.name)
-        self._function = function
+        self._function, self._unchecked = function, unchecked
         self._signature = module.signature
         self._weights = module.weights
         self._constants = []
@@ -94,7 +97,7 @@ class _Printer:
         globals_ = self._globals()
         pointers = {buffer: f"b{number}" for number, buffer in enumerate(plan.ranges)}
         declared, tables = self._declarations(plan, pointers)
-        body = Body(arguments, pointers, globals_)
+        body = Body(arguments, pointers, globals_, self._unchecked)
         body.print_function(self._function, results)
         if self._blob:
             text = f"the content of {self._name}.bin, aligned to {ALIGNMENT} bytes"

@@ -54,7 +54,7 @@ class Body:
         checks: the message of each check; a failed one ends the call with its number, from 1.
     """
 
-    def __init__(self, arguments, pointers, globals_):
+    def __init__(self, arguments, pointers, globals_, unchecked):
         """Takes C names.
 
         Args:
@@ -62,9 +62,10 @@ class Body:
                 arguments, too.
             pointers: of buffers of the memory plan.
             globals_: of pointers to constants, by symbol.
+            unchecked: whether checks of divisors are omitted.
         """
         self.lines, self.checks, self.pointers = [], [], pointers
-        self._globals = globals_
+        self._globals, self._unchecked = globals_, unchecked
         self._values, self._buffers = {}, {}
         # Names are numbered. Checks of the same condition in the same or an outer block are needed
         # once.
@@ -146,7 +147,8 @@ class Body:
         for each in (*operation.operands, *operation.results):
             element_type(each)
         operands = [self._value(each) for each in operation.operands]
-        if operation.name in DIVISIONS and not _is_nonzero_constant(operation.operands[1]):
+        is_division = operation.name in DIVISIONS and not self._unchecked
+        if is_division and not _is_nonzero_constant(operation.operands[1]):
             self._require(f"({operands[1]} != 0)", self._message(operation, _DIVISION))
         self._define(operation.results[0], EXPRESSIONS[operation.name](operation, *operands))
 
