@@ -15,8 +15,8 @@ RANDOM = int(os.environ.get("UNMESS_PROGRAMS", "0"))
 COUNT = RANDOM or 24
 # Number of entry points in a module, because one compilation is faster than many.
 _TOGETHER = 24
-# With this seed, the programs raise in 28 of 72 calls.
-_SEED = 2
+# With this seed, the programs raise in 12 of 72 calls, and 10 programs have any number of indices.
+_SEED = 3
 
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu", "bundle"])

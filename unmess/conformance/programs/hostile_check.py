@@ -89,7 +89,9 @@ def _problem(found: Found, model: torch.nn.Module, x, i, run: Callable) -> str |
 
 def _loaded(programs: Sequence[IndexProgram], runner: str, folder: Path) -> Callable:
     captured = {
-        f"program_{number}": unmess.capture(program.model(), next(program.calls(1)))
+        f"program_{number}": unmess.capture(
+            program.model(), next(program.calls(1)), dynamic_shapes=program.dynamic_shapes
+        )
         for number, program in enumerate(programs)
     }
     program = unmess.combine(captured)
