@@ -238,6 +238,7 @@ def lower(
     sizes: Mapping[str, int] | None = None,
     generalize: bool = False,
     specialize: bool = False,
+    outline: Collection[str] = (),
     upstream_only: bool = False,
     portable: str | None = None,
 ) -> Module:
@@ -261,6 +262,8 @@ def lower(
         generalize: replace named operations by `linalg.generic`; for `linalg` only.
         specialize: replace each `linalg.generic` that is a named operation by that operation; for
             `linalg` only.
+        outline: names of modules, such as `layer1`, whose operations become private functions; for
+            `linalg` only.
         upstream_only: rewrite the operations that only torch-mlir has, so that upstream MLIR's
             tools accept the IR; for `linalg` only.
         portable: a version of StableHLO, such as `1.9.0`: compute sizes with StableHLO only, and
@@ -275,7 +278,7 @@ def lower(
     from pipelines.lower import lower as lower_module
 
     check_stage(to)
-    form = LinalgForm(sizes or {}, generalize, specialize)
+    form = LinalgForm(sizes or {}, generalize, specialize, tuple(outline))
     form.check(to)
     check_upstream_only(to, upstream_only)
     check_portable(to, weights, portable)

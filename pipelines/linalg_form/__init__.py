@@ -1,4 +1,4 @@
-"""Forms of linalg that compilers for hardware ask for: fixed sizes, named or generic operations."""
+"""Forms of linalg for compilers: fixed sizes, named or generic operations, outlined layers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
+from pipelines.linalg_form.outlining import outline_layers
 from pipelines.linalg_form.sizes import set_sizes
 from unmess.core.module.module import Module
 from unmess.core.options.names import check_linalg_form
@@ -19,15 +20,19 @@ class LinalgForm:
         sizes: values for the names of dynamic dimensions.
         generalize: replace named operations by `linalg.generic`.
         specialize: replace each `linalg.generic` that is a named operation by that operation.
+        outline: modules of the model whose operations become private functions.
     """
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     generalize: bool = False
     specialize: bool = False
+    outline: tuple[str, ...] = ()
 
     def check(self, stage: str) -> None:
         """Raises an Error (`usage`) if IR at `stage` cannot have this form."""
-        check_linalg_form(stage, bool(self.sizes), self.generalize, self.specialize)
+        check_linalg_form(
+            stage, bool(self.sizes), self.generalize, self.specialize, bool(self.outline)
+        )
 
     def apply(self, module: Module) -> Module:
         """Brings a module at `linalg` into this form in place, and returns it.
@@ -43,4 +48,6 @@ class LinalgForm:
             GENERALIZE.apply(module.ir, module.name)
         if self.specialize:
             SPECIALIZE.apply(module.ir, module.name)
+        if self.outline:
+            outline_layers(module, self.outline)
         return module

@@ -157,6 +157,7 @@ def test_named_and_generic_operations(option):
         ("--specialize", "--to", "torch"),
         ("--set-size", "n=3", "--to", "stablehlo"),
         ("--generalize", "--specialize"),
+        ("--outline", "a", "--to", "tosa"),
         ("--set-size", "n"),
         ("--set-size", "n=-1"),
         ("--set-size", "=1"),
@@ -166,3 +167,41 @@ def test_usage_errors(unmess_command, arguments):
     done = unmess_command("import", "model.py", *arguments)
     assert done.returncode == 2
     assert done.stderr.startswith("usage: "), done.stderr
+
+
+class Nested(nn.Module):
+    """A layer that is called twice, one that branches on data, and one beside them."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer1 = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.layer1(x) + self.layer1(x * 2)), x.topk(2, 1), x > 0
+
+
+@pytest.mark.parametrize("on", ["reference", "iree-cpu"])
+def test_outlined_layers(on):
+    torch.manual_seed(0)
+    model, x = Nested().eval(), torch.randn(3, 4)
+    program = unmess.capture(model, (x,), dynamic_shapes=["x.0=n"])
+    module = unmess.lower(program, outline=["layer1", "head"])
+    text = module.text()
+    for name in ("layer1", "layer1_1", "head"):
+        assert f"func.func private @{name}(" in text and f"call @{name}(" in text
+    main = text[text.index("@main") :]
+    assert "linalg.matmul" not in main and "tm_tensor" in main
+    run = unmess.load(module, on=on)
+    for size in (3, 1, 5):
+        y = torch.randn(size, 4)
+        torch.testing.assert_close(run(y), model(y))
+
+
+def test_wrong_names_of_layers_are_reported():
+    program = unmess.capture(Nested().eval(), (torch.randn(3, 4),))
+    for name, hint in (("layer2", "did you mean layer1"), ("zz", "its modules are head, layer1")):
+        with pytest.raises(unmess.Error, match=f"no operation .* a module '{name}'") as caught:
+            unmess.lower(program, outline=[name])
+        assert caught.value.stage == "usage"
+        assert hint in caught.value.hint

@@ -77,6 +77,13 @@ _STDOUT = "-"
     "only.",
 )
 @click.option(
+    "--outline",
+    multiple=True,
+    metavar="MODULE",
+    help="Move the operations of a module of the model, such as layer1, to private functions; for "
+    "linalg only. May be repeated.",
+)
+@click.option(
     "--upstream-only",
     is_flag=True,
     help="Rewrite operations that upstream MLIR does not have, so that its tools can compile "
@@ -115,6 +122,7 @@ def import_(
     set_sizes: tuple[str, ...],
     generalize: bool,
     specialize: bool,
+    outline: tuple[str, ...],
     upstream_only: bool,
     portable: str | None,
     inputs: tuple[str, ...],
@@ -135,7 +143,7 @@ def import_(
     """Print the IR of MODEL at a stage, or write it to a file."""
     check_stage(to)
     sizes = arguments.split_sizes("--set-size", set_sizes)
-    check_linalg_form(to, bool(sizes), generalize, specialize)
+    check_linalg_form(to, bool(sizes), generalize, specialize, bool(outline))
     check_upstream_only(to, upstream_only)
     check_name("weights", weights, WEIGHTS)
     check_portable(to, weights, portable)
@@ -182,6 +190,7 @@ def import_(
             sizes=sizes,
             generalize=generalize,
             specialize=specialize,
+            outline=outline,
             upstream_only=upstream_only,
             portable=portable,
         )

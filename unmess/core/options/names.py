@@ -33,7 +33,9 @@ def check_upstream_only(stage: str, upstream_only: bool) -> None:
         )
 
 
-def check_linalg_form(stage: str, set_size: bool, generalize: bool, specialize: bool) -> None:
+def check_linalg_form(
+    stage: str, set_size: bool, generalize: bool, specialize: bool, outline: bool
+) -> None:
     """Raises an Error (`usage`) if options for linalg are set for another stage or contradict."""
     if generalize and specialize:
         raise Error(
@@ -41,7 +43,12 @@ def check_linalg_form(stage: str, set_size: bool, generalize: bool, specialize: 
             "--generalize and --specialize exclude each other",
             hint="pass only one of them",
         )
-    options = {"--set-size": set_size, "--generalize": generalize, "--specialize": specialize}
+    options = {
+        "--set-size": set_size,
+        "--generalize": generalize,
+        "--specialize": specialize,
+        "--outline": outline,
+    }
     for option, is_set in options.items():
         if is_set and stage != "linalg":
             raise Error(
