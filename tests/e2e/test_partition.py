@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import unmess
 from pipelines.backends.table import REGISTERED
@@ -360,3 +361,19 @@ def test_an_operator_that_only_fails_in_the_compiler(monkeypatch, tmp_path):
         run = loaded(model, (torch.randn(4),), "picky")
     assert operators(run) == ["aten.tanh.default"]
     assert len(Picky.compiled) == before + 2
+
+
+def test_regions_with_dynamic_sizes_check_their_arguments():
+    def function(x, y):
+        return (x * y + x,)
+
+    example = torch.ones(3, 4)
+    graph = make_fx(function, tracing_mode="symbolic")(example, example.clone())
+    run = partition_graph(graph).graph_module
+    x, y = torch.randn(5, 6), torch.randn(6, 5).t()
+    for call in [(x, y), (x[1:], y[1:]), (x[:, ::2], y[:, ::2])]:
+        torch.testing.assert_close(run(*call), function(*call))
+    for call in [(x, y[1:]), (x, y[:, 1:]), (x, y.double()), (x[0], y), (x, y.to("meta"))]:
+        with pytest.raises(unmess.Error) as caught:
+            run(*call)
+        assert caught.value.stage == "run"

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from pipelines.backends.executable import Executable
-from unmess.core.signature.signature import ScalarSpec, TensorSpec
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec
 from unmess.partition.levels import as_number, is_computed, is_constant
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -101,6 +102,7 @@ class RegionCall(torch.nn.Module):
         self._entry = next(iter(region.executable.signatures))
         self._names = [leaf.name for leaf in signature.inputs]
         self._checks = [_check(leaf.spec) for leaf in signature.inputs]
+        self._equal_sizes = _equal_sizes(signature)
         self._single = len(region.outputs) == 1
 
     def forward(self, *values: Any) -> Any:
@@ -115,32 +117,69 @@ class RegionCall(torch.nn.Module):
             if not check(value):
                 executable.signature.flatten_call(values, {})
                 break
+        else:
+            if self._equal_sizes is None or not all(
+                _have_size(values, dim, places) for dim, places in self._equal_sizes
+            ):
+                executable.signature.flatten_call(values, {})
         results = executable.run_checked(self._entry, dict(zip(self._names, values, strict=True)))
         return results[0] if self._single else results
 
 
 def _check(spec: Any) -> Callable[[Any], bool]:
-    """Returns a quick check of a value. If it returns False, the value may fit nevertheless."""
+    """Returns a quick check of a value, except its dynamic sizes.
+
+    If it returns False, the value may fit nevertheless.
+    """
     if isinstance(spec, ScalarSpec):
         return lambda value: type(value) is spec.type
-    is_static = isinstance(spec, TensorSpec) and all(isinstance(size, int) for size in spec.shape)
-    if not is_static:
+    if not isinstance(spec, TensorSpec) or spec.strides is not None:
         return lambda value: False
-    dtype, shape, size = spec.dtype, torch.Size(spec.shape), spec.dtype.itemsize
-    bytes_needed = size * shape.numel()
+    dtype, size, rank = spec.dtype, spec.dtype.itemsize, len(spec.shape)
+    fixed = [(axis, each) for axis, each in enumerate(spec.shape) if isinstance(each, int)]
+    shape = torch.Size(each for _, each in fixed) if len(fixed) == rank else None
+
+    def has_shape(value: torch.Tensor) -> bool:
+        if shape is not None:
+            return value.shape == shape
+        found = value.shape
+        return len(found) == rank and all(found[axis] == each for axis, each in fixed)
 
     def fits(value: Any) -> bool:
         return (
             type(value) in _PLAIN
             and value.dtype is dtype
-            and value.shape == shape
+            and has_shape(value)
             and value.is_cpu
             and value.layout is torch.strided
             and value.is_contiguous()
-            and value.untyped_storage().nbytes() >= bytes_needed + size * value.storage_offset()
+            and value.untyped_storage().nbytes() >= size * (value.numel() + value.storage_offset())
         )
 
     return fits
+
+
+# A dynamic size, and the inputs and axes that have it.
+_Places = tuple[Dim, tuple[tuple[int, int], ...]]
+
+
+def _equal_sizes(signature: Signature) -> list[_Places] | None:
+    """Returns the dynamic sizes of the inputs; None if a size depends on others."""
+    places: dict[Dim, list[tuple[int, int]]] = {}
+    for index, leaf in enumerate(signature.inputs):
+        for axis, size in enumerate(getattr(leaf.spec, "shape", ())):
+            if isinstance(size, Dim):
+                places.setdefault(size, []).append((index, axis))
+    if signature.guards or not all(dim.expression.isidentifier() for dim in places):
+        return None
+    return [(dim, tuple(found)) for dim, found in places.items()]
+
+
+def _have_size(values: Sequence[Any], dim: Dim, places: Sequence[tuple[int, int]]) -> bool:
+    """Returns whether all places have the same size, and it is in the range."""
+    index, axis = places[0]
+    size = values[index].shape[axis]
+    return dim.holds(size) and all(values[i].shape[k] == size for i, k in places[1:])
 
 
 def assembled(
