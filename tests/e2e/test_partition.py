@@ -1,6 +1,8 @@
 """Programs of which a part runs in eager PyTorch, compared with eager PyTorch."""
 
+import gc
 import warnings
+import weakref
 from pathlib import Path
 from typing import ClassVar
 
@@ -377,3 +379,28 @@ def test_regions_with_dynamic_sizes_check_their_arguments():
         with pytest.raises(unmess.Error) as caught:
             run(*call)
         assert caught.value.stage == "run"
+
+
+def test_in_place_forms_are_denied_by_the_name_of_the_operator():
+    def model(x):
+        return dense(torch.nn.functional.hardswish(dense(x), inplace=True))
+
+    run = loaded(model, (torch.randn(3, 4),), deny_ops=["aten::hardswish"])
+    compare(run, model, torch.randn(3, 4))
+    assert regions(run) == 2
+
+
+def test_programs_are_freed_without_the_garbage_collector():
+    """Objects in reference cycles still exist when Python ends, and IREE then prints them all."""
+
+    def model(x):
+        return dense(twice(dense(x)))
+
+    run = loaded(model, (torch.randn(4),))
+    alive = weakref.ref(run)
+    gc.disable()
+    try:
+        del run
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -14,7 +14,7 @@ from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.partition.backend import PartitionBackend
 from unmess.partition.options import PartitionOptions
-from unmess.partition.partition import BEFORE_RUN, Division
+from unmess.partition.partition import BEFORE_RUN, Division, without_frames
 from unmess.partition.partitioned import PartitionedGraph
 
 
@@ -69,7 +69,7 @@ def load_with_fallback(
         except Error as error:
             if error.stage not in BEFORE_RUN:
                 raise
-            first_error = error
+            first_error = without_frames(error)
     signatures = {entry: each.signature for entry, each in programs.items()}
     with ir.Context(), ir.Location.unknown():
         # Each region has its own IR.

@@ -68,11 +68,11 @@ def _operators(node: torch.fx.Node) -> Iterator[object]:
 
 
 def _spellings(target: object) -> set[str]:
-    """Returns the names that a list can have for an operator."""
+    """Returns the names that a list can have for an operator. In-place forms have both names."""
     if not isinstance(target, torch._ops.OpOverload):
         return set()
-    packet = target._schema.name
-    return {packet, f"{packet}.{target._overloadname}"}
+    packets = {target._schema.name, target._schema.name.removesuffix("_")}
+    return {*packets, *(f"{packet}.{target._overloadname}" for packet in packets)}
 
 
 def _split(text: str) -> list[str]:

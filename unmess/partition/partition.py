@@ -359,7 +359,7 @@ class Division:
             error = as_error(problem, current_stage())
             if error.stage not in BEFORE_RUN:
                 raise
-            return error
+            return without_frames(error) if self._fallback else error
 
     def _leave_out(self, error: Error, nodes: tuple[torch.fx.Node, ...]) -> None:
         """Leaves out the operators that cause an error of a region."""
@@ -437,6 +437,18 @@ class Division:
         if self._question is None or not isinstance(node.target, torch._ops.OpOverload):
             return None
         return answer_path(self._question, _PACKAGES, node)
+
+
+def without_frames(error: Error) -> Error:
+    """Returns an error that is not raised again, without the variables of the functions it left.
+
+    They would keep programs in memory, in reference cycles.
+    """
+    problem: BaseException | None = error
+    while problem is not None:
+        problem.__traceback__ = None
+        problem = problem.__cause__ or problem.__context__
+    return error
 
 
 def _is_fixed(node: torch.fx.Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,8 +97,10 @@ class RegionCall(torch.nn.Module):
 
     def __init__(self, region: Region):
         super().__init__()
-        # Not a submodule, and nothing to copy or to move to a device.
-        self.__dict__["_executable"] = region.executable
+        # Graphs are in reference cycles, which Python does not free at its end. IREE prints all
+        # objects that it still has then.
+        self._held = [region.executable]
+        weakref.finalize(self, self._held.clear)
         signature = region.executable.signature
         self._entry = next(iter(region.executable.signatures))
         self._names = [leaf.name for leaf in signature.inputs]
@@ -112,7 +115,7 @@ class RegionCall(torch.nn.Module):
             Error: stage `run`; a value does not have the shape and dtype of the capture, or a check
                 inside the region fails.
         """
-        executable = self._executable
+        (executable,) = self._held
         for check, value in zip(self._checks, values, strict=True):
             if not check(value):
                 executable.signature.flatten_call(values, {})
