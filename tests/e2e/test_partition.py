@@ -1,6 +1,7 @@
 """Programs of which a part runs in eager PyTorch, compared with eager PyTorch."""
 
 import gc
+import json
 import warnings
 import weakref
 from pathlib import Path
@@ -404,3 +405,37 @@ def test_programs_are_freed_without_the_garbage_collector():
         assert alive() is None
     finally:
         gc.enable()
+
+
+def test_commands(unmess_command, tmp_path):
+    file = tmp_path / "mymodel.py"
+    file.write_text(
+        "import torch\n"
+        "def model():\n"
+        "    def call(x): return torch.tanh(torch.sin(torch.relu(x @ x) + 1)) @ x\n"
+        "    return call, (torch.ones(3, 3),)\n"
+    )
+    written = tmp_path / "partition.json"
+    drawing = tmp_path / "partition.html"
+    options = ["--on", "reference", "--deny-op", "aten::sin"]
+    ran = unmess_command(
+        "partition", str(file), *options, "--json", "-o", str(written), "--html", str(drawing)
+    )
+    assert ran.returncode == 0, ran.stderr
+    (entry,) = json.loads(ran.stdout)["entries"].values()
+    assert [region["operators"] for region in entry["regions"]] == [3, 2]
+    (outside,) = entry["outside"]
+    assert outside["operator"] == "aten.sin.default"
+    assert outside["where"] == f"{file}:3"
+    assert outside["reason"] == "aten::sin is denied"
+    assert json.loads(written.read_text())["entries"]["main"] == entry
+    assert "region_1: 2 operators" in drawing.read_text()
+    ran = unmess_command("check", str(file), *options, "--fallback", "eager", "--json")
+    (row,) = json.loads(ran.stdout)
+    assert row["ok"], row["error"]
+    assert any("aten.sin.default" in note for note in row["notes"])
+    ran = unmess_command("run", str(file), *options, "--fallback", "eager", "--json")
+    assert any("aten.sin.default" in note for note in json.loads(ran.stdout)["notes"])
+    ran = unmess_command("run", str(file), *options)
+    assert ran.returncode == 2
+    assert "allow_ops and deny_ops need a fallback" in ran.stderr
