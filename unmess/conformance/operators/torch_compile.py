@@ -74,8 +74,8 @@ def _compared(case: Case, way: str) -> Failure | None:
             else:
                 results = [compiled(*_copied(args)) for _ in range(_CALLS)]
                 problem = sample_difference(case.module(), args, results)
-    except torch._dynamo.exc.Unsupported as error:
-        return Failure("capture", f"TorchDynamo breaks the graph: {first_line(error)}")
+    except (torch._dynamo.exc.Unsupported, torch._dynamo.exc.UserError) as error:
+        return Failure("capture", f"TorchDynamo does not trace it: {first_line(error)}")
     except Exception as error:
         return failure_of(error)
     return Failure("compare", problem) if problem else None
