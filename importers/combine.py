@@ -9,7 +9,7 @@ from unmess.core.errors.error import Error
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.core.program.weights import memory_key
-from unmess.core.signature.signature import Signature
+from unmess.core.signature.torch_signature import TorchSignature
 
 
 def combine(programs: Mapping[str, Program], name: str | None = None) -> Programs:
@@ -97,8 +97,8 @@ def _renamed(program: Program, renaming: dict[str, str], written: Iterable[str])
 
 
 def _with_joint_names(
-    signature: Signature, renaming: dict[str, str], written: Iterable[str]
-) -> Signature:
+    signature: TorchSignature, renaming: dict[str, str], written: Iterable[str]
+) -> TorchSignature:
     arguments = []
     for argument in signature.arguments:
         if argument.kind != "input":

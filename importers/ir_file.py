@@ -13,7 +13,7 @@ from unmess.core.program.note import Note
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.core.program.recorded import Recorded
-from unmess.core.signature.signature import Signature
+from unmess.core.signature.torch_signature import TorchSignature
 
 if TYPE_CHECKING:
     import torch
@@ -43,7 +43,7 @@ class IrFile:
     stage: str
     weight_mode: str
     weights: dict[str, torch.Tensor]
-    entries: dict[str, Signature]
+    entries: dict[str, TorchSignature]
     recorded: dict[str, Recorded]
     tied: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()

@@ -15,9 +15,9 @@ from unmess.core.signature.signature import (
     Input,
     Result,
     ScalarSpec,
-    Signature,
     TensorSpec,
 )
+from unmess.core.signature.torch_signature import TorchSignature
 
 _KINDS = ("input", "weight", "state")
 _TENSOR = re.compile(
@@ -53,7 +53,7 @@ _SCALARS = {
 }
 
 
-def signature_of_function(function: ir.OpView) -> Signature:
+def signature_of_function(function: ir.OpView) -> TorchSignature:
     """Returns the signature of a function on tensors and numbers.
 
     Each argument is an input, unless an attribute marks it as a weight or state. The result is one
@@ -78,7 +78,7 @@ def signature_of_function(function: ir.OpView) -> Signature:
     ]
     inputs = [Input(a.name, a.spec) for a in arguments if a.kind == "input"]
     leaves = tuple(range(len(results)))
-    return Signature(
+    return TorchSignature(
         in_spec=pytree.tree_structure((tuple(0 for _ in inputs), {})),
         inputs=tuple(inputs),
         arguments=tuple(arguments),

@@ -24,7 +24,8 @@ from unmess.core.module.module import ENTRY, STRICT_SIZES, Module
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.core.program.weights import check_unchanged, row_major
-from unmess.core.signature.signature import Argument, Signature, memory_misfit
+from unmess.core.signature.signature import Argument, Signature
+from unmess.core.signature.torch_signature import memory_misfit
 
 
 def import_exported(program: Program | Programs, weights: str) -> Module:

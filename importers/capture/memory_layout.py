@@ -8,7 +8,8 @@ from dataclasses import replace
 import torch
 from torch.export.graph_signature import InputKind
 
-from unmess.core.signature.signature import Signature, TensorSpec
+from unmess.core.signature.signature import TensorSpec
+from unmess.core.signature.torch_signature import TorchSignature
 
 # `aten::as_strided`, `as_strided_`, `as_strided_copy` and `as_strided_scatter`.
 _READS_MEMORY = "aten::as_strided"
@@ -19,7 +20,9 @@ _ROW_MAJOR = tuple(
 )
 
 
-def with_strides(signature: Signature, exported: torch.export.ExportedProgram) -> Signature:
+def with_strides(
+    signature: TorchSignature, exported: torch.export.ExportedProgram
+) -> TorchSignature:
     """Requires the example's strides of every input that `as_strided` depends on.
 
     Args:

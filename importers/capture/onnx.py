@@ -15,7 +15,8 @@ from unmess.core.errors.error import Error
 from unmess.core.program.note import Note
 from unmess.core.program.program import Program
 from unmess.core.program.weights import brief
-from unmess.core.signature.signature import Constant, Input, Signature
+from unmess.core.signature.signature import Constant, Input
+from unmess.core.signature.torch_signature import TorchSignature
 
 # Captures a module: (module, args, dynamic shapes).
 Capture = Callable[[OnnxModule, tuple, Any], Program]
@@ -160,8 +161,8 @@ def _complete(program: Program, model: OnnxModel, module: OnnxModule, args: tupl
 
 
 def _with_inputs(
-    signature: Signature, inputs: tuple[Input, ...], model: OnnxModel, args: tuple
-) -> Signature:
+    signature: TorchSignature, inputs: tuple[Input, ...], model: OnnxModel, args: tuple
+) -> TorchSignature:
     return replace(
         signature,
         in_spec=pytree.tree_structure((args, {})),

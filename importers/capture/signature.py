@@ -26,9 +26,9 @@ from unmess.core.signature.signature import (
     Input,
     Result,
     ScalarSpec,
-    Signature,
     TensorSpec,
 )
+from unmess.core.signature.torch_signature import TorchSignature
 
 _SCALARS = {SymIntArgument: int, SymFloatArgument: float, SymBoolArgument: bool}
 _WEIGHT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -93,7 +93,7 @@ def read_signature(
     exported: torch.export.ExportedProgram,
     model: Callable[..., Any],
     weights: dict[str, torch.Tensor],
-) -> Signature:
+) -> TorchSignature:
     """Returns how the program's entry function maps to the model's call.
 
     The IR's arguments are the leaves of the call, then `weights` in their order. Its results are
@@ -149,7 +149,7 @@ def read_signature(
                 "which is not supported",
                 hint="capture the model for inference, with eval() and without a loss",
             )
-    return Signature(
+    return TorchSignature(
         in_spec=exported.call_spec.in_spec,
         inputs=tuple(inputs),
         arguments=tuple(arguments),

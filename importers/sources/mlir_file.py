@@ -31,7 +31,8 @@ from unmess.core.options.names import IR_SUFFIXES
 from unmess.core.program.note import Note
 from unmess.core.program.recorded import Recorded
 from unmess.core.signature.serialized import signature_of
-from unmess.core.signature.signature import Signature, TensorSpec
+from unmess.core.signature.signature import TensorSpec
+from unmess.core.signature.torch_signature import TorchSignature
 
 
 def find(path: str, trust: bool = False) -> Source:
@@ -164,7 +165,7 @@ def _without_table(file: Path, stage: str, functions: dict[str, ir.OpView], trus
 
 
 def _check_function(
-    file: Path, entry: str, signature: Signature, function: ir.OpView | None
+    file: Path, entry: str, signature: TorchSignature, function: ir.OpView | None
 ) -> None:
     """Raises an Error if a function does not match its signature."""
     own = None if function is None else signature_of_function(function)
@@ -177,7 +178,7 @@ def _check_function(
         )
 
 
-def _difference(entry: str, own: Signature, expected: Signature) -> str | None:
+def _difference(entry: str, own: TorchSignature, expected: TorchSignature) -> str | None:
     for what in ("arguments", "results"):
         mine, theirs = getattr(own, what), getattr(expected, what)
         if len(mine) != len(theirs):

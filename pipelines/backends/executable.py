@@ -28,7 +28,8 @@ from unmess.core.program.weights import (
     replaced_weights,
     row_major,
 )
-from unmess.core.signature.signature import Argument, Result, Signature, tensor_misfit
+from unmess.core.signature.signature import Argument, Result, Signature
+from unmess.core.signature.torch_signature import tensor_misfit
 
 
 class Executable:

@@ -11,7 +11,8 @@ import torch
 from pipelines.backends.backend import Backend, Function
 from unmess.core.errors.error import Error, first_line
 from unmess.core.program.weights import row_major
-from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec, tensor_misfit
+from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec
+from unmess.core.signature.torch_signature import tensor_misfit
 
 GARBAGE = "garbage output: "
 # Types of one byte with 0 or 1, which some backends have in place of bool.

@@ -35,6 +35,6 @@ def numpy_type(name: str) -> np.dtype:
     return np.dtype(_TYPES[name][0])
 
 
-def iree_type(name: str) -> rt.HalElementType:
-    """Returns IREE's type for the PyTorch dtype `name`."""
-    return _TYPES[name][1]
+def iree_type(dtype: np.dtype) -> rt.HalElementType:
+    """Returns IREE's type for one of NumPy."""
+    return _TYPES[dtype.name][1]

@@ -31,8 +31,9 @@ except ImportError as missing:
         hint="run `pip install iree-base-runtime numpy`",
     ) from missing
 
-from unmess.bundle.elements import iree_type, numpy_type
-from unmess.bundle.signature import Array, Entry, Number, Slot, read_signature
+from unmess.bundle.elements import iree_type
+from unmess.bundle.signature import NumpySignature, read_signature
+from unmess.core.signature.signature import Argument, ScalarSpec, TensorSpec
 
 
 @only_errors("load")
@@ -183,9 +184,9 @@ class Bundle:
                 if slot.kind == "state":
                     self._check_state(slot)
 
-    def _check_state(self, slot: Slot) -> None:
+    def _check_state(self, slot: Argument) -> None:
         """Raises an Error (`load`) if a state's initial value is missing or has another size."""
-        expected = math.prod(slot.spec.shape) * numpy_type(slot.spec.dtype).itemsize
+        expected = math.prod(slot.spec.shape) * slot.spec.dtype.itemsize
         found = self._initial[slot.name].length if slot.name in self._initial else 0
         if slot.name not in self._initial or found != expected:
             raise Error(
@@ -218,8 +219,8 @@ class Bundle:
                 ) from problem
             return entry.unflatten_results(self._results(entry, outputs))
 
-    def _push(self, inputs: rt.VmVariantList, slot: Slot, value: Any) -> None:
-        if isinstance(slot.spec, Array):
+    def _push(self, inputs: rt.VmVariantList, slot: Argument, value: Any) -> None:
+        if isinstance(slot.spec, TensorSpec):
             content = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
             # NumPy treats every nonzero byte as true; compiled code reads only the lowest bit.
             if slot.spec.dtype == "bool" and content.size and content.max() > 1:
@@ -230,11 +231,11 @@ class Bundle:
         else:
             inputs.push_int(int(value))
 
-    def _results(self, entry: Entry, outputs: rt.VmVariantList) -> list[Any]:
+    def _results(self, entry: NumpySignature, outputs: rt.VmVariantList) -> list[Any]:
         """Reads results, and state that the call returns; other state stays on the device."""
         results: list[Any] = []
         for index, slot in enumerate(entry.results):
-            if isinstance(slot.spec, Number):
+            if isinstance(slot.spec, ScalarSpec):
                 results.append(slot.spec.type(outputs.get_variant(index)))
                 continue
             view = outputs.get_as_object(index, rt.HalBufferView)
@@ -244,7 +245,7 @@ class Bundle:
             results.append(self._to_host(view, slot.spec.dtype) if is_returned else None)
         return results
 
-    def _to_device(self, content: np.ndarray, shape: Any, dtype: str) -> rt.HalBufferView:
+    def _to_device(self, content: np.ndarray, shape: Any, dtype: np.dtype) -> rt.HalBufferView:
         buffer = self._device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT
@@ -254,8 +255,8 @@ class Bundle:
         )
         return rt.HalBufferView(buffer, tuple(shape), iree_type(dtype))
 
-    def _to_host(self, view: rt.HalBufferView, dtype: str) -> np.ndarray:
-        result = np.empty(tuple(view.shape), numpy_type(dtype))
+    def _to_host(self, view: rt.HalBufferView, dtype: np.dtype) -> np.ndarray:
+        result = np.empty(tuple(view.shape), dtype)
         if result.size:
             buffer = view.get_buffer()
             if not self._shares_memory:

@@ -75,7 +75,7 @@ def run(cached: Cached, choice: Choice, entry: str | None, repeat: int) -> Done 
     enter_stage("run")
     args, kwargs = example_call(found, bundle, name)
     result, times = timed(lambda: bundle[name](*args, **kwargs), repeat)
-    leaves = flatten(bundle.entries[name].result, result, "the result")
+    leaves = flatten(bundle.entries[name].out_spec, result, "the result")
     return Done(
         leaves=describe.arrays(paths(found, name), leaves),
         notes=bundle.manifest.notes,

@@ -9,7 +9,7 @@ from typing import Any
 from unmess.bundle.elements import SUPPORTED
 from unmess.core.module.module import Module
 from unmess.core.signature.serialized import form_of, without_form
-from unmess.core.signature.signature import Signature
+from unmess.core.signature.torch_signature import TorchSignature
 
 
 def write_signature(path: Path, module: Module) -> None:
@@ -22,7 +22,7 @@ def write_signature(path: Path, module: Module) -> None:
     path.write_text(json.dumps({"entries": entries}, indent=1) + "\n")
 
 
-def _entry(signature: Signature) -> dict[str, Any]:
+def _entry(signature: TorchSignature) -> dict[str, Any]:
     if signature.restore is not None:
         raise without_form(
             "a result that Python code converts after the call, as in detection models"

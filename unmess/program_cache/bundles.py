@@ -17,6 +17,7 @@ from pipelines.backends.table import BUNDLED
 from unmess.core.cache import artifacts
 from unmess.core.errors.error import Error
 from unmess.core.options.processor import processor
+from unmess.core.signature.signature import Constant
 from unmess.core.signature.tree import unflatten
 from unmess.program_cache.entry import EXAMPLE, Entry, make_room, publish, unfinished
 
@@ -125,12 +126,12 @@ def example_call(entry: Entry, bundle: Bundle, name: str) -> tuple[tuple[Any, ..
     }
     signature = bundle.entries[name]
     leaves = [
-        slot.spec.value
-        if hasattr(slot.spec, "value")
-        else _restrided(values[f"input.{slot.name}"], getattr(slot.spec, "strides", None))
-        for slot in signature.inputs
+        leaf.spec.value
+        if isinstance(leaf.spec, Constant)
+        else _restrided(values[f"input.{leaf.name}"], getattr(leaf.spec, "strides", None))
+        for leaf in signature.inputs
     ]
-    return unflatten(signature.call, iter(leaves))
+    return unflatten(signature.in_spec, iter(leaves))
 
 
 def _restrided(value: Any, strides: Sequence[int | None] | None) -> Any:

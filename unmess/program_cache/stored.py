@@ -25,7 +25,7 @@ from unmess.core.program.note import Note
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.core.signature.serialized import form_of, signature_of
-from unmess.core.signature.signature import Signature
+from unmess.core.signature.torch_signature import TorchSignature
 from unmess.program_cache.entry import (
     EXAMPLE,
     IR,
@@ -218,7 +218,7 @@ def _plain(notes: tuple[Note, ...]) -> list[list[str]]:
     return [[note.kind, note.text] for note in notes]
 
 
-def _paths(signature: Signature) -> list[str]:
+def _paths(signature: TorchSignature) -> list[str]:
     """Returns the path of each leaf in the model's own result, as `unmess run` shows it."""
     leaves = range(len(signature.outputs))
     result = pytree.tree_unflatten(leaves, signature.out_spec)
@@ -226,7 +226,7 @@ def _paths(signature: Signature) -> list[str]:
     return [f"result{pytree.keystr(path)}" for path, _ in found]
 
 
-def _is_faithful(signature: Signature) -> bool:
+def _is_faithful(signature: TorchSignature) -> bool:
     """Returns whether a signature read from a file has the model's own containers."""
     # Weights and state do not affect the containers.
     again = signature_of(form_of(replace(signature, arguments=())))

@@ -6,8 +6,9 @@ from torch.utils import _pytree as pytree
 
 import unmess
 from unmess.core.signature.dim import Dim
-from unmess.core.signature.signature import Input, ScalarSpec, Signature, TensorSpec
+from unmess.core.signature.signature import Input, ScalarSpec, TensorSpec
 from unmess.core.signature.size_expression import SizeExpression
+from unmess.core.signature.torch_signature import TorchSignature
 
 
 def signature(*specs, guards=()):
@@ -16,7 +17,7 @@ def signature(*specs, guards=()):
     _, in_spec = pytree.tree_flatten((tuple(range(len(specs))), {}))
     _, out_spec = pytree.tree_flatten(())
     guards = tuple(SizeExpression(guard) for guard in guards)
-    return Signature(in_spec, inputs, (), (), out_spec, (), guards=guards)
+    return TorchSignature(in_spec, inputs, (), (), out_spec, (), guards=guards)
 
 
 def tensor(*shape):

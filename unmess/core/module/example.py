@@ -14,7 +14,8 @@ from unmess.core.program.eager import Float64Reference, copied, guarded
 from unmess.core.program.program import Program
 from unmess.core.program.recorded import Recorded
 from unmess.core.program.strides import restrided
-from unmess.core.signature.signature import Constant, Input, Signature, TensorSpec
+from unmess.core.signature.signature import Constant, Input, TensorSpec
+from unmess.core.signature.torch_signature import TorchSignature
 
 # Models with more bytes of weights are not run in float64 as well, which takes three times the
 # memory.
@@ -102,7 +103,7 @@ def _state(program: Program, eager: Any) -> dict[str, torch.Tensor]:
 
 
 def recorded(
-    signature: Signature,
+    signature: TorchSignature,
     entry: str,
     file: str,
     tensors: Mapping[str, torch.Tensor],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from unmess.core.program.note import Note
     from unmess.core.program.program import Program
     from unmess.core.program.programs import Programs
-    from unmess.core.signature.signature import Signature
+    from unmess.core.signature.torch_signature import TorchSignature
 
 # Function attribute: no broadcast in the function expands a dynamic size.
 STRICT_SIZES = "torch.assume_strict_symbolic_shapes"
@@ -54,11 +54,11 @@ class Module:
     name: str
     stage: str
     ir: ir.Module
-    signature: Signature
+    signature: TorchSignature
     weights: dict[str, torch.Tensor]
     weight_mode: str = "external"
     entry: str = ENTRY
-    entries: dict[str, Signature] = field(default_factory=dict)
+    entries: dict[str, TorchSignature] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     program: Program | Programs | None = None

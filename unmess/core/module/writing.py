@@ -24,7 +24,7 @@ from unmess.core.program.note import Note
 from unmess.core.program.program import Program
 from unmess.core.program.weights import check_weights
 from unmess.core.signature.serialized import form_of
-from unmess.core.signature.signature import Signature
+from unmess.core.signature.torch_signature import TorchSignature
 
 
 def write_beside(
@@ -33,7 +33,7 @@ def write_beside(
     *,
     name: str,
     stage: str,
-    entries: Mapping[str, Signature],
+    entries: Mapping[str, TorchSignature],
     weights: Mapping[str, torch.Tensor],
     weight_mode: str,
     programs: Mapping[str, Program],

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from unmess.core.program.note import Note
-from unmess.core.signature.signature import Signature
+from unmess.core.signature.torch_signature import TorchSignature
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Program:
 
     name: str
     exported: torch.export.ExportedProgram | None
-    signature: Signature
+    signature: TorchSignature
     weights: dict[str, torch.Tensor]
     tied: dict[str, str]
     eager: Callable[..., Any]

@@ -9,7 +9,8 @@ import torch
 from unmess.core.errors.error import Error
 from unmess.core.program.note import Note
 from unmess.core.program.program import Program
-from unmess.core.signature.signature import Signature, TensorSpec, memory_misfit, tensor_misfit
+from unmess.core.signature.signature import Signature, TensorSpec
+from unmess.core.signature.torch_signature import memory_misfit, tensor_misfit
 
 _HINT = "capture the model again, or load the program before you change the model"
 

@@ -1,7 +1,8 @@
-"""Converts signatures to JSON and back. `unmess.bundle.signature` reads them without PyTorch."""
+"""Converts signatures to JSON and back. `unmess.core.signature.reading` reads without PyTorch."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Container, Mapping
 from typing import Any
@@ -11,26 +12,18 @@ from torch.fx.immutable_collections import immutable_list
 from torch.utils import _pytree as pytree
 
 from unmess.core.errors.error import Error
-from unmess.core.signature.signature import (
-    Argument,
-    Constant,
-    Dim,
-    Input,
-    Result,
-    ScalarSpec,
-    Signature,
-    TensorSpec,
-)
-from unmess.core.signature.size_expression import SizeExpression
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.reading import fields_of
+from unmess.core.signature.signature import Constant, ScalarSpec, TensorSpec
+from unmess.core.signature.torch_signature import TorchSignature
 from unmess.core.signature.tree import unflatten
 
 _PLAIN = (bool, int, float, str, type(None))
-_NUMBERS = {"bool": bool, "int": int, "float": float}
 _ALL = ("input", "weight", "state")
 
 
 def form_of(
-    signature: Signature, kinds: Container[str] = _ALL, dtypes: Container[str] | None = None
+    signature: TorchSignature, kinds: Container[str] = _ALL, dtypes: Container[str] | None = None
 ) -> dict[str, Any]:
     """Returns a signature as plain data.
 
@@ -65,25 +58,16 @@ def form_of(
     return form
 
 
-def signature_of(form: Mapping[str, Any]) -> Signature:
+def signature_of(form: Mapping[str, Any]) -> TorchSignature:
     """Returns the signature that `form_of` described. Containers of other libraries are dicts."""
-    parameters = form["parameters"]
-    return Signature(
+    return TorchSignature(
         in_spec=_spec_of_tree(form["call"]),
-        inputs=tuple(Input(slot["name"], _read_spec(slot)) for slot in form["inputs"]),
-        arguments=tuple(
-            Argument(slot["kind"], slot["name"], _read_spec(slot)) for slot in form["arguments"]
-        ),
-        results=tuple(
-            Result(slot["kind"], slot["name"], _read_spec(slot)) for slot in form["results"]
-        ),
         out_spec=_spec_of_tree(form["result"]),
-        outputs=tuple(
-            leaf if isinstance(leaf, int) else Constant(leaf["constant"])
-            for leaf in form["outputs"]
+        **fields_of(
+            form,
+            functools.partial(getattr, torch),
+            lambda values, dtype, shape: torch.tensor(values, dtype=dtype).reshape(shape),
         ),
-        parameter_names=None if parameters is None else tuple(parameters),
-        guards=tuple(map(SizeExpression, form["guards"])),
     )
 
 
@@ -101,25 +85,6 @@ def _spec(name: str, spec: TensorSpec | ScalarSpec | Constant) -> dict[str, Any]
     dtype = str(spec.dtype).removeprefix("torch.")
     form = {"dtype": dtype, "shape": [_size(size) for size in spec.shape]}
     return form if spec.strides is None else {**form, "strides": list(spec.strides)}
-
-
-def _read_spec(slot: Mapping[str, Any]) -> TensorSpec | ScalarSpec | Constant:
-    if "fixed" in slot:
-        form = slot["fixed"]
-        values = torch.tensor(form["values"], dtype=getattr(torch, form["dtype"]))
-        return Constant(values.reshape(form["shape"]))
-    if "constant" in slot:
-        return Constant(slot["constant"])
-    if "number" in slot:
-        return ScalarSpec(_NUMBERS[slot["number"]])
-    shape = tuple(
-        size if isinstance(size, int) else Dim(size["size"], size["min"], size["max"])
-        for size in slot["shape"]
-    )
-    strides = slot.get("strides")
-    return TensorSpec(
-        shape, getattr(torch, slot["dtype"]), None if strides is None else tuple(strides)
-    )
 
 
 def _elements(tensor: torch.Tensor) -> dict[str, Any]:

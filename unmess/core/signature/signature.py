@@ -1,15 +1,17 @@
-"""Signatures: inputs and results of a program, for the model and for the IR."""
+"""Signatures: inputs and results of a program, for the model and for the IR.
+
+Nothing here imports PyTorch or NumPy. `TorchSignature` is for programs that are called with torch
+tensors, `NumpySignature` for bundles, which are called with NumPy arrays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-import torch
-from torch.utils import _pytree as pytree
-
-from unmess.core.signature.call import arrange, check_constant, misfit, shape_misfit, stride_misfit
+from unmess.core.signature.call import check_constant, misfit
 from unmess.core.signature.dim import Dim
 from unmess.core.signature.size_expression import SizeExpression
 from unmess.core.signature.sizes import broken_guard, solve
@@ -19,12 +21,13 @@ from unmess.core.signature.sizes import broken_guard, solve
 class TensorSpec:
     """Shape (ints, `Dim` if dynamic) and dtype of a tensor.
 
+    `dtype` is a `torch.dtype`; in a bundle, a `numpy.dtype`.
     `strides`, in elements, are required of an input whose memory the model reads with `as_strided`.
     A stride that depends on a dynamic size is None.
     """
 
     shape: tuple[int | Dim, ...]
-    dtype: torch.dtype
+    dtype: Any
     strides: tuple[int | None, ...] | None = None
 
     def __str__(self) -> str:
@@ -43,7 +46,7 @@ class ScalarSpec:
 
 @dataclass(frozen=True)
 class Constant:
-    """A leaf that the capture fixed: a Python value, None, or a small tensor."""
+    """A leaf that the capture fixed: a Python value, None, or a small tensor or array."""
 
     value: Any
 
@@ -83,26 +86,27 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Signature:
-    """The model's own signature (pytrees) and how it maps to the IR's entry function.
+class Signature(ABC):
+    """The model's own signature (its containers) and how it maps to the IR's entry function.
 
-    `inputs` are the leaves of `in_spec`; `arguments` the IR's arguments in order; `results` the
-    IR's results in order. `outputs` are the leaves of `out_spec`: an index into `results`, or a
-    `Constant`. `parameter_names` are the positional parameters of the model's `forward`, if known.
-    A call may then pass by name what the capture passed by position, and the other way round.
-    `restore` converts the result in the form of `out_spec` to the model's own result, if the
-    capture needed another form.
+    `in_spec` describes the containers of (args, kwargs), `out_spec` those of the result. `inputs`
+    are the leaves of `in_spec`; `arguments` the IR's arguments in order; `results` the IR's results
+    in order. `outputs` are the leaves of `out_spec`: an index into `results`, or a `Constant`.
+    `parameter_names` are the positional parameters of the model's `forward`, if known. A call may
+    then pass by name what the capture passed by position, and the other way round. `guards` are
+    conditions that sizes and numbers must meet.
     """
 
-    in_spec: pytree.TreeSpec
+    in_spec: Any
     inputs: tuple[Input, ...]
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
-    out_spec: pytree.TreeSpec
+    out_spec: Any
     outputs: tuple[int | Constant, ...]
     parameter_names: tuple[str, ...] | None = None
-    restore: Callable[[Any], Any] | None = None
     guards: tuple[SizeExpression, ...] = ()
+
+    tensor_type: ClassVar[type]
 
     def of_kind(self, kind: str) -> list[Argument]:
         """Returns the arguments of one kind, in the IR's order."""
@@ -116,23 +120,15 @@ class Signature:
                 value that the capture fixed does not fit the program.
         """
         values = {}
-        args_spec, kwargs_spec = self.in_spec.children()
-        call = arrange(
-            tuple(args),
-            dict(kwargs),
-            args_spec.num_children,
-            list(kwargs_spec.context),
-            self.parameter_names,
-        )
-        for leaf, value in zip(self.inputs, self._leaves(*call), strict=True):
+        for leaf, value in zip(self.inputs, self._leaves(tuple(args), dict(kwargs)), strict=True):
             if isinstance(leaf.spec, Constant):
-                _check_fixed(leaf.name, leaf.spec.value, value)
+                self._check_fixed(leaf.name, leaf.spec.value, value)
                 continue
             if isinstance(leaf.spec, ScalarSpec):
                 if type(value) is not leaf.spec.type:
                     raise misfit(f"{leaf.name} is {value!r}, expected {leaf.spec}")
             else:
-                _check_tensor(leaf.name, leaf.spec, value)
+                self._check_tensor(leaf.name, leaf.spec, value)
             values[leaf.name] = value
         self._solve(values)
         return values
@@ -187,76 +183,35 @@ class Signature:
 
     def unflatten_results(self, results: Sequence[Any]) -> Any:
         """Returns the model's own result from the IR's results. Skips those of kind `state`."""
-        leaves = [
+        return self._result(
             leaf.value if isinstance(leaf, Constant) else results[leaf] for leaf in self.outputs
-        ]
-        result = pytree.tree_unflatten(leaves, self.out_spec)
-        return result if self.restore is None else self.restore(result)
-
-    def _leaves(self, args: tuple, kwargs: dict) -> list[Any]:
-        leaves, spec = pytree.tree_flatten((args, kwargs))
-        if spec == self.in_spec:
-            return leaves
-        if len(leaves) != len(self.inputs):
-            raise misfit(f"the call has {len(leaves)} leaves, expected {len(self.inputs)}")
-        raise misfit("the nesting or the container types of the arguments differ from the capture")
-
-
-def _check_fixed(name: str, expected: Any, value: Any) -> None:
-    """Raises an Error if a leaf differs from its fixed value, which may be a tensor."""
-    if not isinstance(expected, torch.Tensor):
-        check_constant(name, expected, value)
-        return
-    _check_tensor(name, TensorSpec(tuple(expected.shape), expected.dtype), value)
-    same = (value == expected) | ((value != value) & (expected != expected))
-    if not bool(same.all()):
-        raise misfit(f"{name} is {value.tolist()}, but the capture fixed it to {expected.tolist()}")
-
-
-def _check_tensor(name: str, spec: TensorSpec, value: Any) -> None:
-    """Checks one tensor on its own. Relations between sizes are checked later."""
-    if problem := tensor_misfit(name, spec, value):
-        raise misfit(problem)
-
-
-def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
-    """Describes why a value is no tensor of this shape and dtype in CPU memory; None if it is."""
-    if not isinstance(value, torch.Tensor):
-        return f"{name} is a {type(value).__name__}, expected a tensor {spec}"
-    if value.dtype != spec.dtype:
-        return f"{name} has dtype {value.dtype}, expected {spec.dtype}"
-    if problem := memory_misfit(name, value):
-        return problem
-    if problem := shape_misfit(name, spec.shape, tuple(value.shape), spec):
-        return problem
-    if spec.strides is None:
-        return None
-    if value.storage_offset():
-        return (
-            f"{name} begins at element {value.storage_offset()} of its memory, expected "
-            "0: the model reads its memory with as_strided"
         )
-    return stride_misfit(name, spec.strides, value.shape, value.stride())
 
+    def _check_fixed(self, name: str, expected: Any, value: Any) -> None:
+        """Raises an Error if a leaf differs from its fixed value, which may be a tensor."""
+        if not isinstance(expected, self.tensor_type):
+            check_constant(name, expected, value)
+            return
+        self._check_tensor(name, TensorSpec(tuple(expected.shape), expected.dtype), value)
+        same = (value == expected) | ((value != value) & (expected != expected))
+        if not bool(same.all()):
+            raise misfit(
+                f"{name} is {value.tolist()}, but the capture fixed it to {expected.tolist()}"
+            )
 
-def memory_misfit(name: str, value: torch.Tensor) -> str | None:
-    """Describes why a tensor's elements are not in CPU memory; None if they are."""
-    if value.device.type != "cpu":
-        return f"{name} is on {value.device}, expected cpu"
-    if value.layout != torch.strided or value.is_nested:
-        layout = "nested" if value.is_nested else value.layout
-        return f"{name} has layout {layout}, expected a dense tensor"
-    try:
-        memory = value.untyped_storage()
-        is_there = memory.device.type == "cpu" and (memory.data_ptr() or not value.numel())
-    except (NotImplementedError, RuntimeError):
-        is_there = False
-    # Fake tensors, tensors in functorch transforms, and subclasses that wrap other tensors.
-    if not is_there:
-        return f"{name} is a {type(value).__name__} without elements in memory"
-    if value.numel():
-        steps = zip(value.shape, value.stride(), strict=True)
-        end = value.storage_offset() + 1 + sum((size - 1) * stride for size, stride in steps)
-        if end * value.dtype.itemsize > memory.nbytes():
-            return f"{name} extends beyond the end of its memory"
-    return None
+    def _check_tensor(self, name: str, spec: TensorSpec, value: Any) -> None:
+        """Checks one tensor on its own. Relations between sizes are checked later."""
+        if problem := self._tensor_misfit(name, spec, value):
+            raise misfit(problem)
+
+    @abstractmethod
+    def _leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        """Returns the leaves of a call. Raises an Error if its containers do not fit."""
+
+    @abstractmethod
+    def _result(self, leaves: Iterable[Any]) -> Any:
+        """Returns the model's own result from its leaves."""
+
+    @abstractmethod
+    def _tensor_misfit(self, name: str, spec: TensorSpec, value: Any) -> str | None:
+        """Describes why a value is no tensor of this shape and dtype; None if it is."""

@@ -1,0 +1,88 @@
+"""Signatures of programs that are called with torch tensors, in PyTorch's pytrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch.utils import _pytree as pytree
+
+from unmess.core.signature.call import arrange, misfit, shape_misfit, stride_misfit
+from unmess.core.signature.signature import Signature, TensorSpec
+
+
+@dataclass(frozen=True)
+class TorchSignature(Signature):
+    """A signature in torch tensors; `in_spec` and `out_spec` are PyTorch's `TreeSpec`.
+
+    `restore` converts the result in the form of `out_spec` to the model's own result, if the
+    capture needed another form.
+    """
+
+    restore: Callable[[Any], Any] | None = None
+
+    tensor_type: ClassVar[type] = torch.Tensor
+
+    def _leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        args_spec, kwargs_spec = self.in_spec.children()
+        call = arrange(
+            args, kwargs, args_spec.num_children, list(kwargs_spec.context), self.parameter_names
+        )
+        leaves, spec = pytree.tree_flatten(call)
+        if spec == self.in_spec:
+            return leaves
+        if len(leaves) != len(self.inputs):
+            raise misfit(f"the call has {len(leaves)} leaves, expected {len(self.inputs)}")
+        raise misfit("the nesting or the container types of the arguments differ from the capture")
+
+    def _result(self, leaves: Iterable[Any]) -> Any:
+        result = pytree.tree_unflatten(leaves, self.out_spec)
+        return result if self.restore is None else self.restore(result)
+
+    def _tensor_misfit(self, name: str, spec: TensorSpec, value: Any) -> str | None:
+        return tensor_misfit(name, spec, value)
+
+
+def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
+    """Describes why a value is no tensor of this shape and dtype in CPU memory; None if it is."""
+    if not isinstance(value, torch.Tensor):
+        return f"{name} is a {type(value).__name__}, expected a tensor {spec}"
+    if value.dtype != spec.dtype:
+        return f"{name} has dtype {value.dtype}, expected {spec.dtype}"
+    if problem := memory_misfit(name, value):
+        return problem
+    if problem := shape_misfit(name, spec.shape, tuple(value.shape), spec):
+        return problem
+    if spec.strides is None:
+        return None
+    if value.storage_offset():
+        return (
+            f"{name} begins at element {value.storage_offset()} of its memory, expected "
+            "0: the model reads its memory with as_strided"
+        )
+    return stride_misfit(name, spec.strides, value.shape, value.stride())
+
+
+def memory_misfit(name: str, value: torch.Tensor) -> str | None:
+    """Describes why a tensor's elements are not in CPU memory; None if they are."""
+    if value.device.type != "cpu":
+        return f"{name} is on {value.device}, expected cpu"
+    if value.layout != torch.strided or value.is_nested:
+        layout = "nested" if value.is_nested else value.layout
+        return f"{name} has layout {layout}, expected a dense tensor"
+    try:
+        memory = value.untyped_storage()
+        is_there = memory.device.type == "cpu" and (memory.data_ptr() or not value.numel())
+    except (NotImplementedError, RuntimeError):
+        is_there = False
+    # Fake tensors, tensors in functorch transforms, and subclasses that wrap other tensors.
+    if not is_there:
+        return f"{name} is a {type(value).__name__} without elements in memory"
+    if value.numel():
+        steps = zip(value.shape, value.stride(), strict=True)
+        end = value.storage_offset() + 1 + sum((size - 1) * stride for size, stride in steps)
+        if end * value.dtype.itemsize > memory.nbytes():
+            return f"{name} extends beyond the end of its memory"
+    return None
