@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from pipelines.pipeline import Pipeline
 from pipelines.user_passes import UserPass, as_step
-from unmess.core.errors.error import STAGES, Error
+from unmess.core.errors.error import Error
+from unmess.core.errors.stages import STAGES
 from unmess.core.options.suggest import did_you_mean
 
 _HINT = "check your pass (--insert-pass, insert_passes)"

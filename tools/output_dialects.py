@@ -23,8 +23,8 @@ from tools.row_log import appending, read_rows, write_row
 from tools.torch_mlir_alone import why_not
 from unmess.core.cache.folder import cache_folder
 from unmess.core.errors.error import Error
+from unmess.core.errors.stages import OUTPUT_DIALECTS
 from unmess.core.files.writing import write_text
-from unmess.core.options.names import OUTPUT_DIALECTS
 from unmess.core.processes.workers import Died, Parent, each_in_workers
 from unmess.isolated import Options, check_isolated, libraries_of
 from unmess.row import Row

@@ -19,10 +19,10 @@ from pipelines.backends.table import check_runner
 from pipelines.legal_ops import legal_ops
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
+from unmess.core.errors.stages import OUTPUT_DIALECTS
 from unmess.core.module.module import Module
 from unmess.core.options.names import (
     FALLBACKS,
-    OUTPUT_DIALECTS,
     check_name,
     check_portable,
     check_stage,

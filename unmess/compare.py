@@ -12,7 +12,7 @@ import torch
 
 from importers.capture.make_fx import WithGradients
 from importers.capture.tensor_attributes import named_attributes
-from pipelines.backends.executable import EntryPoint, Executable
+from pipelines.backends.executable import Executable, ExecutableEntryPoint
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
 from unmess.core.processes.current_stage import enter_stage
@@ -95,7 +95,9 @@ class Report:
 
 
 @only_errors("run")
-def compare(program: Program, executable: Executable | EntryPoint, calls: int = 5) -> Report:
+def compare(
+    program: Program, executable: Executable | ExecutableEntryPoint, calls: int = 5
+) -> Report:
     """Calls both sides on the program's example arguments and compares results and state.
 
     If dimensions are dynamic, both are also called, and compared, at up to two further sizes.
@@ -166,7 +168,10 @@ def compare_results(
 
 
 def _compare_call(
-    program: Program, call: Call, eager: Callable[..., Any], executable: Executable | EntryPoint
+    program: Program,
+    call: Call,
+    eager: Callable[..., Any],
+    executable: Executable | ExecutableEntryPoint,
 ) -> tuple[Any, list[Difference]]:
     """Returns eager's result, and how the executable's differs from it."""
     expected = eager(*copied(call.args), **copied(call.kwargs))
@@ -182,7 +187,7 @@ def _compare_call(
 
 
 def _compare_sizes(
-    program: Program, call: Call, executable: Executable | EntryPoint
+    program: Program, call: Call, executable: Executable | ExecutableEntryPoint
 ) -> tuple[SizeCheck, list[Difference]]:
     """Compares at other sizes; returns the outcome and the results that are wrong."""
     eager = eager_of(program)
@@ -208,7 +213,7 @@ def _compare_sizes(
 
 
 def _compare_refusal(
-    call: Call, refusal: Error, executable: Executable | EntryPoint
+    call: Call, refusal: Error, executable: Executable | ExecutableEntryPoint
 ) -> tuple[SizeCheck, list[Difference]]:
     """Checks that the executable refuses a call that eager refuses."""
     try:
@@ -241,7 +246,7 @@ def _median(function: Callable[..., Any], call: Call, calls: int) -> tuple[float
 
 
 def _compare_state(
-    program: Program, eager: Callable[..., Any], executable: Executable | EntryPoint
+    program: Program, eager: Callable[..., Any], executable: Executable | ExecutableEntryPoint
 ) -> list[Difference]:
     if isinstance(eager.model, Recorded):
         buffers = eager.model.state

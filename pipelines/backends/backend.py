@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from unmess.core.errors.error import Error, first_line
-from unmess.core.options.names import STAGES, check_name
+from unmess.core.errors.stages import IR_STAGES
+from unmess.core.options.names import check_name
 
 if TYPE_CHECKING:
     from pipelines.user_passes import UserPass
@@ -52,7 +53,7 @@ class BackendInput:
 
     def __post_init__(self) -> None:
         if self.stage is not None:
-            check_name("stage", self.stage, STAGES)
+            check_name("stage", self.stage, IR_STAGES)
         check_name("weights", self.weights, WEIGHTS)
         check_name("kind of tensors", self.tensors, TENSORS)
         if self.upstream_only and self.stage != "linalg":

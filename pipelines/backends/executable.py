@@ -17,7 +17,6 @@ import torch
 from pipelines.backends.backend import Backend, Numerics
 from pipelines.backends.parts import HeldState, compile_parts, load_parts
 from unmess.core.errors.error import Error
-from unmess.core.errors.failure import only_errors
 from unmess.core.module.module import Module
 from unmess.core.processes.current_stage import enter_stage
 from unmess.core.program.note import Note
@@ -28,15 +27,15 @@ from unmess.core.program.weights import (
     replaced_weights,
     row_major,
 )
+from unmess.core.signature.entry_points import EntryPoint, EntryPoints
 from unmess.core.signature.signature import Argument, Result, Signature
 from unmess.core.signature.torch_signature import tensor_misfit
 
 
-class Executable:
+class Executable(EntryPoints["ExecutableEntryPoint"]):
     """A program on a backend, or several programs that share weights and state.
 
-    A single program is called like the model itself, `run(…)`. Several are called by the names of
-    their entry points, `run.decode(…)` or `run["decode"](…)`.
+    See `EntryPoints` for the calls, which take and return torch tensors.
 
     Any number of threads may call at once. Calls of a program that has state, or that draws random
     numbers, run one after the other.
@@ -123,28 +122,6 @@ class Executable:
         """The signature of the first entry point, which is usually the only one."""
         return next(iter(self.signatures.values()))
 
-    @only_errors("run")
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the program once.
-
-        Args: the same pytree, dtypes and shapes as at capture (a dynamic dimension may have any
-            size in its range).
-
-        Returns:
-            The model's own pytree of new tensors (and numbers), which own their memory.
-
-        Raises:
-            Error: stage `run`, if the arguments do not fit or a check inside the program fails;
-                stage `usage`, if there are several entry points.
-        """
-        if len(self.signatures) > 1:
-            raise Error(
-                "usage",
-                f"{self.name} has several entry points: {', '.join(self.signatures)}",
-                hint=f"call one by name: run.{next(iter(self.signatures))}(…)",
-            )
-        return next(iter(self))(*args, **kwargs)
-
     async def call_async(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program once, asynchronously: `result = await run.call_async(…)`.
 
@@ -153,30 +130,8 @@ class Executable:
         """
         return await asyncio.to_thread(self, *args, **kwargs)
 
-    @only_errors()
-    def __getitem__(self, entry: str) -> EntryPoint:
-        """Returns the entry point with a name.
-
-        Raises:
-            Error: stage `usage`, if there is none.
-        """
-        if entry not in self.signatures:
-            raise Error(
-                "usage",
-                f"{self.name} has no entry point {entry!r}",
-                hint=f"the entry points are {', '.join(self.signatures)}",
-            )
-        return EntryPoint(self, entry)
-
-    def __getattr__(self, entry: str) -> EntryPoint:
-        # Copying and unpickling look up special methods before `signatures` is set.
-        if entry.startswith("_") or entry not in self.__dict__.get("signatures", ()):
-            raise AttributeError(f"{type(self).__name__} has no attribute {entry!r}")
-        return self[entry]
-
-    def __iter__(self) -> Iterator[EntryPoint]:
-        """Iterates over the entry points in order."""
-        return map(self.__getitem__, self.signatures)
+    def _entry_point(self, entry: str) -> ExecutableEntryPoint:
+        return ExecutableEntryPoint(self, entry)
 
     def _call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         signature = self.signatures[entry]
@@ -258,11 +213,10 @@ class Executable:
 
 
 @dataclass(frozen=True)
-class EntryPoint:
+class ExecutableEntryPoint(EntryPoint):
     """One of an Executable's programs. It is called like an Executable of a single program."""
 
     executable: Executable
-    name: str
 
     @property
     def signature(self) -> Signature:
@@ -298,11 +252,6 @@ class EntryPoint:
     def seconds(self) -> dict[str, float]:
         """Time spent on all entry points together, by step."""
         return self.executable.seconds
-
-    @only_errors("run")
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """See `Executable.__call__`."""
-        return self.executable._call(self.name, args, kwargs)
 
     async def call_async(self, *args: Any, **kwargs: Any) -> Any:
         """See `Executable.call_async`."""

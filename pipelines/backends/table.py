@@ -29,20 +29,22 @@ class BuiltIn:
         module: the module whose function `backend(name)` returns it.
         is_default: whether it needs no special hardware, and `check` runs it by default.
         is_bundled: whether `unmess run` makes a bundle of a program, which runs without PyTorch.
+        architecture: the field of `TargetOptions` that selects the architecture of the GPU.
     """
 
     module: str
     is_default: bool = False
     is_bundled: bool = False
+    architecture: str | None = None
 
 
 _IREE = "pipelines.iree.backend"
 BUILT_IN: dict[str, BuiltIn] = {
     "reference": BuiltIn("pipelines.reference.backend", is_default=True),
     "iree-cpu": BuiltIn(_IREE, is_default=True, is_bundled=True),
-    "iree-vulkan": BuiltIn(_IREE),
-    "iree-cuda": BuiltIn(_IREE),
-    "iree-hip": BuiltIn(_IREE),
+    "iree-vulkan": BuiltIn(_IREE, architecture="vulkan"),
+    "iree-cuda": BuiltIn(_IREE, architecture="cuda"),
+    "iree-hip": BuiltIn(_IREE, architecture="hip"),
 }
 RUNNERS = tuple(BUILT_IN)
 DEFAULT_RUNNERS = tuple(name for name, each in BUILT_IN.items() if each.is_default)

@@ -191,7 +191,7 @@ def _nothing(options: TargetOptions) -> _Hardware:
     return _Hardware()
 
 
-_KINDS = {
+KINDS = {
     "iree-cpu": _Kind(
         device="local-task",
         options=(
@@ -221,14 +221,13 @@ _KINDS = {
         hardware=_nothing,
     ),
 }
-TARGETS = tuple(_KINDS)
 
 
 def target(name: str, options: TargetOptions | None = None) -> Target:
     """Returns one of IREE's targets, for the requested hardware.
 
     Args:
-        name: one of `TARGETS`.
+        name: a key of `KINDS`.
 
     Raises:
         Error: stage `compile`, if the compiler does not support the device; stage `usage`, if the
@@ -237,7 +236,7 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
     # Import it here: it imports MLIR, which listing the targets does not need.
     from pipelines.iree.presets import check_preset
 
-    kind = _KINDS[name]
+    kind = KINDS[name]
     options = options or TargetOptions()
     check_preset(options.preset)
     hardware = kind.hardware(options)
@@ -255,9 +254,9 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
 
 def driver(name: str) -> str:
     """Returns the driver of the runtime that runs programs for a target."""
-    return _KINDS[name].device
+    return KINDS[name].device
 
 
 def remedy(name: str) -> str | None:
     """Returns one line that says what to install if a target has no device."""
-    return iree_runtime.remedy(_KINDS[name].device)
+    return iree_runtime.remedy(KINDS[name].device)

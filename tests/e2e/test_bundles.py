@@ -391,7 +391,7 @@ def flip(path):
     ],
 )
 def test_what_cannot_be_right_is_refused_in_one_line(copied, damage, cause):
-    assert unmess.bundle.load(copied).entries.keys() == {"main"}
+    assert unmess.bundle.load(copied).signatures.keys() == {"main"}
     damage(copied)
     with pytest.raises(unmess.Error, match=cause) as caught:
         unmess.bundle.load(copied)
@@ -558,7 +558,7 @@ def test_a_decoder_keeps_its_cache(tmp_path):
     assert done.return_value == 0, done.stderr
     assert "with a key-value cache of 64 positions, batch 1" in done.stderr
     run = unmess.bundle.load(output)
-    assert {name: len(entry.inputs) for name, entry in run.entries.items()} == {
+    assert {name: len(entry.inputs) for name, entry in run.signatures.items()} == {
         "prefill": 1,
         "decode": 1,
     }

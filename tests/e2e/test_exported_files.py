@@ -10,10 +10,9 @@ from safetensors.torch import load_file, save_file
 
 import unmess
 from unmess.__main__ import main
+from unmess.core.errors.stages import IR_STAGES
 from unmess.core.files.reading import described, sealed, unsealed
 from unmess.core.module import table as tables
-
-STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
 
 
 class Counting(torch.nn.Module):
@@ -46,7 +45,7 @@ def program(model):
     )
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", IR_STAGES)
 def test_file_of_each_stage_runs_again_and_matches_eager(program, stage, tmp_path):
     file = tmp_path / "model.mlir"
     unmess.lower(program, to=stage).save(file)

@@ -8,7 +8,7 @@ import torch
 
 import unmess
 from unmess.compare import compare
-from unmess.core.errors.error import STAGES
+from unmess.core.errors.stages import STAGES
 
 X = torch.ones(2, 3)
 

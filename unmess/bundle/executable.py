@@ -33,6 +33,7 @@ except ImportError as missing:
 
 from unmess.bundle.elements import iree_type
 from unmess.bundle.signature import NumpySignature, read_signature
+from unmess.core.signature.entry_points import EntryPoint, EntryPoints
 from unmess.core.signature.signature import Argument, ScalarSpec, TensorSpec
 
 
@@ -64,21 +65,21 @@ def load(folder: str | Path, *, verify_checksums: bool = True, whole: bool | Non
     return Bundle(folder, manifest)
 
 
-class Bundle:
+class Bundle(EntryPoints[EntryPoint]):
     """A packaged model, which is called like the model itself, with NumPy arrays for tensors.
 
-    With one entry point, call `run(…)`; with several, `run.decode(…)` or `run["decode"](…)`. State
-    that the model keeps between calls (running statistics, a cache) stays on the device. Any number
-    of threads may call; the calls run one after the other.
+    See `EntryPoints` for the calls. State that the model keeps between calls (running statistics, a
+    cache) stays on the device. Any number of threads may call; the calls run one after the other.
 
     Attributes:
         manifest: the content of `bundle.json`.
-        entries: the signature of each entry point by name.
     """
+
+    signatures: dict[str, NumpySignature]
 
     def __init__(self, folder: Path, manifest: Manifest):
         self.manifest = manifest
-        self.entries = read_signature(folder / SIGNATURE)
+        self.signatures = read_signature(folder / SIGNATURE)
         self._folder = folder
         self._lock = threading.RLock()
         try:
@@ -102,48 +103,21 @@ class Bundle:
             ) from problem
         self.reset()
 
-    @only_errors("run")
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the model once.
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.manifest.name
 
-        Args: as in the captured call: the same containers, dtypes and shapes (a dynamic
-            dimension may have any size in its range).
+    @property
+    def entries(self) -> dict[str, NumpySignature]:
+        """Deprecated name of `signatures`."""
+        warnings.warn(
+            "Bundle.entries is deprecated: use signatures", DeprecationWarning, stacklevel=2
+        )
+        return self.signatures
 
-        Returns:
-            New arrays and numbers, in the model's own containers.
-
-        Raises:
-            Error: stage `run`; the call does not fit, or a check inside the program failed.
-                Stage `usage`, if there are several entry points.
-        """
-        if len(self.entries) > 1:
-            raise Error(
-                "usage",
-                f"{self.manifest.name} has several entry points: {', '.join(self.entries)}",
-                hint=f"call one by name: run.{next(iter(self.entries))}(…)",
-            )
-        return self[next(iter(self.entries))](*args, **kwargs)
-
-    @only_errors()
-    def __getitem__(self, entry: str) -> EntryPoint:
-        """Returns the entry point of that name.
-
-        Raises:
-            Error: stage `usage`, if there is none.
-        """
-        if entry not in self.entries:
-            raise Error(
-                "usage",
-                f"{self.manifest.name} has no entry point {entry!r}",
-                hint=f"the entry points are {', '.join(self.entries)}",
-            )
+    def _entry_point(self, entry: str) -> EntryPoint:
         return EntryPoint(self, entry)
-
-    def __getattr__(self, entry: str) -> EntryPoint:
-        # Copying and unpickling look up special methods before `entries` exists.
-        if entry.startswith("_") or entry not in self.__dict__.get("entries", ()):
-            raise AttributeError(f"a bundle has no attribute {entry!r}")
-        return self[entry]
 
     @property
     def state(self) -> dict[str, np.ndarray]:
@@ -156,7 +130,7 @@ class Bundle:
         """Resets the state to its values when the model was packaged."""
         with self._lock:
             self._state = {}
-            for entry in self.entries.values():
+            for entry in self.signatures.values():
                 for slot in entry.arguments:
                     if slot.kind == "state" and slot.name not in self._state:
                         content = np.frombuffer(self._initial[slot.name].file_view, np.uint8)
@@ -173,13 +147,13 @@ class Bundle:
             modules.append(rt.create_io_parameters_module(instance, provider))
         program = rt.VmModule.mmap(instance, str(self._folder / MODULE))
         self._context = rt.VmContext(instance, [*modules, program])
-        self._functions = {entry: program.lookup_function(entry) for entry in self.entries}
+        self._functions = {entry: program.lookup_function(entry) for entry in self.signatures}
         self._initial = {}
         if STATE in self.manifest.files:
             state = rt.ParameterIndex()
             state.load(str(self._folder / STATE))
             self._initial = dict(state.items())
-        for entry in self.entries.values():
+        for entry in self.signatures.values():
             for slot in entry.arguments:
                 if slot.kind == "state":
                     self._check_state(slot)
@@ -197,7 +171,7 @@ class Bundle:
             )
 
     def _call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        entry = self.entries[name]
+        entry = self.signatures[name]
         values = entry.flatten_call(args, kwargs)
         with self._lock:
             inputs = rt.VmVariantList(len(entry.arguments))
@@ -286,16 +260,3 @@ class Bundle:
     @property
     def _shares_memory(self) -> bool:
         return self.manifest.device.startswith("local-")
-
-
-class EntryPoint:
-    """One entry point of a bundle, which is called like a bundle that has only this one."""
-
-    def __init__(self, bundle: Bundle, name: str):
-        self._bundle = bundle
-        self.name = name
-
-    @only_errors("run")
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """See `Bundle.__call__`."""
-        return self._bundle._call(self.name, args, kwargs)

@@ -10,8 +10,9 @@ from unmess.cli import arguments
 from unmess.cli.cached import working
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
+from unmess.core.errors.stages import IR_STAGES
 from unmess.core.files.writing import cannot_write, check_writable, write_text
-from unmess.core.options.names import IR_SUFFIXES, STAGES, check_stage
+from unmess.core.options.names import IR_SUFFIXES, check_stage
 from unmess.program_cache.request import Request
 
 
@@ -20,7 +21,7 @@ from unmess.program_cache.request import Request
 @click.option(
     "--at",
     metavar="STAGE",
-    help=f"Stage to analyze: {', '.join(STAGES)}. Default: linalg, or the stage of the file.",
+    help=f"Stage to analyze: {', '.join(IR_STAGES)}. Default: linalg, or the stage of the file.",
 )
 @click.option("--html", metavar="FILE", help="Write a page with plots to FILE.")
 @click.option(

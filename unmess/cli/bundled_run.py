@@ -10,7 +10,6 @@ from typing import Any
 
 from unmess.cli import describe
 from unmess.cli.cached import Cached
-from unmess.core.errors.error import Error
 from unmess.core.processes.current_stage import enter_stage
 from unmess.core.signature.tree import flatten
 from unmess.program_cache.bundles import Choice, example_call, find_bundle, make_bundle
@@ -64,18 +63,13 @@ def run(cached: Cached, choice: Choice, entry: str | None, repeat: int) -> Done 
         if bundle is None:
             return None
         start += seconds["import"] + seconds["lower"] + seconds["compile"]
-    name = entry or next(iter(bundle.entries))
-    if name not in bundle.entries:
-        raise Error(
-            "usage",
-            f"{bundle.manifest.name} has no entry point {name!r}",
-            hint=f"the entry points are {', '.join(bundle.entries)}",
-        )
+    name = entry or next(iter(bundle.signatures))
+    run = bundle[name]
     seconds["load"] = time.perf_counter() - start
     enter_stage("run")
     args, kwargs = example_call(found, bundle, name)
-    result, times = timed(lambda: bundle[name](*args, **kwargs), repeat)
-    leaves = flatten(bundle.entries[name].out_spec, result, "the result")
+    result, times = timed(lambda: run(*args, **kwargs), repeat)
+    leaves = flatten(bundle.signatures[name].out_spec, result, "the result")
     return Done(
         leaves=describe.arrays(paths(found, name), leaves),
         notes=bundle.manifest.notes,

@@ -12,7 +12,8 @@ from unmess.cli.format import difference, duration
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say, show_error
 from unmess.core.errors.error import Error
-from unmess.core.options.names import OUTPUT_DIALECTS, STRATEGIES
+from unmess.core.errors.stages import OUTPUT_DIALECTS
+from unmess.core.options.names import STRATEGIES
 from unmess.row import STEPS, Row
 
 if TYPE_CHECKING:

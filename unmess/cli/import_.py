@@ -11,10 +11,10 @@ from unmess.cli import arguments, describe
 from unmess.cli.cached import working
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
+from unmess.core.errors.stages import IR_STAGES
 from unmess.core.files.writing import check_writable
 from unmess.core.module.module import WEIGHTS
 from unmess.core.options.names import (
-    STAGES,
     check_linalg_form,
     check_name,
     check_portable,
@@ -34,7 +34,7 @@ _STDOUT = "-"
     default="linalg",
     show_default=True,
     metavar="STAGE",
-    help=f"Stage of the IR: {', '.join(STAGES)}.",
+    help=f"Stage of the IR: {', '.join(IR_STAGES)}.",
 )
 @click.option(
     "-o",

@@ -7,15 +7,12 @@ from pathlib import Path
 import click
 
 from importers import cache_length
-from pipelines.backends.table import IREE_TARGETS, check_packaged
+from pipelines.backends.table import BUILT_IN, IREE_TARGETS, check_packaged
 from unmess.cli import arguments
 from unmess.cli.cached import GENERATE, working
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
 from unmess.program_cache.request import Decoder, Request
-
-# Runners with a choice of architectures, and the field of TargetOptions for each.
-_GPUS = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
 
 
 @click.command("package")
@@ -133,10 +130,11 @@ def _gpu(runner: str, architecture: str | None) -> dict[str, str]:
     """Returns the field of TargetOptions for `--target`."""
     if architecture is None:
         return {}
-    if runner not in _GPUS:
+    field = BUILT_IN[runner].architecture if runner in BUILT_IN else None
+    if field is None:
         raise Error(
             "usage",
             f"--target sets the architecture of a GPU, but {runner} has no choice of architectures",
             hint="use --cpu to choose the CPU" if runner == "iree-cpu" else "omit --target",
         )
-    return {_GPUS[runner]: architecture}
+    return {field: architecture}

@@ -7,10 +7,10 @@ from dataclasses import asdict
 import click
 
 from unmess.cli.session import Session, command
+from unmess.core.errors.stages import LOWERED
 from unmess.core.options.names import check_name
 
-_STAGES = ("torch", "linalg", "tosa", "stablehlo")
-_NAMES = (*_STAGES, "upstream", "reference")
+_NAMES = (*LOWERED, "upstream", "reference")
 
 
 @click.command()
@@ -29,7 +29,7 @@ def pipeline(session: Session, name: str | None) -> None:
     with session.working("pipeline", pytorch=False, is_model=False):
         from pipelines.listing import steps_of
 
-        listed = {one: steps_of(one) for one in (_STAGES if name is None else (name,))}
+        listed = {one: steps_of(one) for one in (LOWERED if name is None else (name,))}
     if session.json:
         session.write_json(
             [

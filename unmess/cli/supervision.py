@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from unmess.cli.streams import show_error
 from unmess.core.errors.error import Error
+from unmess.core.errors.stages import LOWERED
 from unmess.core.processes import children, crash_log
 
 # Signals treated as crashes, and the one sent by the out-of-memory killer.
@@ -23,8 +24,6 @@ _CRASHES = (
     signal.SIGSEGV,
 )
 _FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-# Stages that only run pipelines, whose steps can be traced in a second run.
-_LOWERING = ("torch", "linalg", "tosa", "stablehlo")
 
 
 def supervised(function: Callable[[], int]) -> int:
@@ -55,7 +54,7 @@ def supervised(function: Callable[[], int]) -> int:
             recorded,
         )
     (cause, hint), repro = children.cause_of_death(status), None
-    if stage in _LOWERING and -status != signal.SIGKILL:
+    if stage in LOWERED and -status != signal.SIGKILL:
         again = crash_log.CrashLog(tracing=stage)
         if -_run(lambda: _silently(function), again) in _CRASHES:
             found = again.read()

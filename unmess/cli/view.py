@@ -9,7 +9,8 @@ import click
 
 from unmess.cli import arguments
 from unmess.cli.session import Session, command
-from unmess.core.options.names import IR_SUFFIXES, STAGES, check_stage
+from unmess.core.errors.stages import IR_STAGES
+from unmess.core.options.names import IR_SUFFIXES, check_stage
 
 
 @click.command()
@@ -17,7 +18,7 @@ from unmess.core.options.names import IR_SUFFIXES, STAGES, check_stage
 @click.option(
     "--at",
     metavar="STAGE",
-    help=f"Stage to show: {', '.join(STAGES)}. Default: torch, or the stage of the file.",
+    help=f"Stage to show: {', '.join(IR_STAGES)}. Default: torch, or the stage of the file.",
 )
 @click.option(
     "--port", type=click.IntRange(1, 65535), help="Port of the server. Default: a free one."

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unmess.core.errors.error import Error
+from unmess.core.errors.stages import BEFORE_BACKEND
 from unmess.core.files.writing import cannot_write
 
 PASS, FAIL, WRONG, CRASH, HANG, SKIP = "pass", "fail", "wrong", "crash", "hang", "skip"
@@ -20,7 +21,7 @@ STATUSES = (PASS, FAIL, WRONG, CRASH, HANG, SKIP)
 FAILED = (FAIL, WRONG, CRASH, HANG)
 RESULTS = "results.jsonl"
 # A stage `usage` is not among them: it may be the backend that refuses its input.
-_BEFORE = ("source", "capture", "import", "torch", "linalg", "tosa", "stablehlo", "eager")
+_BEFORE = (*BEFORE_BACKEND, "eager")
 _HANG = re.compile(r"\btimed out after\b")
 _CRASH = re.compile(r"\bcrash(ed|es) with\b|\bthe process ended with status\b")
 _GARBAGE = "garbage output"

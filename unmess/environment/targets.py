@@ -60,10 +60,10 @@ def availability() -> list[Availability]:
             + others
         )
     from pipelines.iree.devices import ask_drivers
-    from pipelines.iree.targets import TARGETS, driver
+    from pipelines.iree.targets import driver
 
-    answers = ask_drivers([driver(name) for name in TARGETS if name not in COMPILE_ONLY])
-    return found + [_iree(name, answers.get(driver(name))) for name in TARGETS] + others
+    answers = ask_drivers([driver(name) for name in IREE_TARGETS if name not in COMPILE_ONLY])
+    return found + [_iree(name, answers.get(driver(name))) for name in IREE_TARGETS] + others
 
 
 def _reference() -> Availability:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 
+from unmess.core.errors.stages import LOWERED
+
 # Stages, and the timed steps that they count for. The time of `run` is a median instead.
 _STEPS = {
     "capture": "capture",
     "import": "import",
-    **dict.fromkeys(("torch", "linalg", "tosa", "stablehlo"), "lower"),
+    **dict.fromkeys(LOWERED, "lower"),
     "compile": "compile",
     "load": "load",
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unmess.core.errors.stages import OUTPUT_DIALECTS
+
 # Stages before there is a program. They are the same for every runner.
 SHARED = ("source", "capture")
 # Stages whose crashes can be reproduced, and the stages of their input IR.
 INPUT = {
     "torch": "raw",
-    **dict.fromkeys(("linalg", "tosa", "stablehlo"), "torch"),
+    **dict.fromkeys(OUTPUT_DIALECTS, "torch"),
     **dict.fromkeys(("compile", "load", "run"), "linalg"),
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
-from unmess.core.options.names import OUTPUT_DIALECTS
+from unmess.core.errors.stages import OUTPUT_DIALECTS
 from unmess.core.processes.workers import Died, Parent, each_in_workers
 
 _DTYPES = ("float32", "int64")

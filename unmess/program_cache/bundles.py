@@ -124,7 +124,7 @@ def example_call(entry: Entry, bundle: Bundle, name: str) -> tuple[tuple[Any, ..
         **{key.removeprefix(f"{name}."): array for key, array in arrays.items()},
         **about["numbers"][name],
     }
-    signature = bundle.entries[name]
+    signature = bundle.signatures[name]
     leaves = [
         leaf.spec.value
         if isinstance(leaf.spec, Constant)

@@ -175,14 +175,15 @@ def test_interrupted(capsys, monkeypatch):
 def test_names_match_the_library():
     """`unmess.core.options.names` repeats the names, to check them without PyTorch."""
     from importers.capture.strategies import STRATEGIES as CLASSES
-    from pipelines.backends.table import COMPILE_ONLY, RUNNERS
-    from pipelines.iree.targets import TARGETS
+    from pipelines.backends.table import IREE_TARGETS
+    from pipelines.iree.targets import KINDS
     from pipelines.stages import PATHS
-    from unmess.core.options.names import STAGES, STRATEGIES
+    from unmess.core.errors.stages import IR_STAGES
+    from unmess.core.options.names import STRATEGIES
 
     assert ("auto", *(strategy.name for strategy in CLASSES)) == STRATEGIES
-    assert tuple(PATHS) == STAGES
-    assert ("reference", *TARGETS) == (*RUNNERS, *COMPILE_ONLY)
+    assert tuple(PATHS) == IR_STAGES
+    assert tuple(KINDS) == IREE_TARGETS
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "0", "-1", "1e999", "", "soon"])

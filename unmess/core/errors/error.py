@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-STAGES = (
-    "usage",
-    "source",
-    "capture",
-    "import",
-    "torch",
-    "linalg",
-    "tosa",
-    "stablehlo",
-    "compile",
-    "load",
-    "run",
-    "compare",
-)
+from unmess.core.errors.stages import STAGES
+
 # The exit status if a stage fails.
 STAGE_FAILED = 3
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from unmess.core.errors.annotations import wrong_argument
-from unmess.core.errors.error import STAGES, Error, first_line, message_of
+from unmess.core.errors.error import Error, first_line, message_of
+from unmess.core.errors.stages import STAGES
 from unmess.core.processes import current_stage
 
 DEBUG_HINT = "report this bug in unmess; --debug shows the traceback"

@@ -1,14 +1,12 @@
-"""Names that users write: stages, strategies, file suffixes. Quick to import."""
+"""Names that users write: strategies, file suffixes. Quick to import."""
 
 from __future__ import annotations
 
 import re
 
 from unmess.core.errors.error import Error
+from unmess.core.errors.stages import IR_STAGES
 
-STAGES = ("raw", "torch", "linalg", "tosa", "stablehlo")
-# Stages at which other compilers take over.
-OUTPUT_DIALECTS = ("linalg", "tosa", "stablehlo")
 # Suffixes of IR files: text, bytecode, and bytecode as `jax.export` serializes it.
 JAX_SUFFIX = ".jax_export"
 IR_SUFFIXES = (".mlir", ".mlirbc", JAX_SUFFIX)
@@ -19,7 +17,7 @@ STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
 
 def check_stage(stage: str) -> None:
     """Raises an Error (`usage`) if `stage` is not the name of a stage."""
-    check_name("stage", stage, STAGES)
+    check_name("stage", stage, IR_STAGES)
 
 
 def check_upstream_only(stage: str, upstream_only: bool) -> None:
