@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
+from unmess.core.options.names import check_weight_mode
 from unmess.core.program.note import Note
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
@@ -120,22 +121,44 @@ class IrEntry:
     name: str
 
 
-@dataclass
+@dataclass(kw_only=True)
 class IrProgram(Program):
-    """A Program whose IR is given; `exported` is None.
+    """A Program whose IR is given.
 
     Attributes:
         file: the file that contains the IR.
         captured_by: the capture strategies, or `ir` if they are not known.
     """
 
-    file: IrFile | None = None
+    file: IrFile
     captured_by: str = "ir"
 
     @property
     def strategy(self) -> str:
         """The capture strategies that produced the IR; `ir` if they are not known."""
         return self.captured_by
+
+    @staticmethod
+    def import_programs(program: IrProgram | Programs, weights: str) -> Module:
+        """Returns the Module of the program's file. See `Program.import_programs`.
+
+        Args:
+            weights: `external`, which accepts any weight mode of the file, or that mode.
+
+        Raises:
+            Error: stage `usage`, if the weight mode of the file differs.
+        """
+        check_weight_mode(weights)
+        start = time.perf_counter()
+        file = next(iter(program.entries.values())).file
+        if weights not in ("external", file.weight_mode):
+            raise Error(
+                "usage",
+                f"the weights of {file.path} are {file.weight_mode}, which cannot be changed after "
+                "the file is written",
+                hint=f"pass --weights {weights} to the `unmess import` that writes it",
+            )
+        return module_of(file, program, start)
 
 
 def ir_program(
@@ -162,7 +185,6 @@ def ir_program(
     bound = {argument.name for argument in signature.arguments if argument.kind != "input"}
     return IrProgram(
         name=name or file.name,
-        exported=None,
         signature=signature,
         weights={name: tensor for name, tensor in file.weights.items() if name in bound},
         tied=file.tied,
@@ -171,29 +193,8 @@ def ir_program(
         kwargs=kwargs,
         notes=file.notes,
         file=file,
+        entry=entry.name,
     )
-
-
-def import_ir(program: IrProgram | Programs, weights: str) -> Module:
-    """Creates the module of a program's file.
-
-    Args:
-        weights: `external`, which accepts any weight mode of the file, or that mode.
-
-    Raises:
-        Error: stage `usage`, if the weight mode of the file differs.
-    """
-    start = time.perf_counter()
-    entries = program.entries if isinstance(program, Programs) else {None: program}
-    file = next(iter(entries.values())).file
-    if weights not in ("external", file.weight_mode):
-        raise Error(
-            "usage",
-            f"the weights of {file.path} are {file.weight_mode}, which cannot be changed after "
-            "the file is written",
-            hint=f"pass --weights {weights} to the `unmess import` that writes it",
-        )
-    return module_of(file, program, start)
 
 
 def module_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
@@ -13,30 +14,37 @@ from torch_mlir._mlir_libs import _torchMlir as torch_d
 from torch_mlir.dialects import func as func_d
 from torch_mlir.extras import fx_importer
 
-from importers.capture.signature import output_specs
-from importers.capture.strategies import capture_hint
 from importers.control_flow import ControlFlowImporter
+from importers.exporting import capture_hint, output_specs
 from importers.node_failure import check_types
 from unmess.core.errors.error import Error
 from unmess.core.ir.layer import in_layer, node_layer
 from unmess.core.ir.literals import SMALL_CONSTANT, WORDS, tensor_literal
-from unmess.core.module.module import ENTRY, STRICT_SIZES, Module
+from unmess.core.module.module import STRICT_SIZES, Module
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.core.program.weights import check_unchanged, row_major
-from unmess.core.signature.signature import Argument, Signature
-from unmess.core.signature.torch_signature import memory_misfit
+from unmess.core.signature.signature import Argument
+from unmess.core.signature.torch_signature import TorchSignature, memory_misfit
 
 
-def import_exported(program: Program | Programs, weights: str) -> Module:
-    """Imports ExportedPrograms into the torch dialect. See `import_program`."""
+def import_exported(
+    program: Program | Programs,
+    exported: Mapping[str, torch.export.ExportedProgram],
+    weights: str,
+) -> Module:
+    """Imports ExportedPrograms into the torch dialect. See `Program.import_programs`.
+
+    Args:
+        exported: the ExportedProgram of each entry point.
+    """
     start = time.perf_counter()
-    programs = program.entries if isinstance(program, Programs) else {ENTRY: program}
+    programs = program.entries
     tensors = program.weights
     check_unchanged({name: part.signature for name, part in programs.items()}, tensors)
     context = ir.Context()
     torch_d.register_dialect(context)
-    signatures: dict[str, Signature] = {}
+    signatures: dict[str, TorchSignature] = {}
     with context, ir.Location.unknown():
         importer = fx_importer.FxImporter(
             context=context,
@@ -46,8 +54,9 @@ def import_exported(program: Program | Programs, weights: str) -> Module:
         )
         importer._cc = _LayerLocations(context, py_attr_tracker=importer._py_attr_tracker)
         for name, part in programs.items():
-            signatures[name] = _without_literals(part, inline=weights != "external")
-            _build(part, signatures[name], importer, name, splat=weights == "splat")
+            graph = exported[name]
+            signatures[name] = _without_literals(part, graph, inline=weights != "external")
+            _build(part, graph, signatures[name], importer, name, splat=weights == "splat")
     bound = {a.name for s in signatures.values() for a in s.arguments if a.kind != "input"}
     module = Module(
         name=program.name,
@@ -78,7 +87,8 @@ class _LayerLocations(fx_importer.ContextCache):
 
 def _build(
     program: Program,
-    signature: Signature,
+    exported: torch.export.ExportedProgram,
+    signature: TorchSignature,
     importer: fx_importer.FxImporter,
     name: str,
     *,
@@ -88,10 +98,10 @@ def _build(
     splats = {
         weight
         for weight, tensor in program.weights.items()
-        if splat and not _is_literal(program, weight, tensor, inline=False)
+        if splat and not _is_literal(program, exported, weight, tensor, inline=False)
     }
     try:
-        _EntryFunction(program, signature.arguments, importer, name, splats).build()
+        _EntryFunction(program, exported, signature.arguments, importer, name, splats).build()
     except Error as error:
         # Programs from a fallback strategy often fail here. The hint for the first strategy's
         # failure is then more helpful.
@@ -101,12 +111,14 @@ def _build(
         raise
 
 
-def _without_literals(program: Program, *, inline: bool) -> Signature:
+def _without_literals(
+    program: Program, exported: torch.export.ExportedProgram, *, inline: bool
+) -> TorchSignature:
     """Returns the program's signature without the weights that become literals in the IR."""
     literals = {
         name
         for name, tensor in program.weights.items()
-        if _is_literal(program, name, tensor, inline=inline)
+        if _is_literal(program, exported, name, tensor, inline=inline)
     }
     kept = tuple(
         argument
@@ -116,10 +128,17 @@ def _without_literals(program: Program, *, inline: bool) -> Signature:
     return replace(program.signature, arguments=kept)
 
 
-def _is_literal(program: Program, name: str, tensor: torch.Tensor, *, inline: bool) -> bool:
+def _is_literal(
+    program: Program,
+    exported: torch.export.ExportedProgram,
+    name: str,
+    tensor: torch.Tensor,
+    *,
+    inline: bool,
+) -> bool:
     if any(a.name == name and a.kind == "state" for a in program.signature.arguments):
         return False
-    lifted = program.exported.graph_signature.inputs_to_lifted_tensor_constants.values()
+    lifted = exported.graph_signature.inputs_to_lifted_tensor_constants.values()
     small = tensor.numel() <= SMALL_CONSTANT
     return inline or (small and any(program.tied.get(target, target) == name for target in lifted))
 
@@ -164,6 +183,7 @@ class _EntryFunction:
     def __init__(
         self,
         program: Program,
+        exported: torch.export.ExportedProgram,
         arguments: tuple[Argument, ...],
         importer: fx_importer.FxImporter,
         name: str,
@@ -172,10 +192,11 @@ class _EntryFunction:
         """Weights in `splats` become literals that repeat their first element."""
         self._splats = splats
         self._program = program
+        self._exported = exported
         self._arguments = arguments
         self._importer = importer
         self._name = name
-        self._graph = program.exported.graph
+        self._graph = exported.graph
         self._placeholders = {n.name: n for n in self._graph.nodes if n.op == "placeholder"}
 
     def build(self) -> None:
@@ -185,7 +206,7 @@ class _EntryFunction:
         by_name = {node.name: node for node in self._graph.nodes}
         results = [
             by_name[spec.arg.name]
-            for spec in output_specs(self._program.exported)
+            for spec in output_specs(self._exported)
             if not isinstance(spec.arg, ConstantArgument)
         ]
         types = ir.FunctionType.get(
@@ -224,7 +245,7 @@ class _EntryFunction:
 
     def _weight_placeholders(self, weight: str) -> list[str]:
         tied = self._program.tied
-        specs = self._program.exported.graph_signature.input_specs
+        specs = self._exported.graph_signature.input_specs
         return [
             spec.arg.name
             for spec in specs
@@ -242,7 +263,7 @@ class _EntryFunction:
                     nodes.bind_node_value(
                         placeholder, functools.partial(self._literal, nodes, name, tensor)
                     )
-        for spec in self._program.exported.graph_signature.input_specs:
+        for spec in self._exported.graph_signature.input_specs:
             if isinstance(spec.arg, ConstantArgument):
                 node = self._placeholders[spec.arg.name]
                 if node.users:
@@ -265,4 +286,4 @@ class _EntryFunction:
 
     def _import_children(self) -> None:
         """Imports subgraphs of higher-order operators as separate functions."""
-        self._importer._import_all_child_modules(self._program.exported.graph_module, self._name)
+        self._importer._import_all_child_modules(self._exported.graph_module, self._name)

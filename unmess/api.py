@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from importers.import_program import has_graph, import_program
+from importers.captured_program import is_captured
 from pipelines.backends.table import check_runner
 from pipelines.legal_ops import legal_ops
 from unmess.core.errors.error import Error
@@ -286,7 +286,7 @@ def lower(
     if fold_constants:
         program = _folded(program)
     changes = Changes(insert_passes, stop_after, backend_legal_ops)
-    module = import_program(program, weights)
+    module = program.to_module(weights)
     return lower_module(module, to, changes, form, upstream_only, portable)
 
 
@@ -367,9 +367,9 @@ def load(
         )
     if isinstance(program, (Program, Programs)):
         enter_stage("import")
-        if has_graph(program) and find_backend(on).input.fold_constants:
+        if is_captured(program) and find_backend(on).input.fold_constants:
             program = _folded(program)
-        program = import_program(program)
+        program = program.to_module()
     if not isinstance(program, Module):
         raise Error(
             "usage",
@@ -477,11 +477,9 @@ def check(
 
 
 def _compare(program: Program | Programs, executable: Executable, calls: int) -> Report:
-    from unmess.compare import compare
-    from unmess.compare_entries import compare_entries
+    from unmess.compare_entries import compare_program
 
-    several = isinstance(program, Programs)
-    return (compare_entries if several else compare)(program, executable, calls)
+    return compare_program(program, executable, calls)
 
 
 @only_errors()
@@ -512,7 +510,7 @@ def analyze(
     values: dict[str, int] = {}
     if not isinstance(program, Module):
         at = at or "linalg"
-        for part in program.entries.values() if isinstance(program, Programs) else [program]:
+        for part in program.entries.values():
             values |= part.signature.symbols(part.args, part.kwargs)
         program = lower(program, to=at)
     elif at not in (None, program.stage):

@@ -143,7 +143,7 @@ def compare(
             Note("sizes", "compared at the sizes of the example only: the ranges allow no others")
         ]
     # It is known only now how the reference of an ONNX model was computed.
-    notes += [Note("comparison", text) for text in getattr(program.eager, "comparison_notes", ())]
+    notes += [Note("comparison", text) for text in program.comparison_notes]
     return Report(
         model=program.name,
         runner=executable.runner,

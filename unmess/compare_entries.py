@@ -9,7 +9,15 @@ import torch
 
 from pipelines.backends.executable import Executable
 from unmess.compare import Report, compare
+from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
+
+
+def compare_program(program: Program | Programs, executable: Executable, calls: int = 5) -> Report:
+    """Compares a program with eager, or each of several. See `compare` and `compare_entries`."""
+    if isinstance(program, Programs):
+        return compare_entries(program, executable, calls)
+    return compare(program, executable, calls)
 
 
 def compare_entries(programs: Programs, executable: Executable, calls: int = 5) -> Report:

@@ -10,14 +10,12 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from importers.import_program import import_program
 from pipelines.backends.executable import Executable
 from pipelines.backends.loading import load
 from pipelines.iree.presets import PRESETS, check_preset, keep_tuned
 from pipelines.iree.targets import target as target_of
 from pipelines.iree.vm_module import program_key
-from unmess.compare import compare
-from unmess.compare_entries import compare_entries
+from unmess.compare_entries import compare_program
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
 from unmess.core.options.target_options import TargetOptions
@@ -89,7 +87,7 @@ def tune(
         check_preset(preset)
     target = target or TargetOptions()
     enter_stage("import")
-    module = import_program(program)
+    module = program.to_module()
     candidates, executables = [], {}
     for preset in presets:
         progress(preset)
@@ -98,8 +96,7 @@ def tune(
         try:
             executable = load(module, RUNNER, replace(target, preset=preset))
             candidate.compile_seconds = executable.seconds.get("compile", 0.0)
-            several = isinstance(program, Programs)
-            report = (compare_entries if several else compare)(program, executable, calls=0)
+            report = compare_program(program, executable, calls=0)
         except Error as problem:
             candidate.problem = f"{problem.stage}: {problem.cause}"
             continue
@@ -145,10 +142,9 @@ def _time(
 
 def _call(program: Program | Programs, executable: Executable) -> float:
     """Returns the seconds of one call of each entry point, in sum, on the example arguments."""
-    entries = program.entries if isinstance(program, Programs) else {None: program}
     seconds = 0.0
-    for entry, own in entries.items():
-        run = executable if entry is None else executable[entry]
+    for entry, own in program.entries.items():
+        run = executable[entry]
         args, kwargs = copy.deepcopy((own.args, own.kwargs))
         with torch.no_grad():
             start = time.perf_counter()

@@ -27,8 +27,10 @@ from importers.capture.notes import capture_notes
 from importers.capture.signature import read_signature, read_weights
 from importers.capture.submodule import submodule
 from importers.capture.torchscript import as_module, example_of, is_torchscript
+from importers.captured_program import CapturedProgram
 from importers.detection import PADDING, fixed_size
 from importers.ir_file import IrEntry, ir_program
+from importers.onnx.base import OnnxBase
 from importers.quantized import IN_INTEGERS, in_integers
 from importers.repairs import apply_repairs
 from unmess.core.errors.error import Error
@@ -79,10 +81,10 @@ def _capture(
 ) -> Program:
     start = time.perf_counter()
     restore, quantized, specialized = None, False, ()
-    if _is_onnx(model):
+    if isinstance(model, OnnxBase):
         from importers.capture.onnx import capture_onnx
 
-        def capture_module(module: Any, args: tuple, shapes: Any) -> Program:
+        def capture_module(module: Any, args: tuple, shapes: Any) -> CapturedProgram:
             own_name = name or "onnx"
             return _capture(module, args, None, shapes, strategy, own_name, keep_ops)
 
@@ -137,7 +139,7 @@ def _capture(
     )
     signature = replace(with_strides(signature, original), restore=restore)
     fixed = check_dynamic(signature, declared)
-    program = Program(
+    program = CapturedProgram(
         name=name or _name(model),
         exported=exported,
         signature=signature,
@@ -181,11 +183,6 @@ def _with_gradients(
     if attempts and attempts[-1].strategy == MakeFx.name:
         return WithGradients(eager, declared.args, declared.kwargs)
     return eager
-
-
-def _is_onnx(model: Any) -> bool:
-    """Returns True for an `OnnxModel`, without importing onnx, which may not be installed."""
-    return any(kind.__module__ == "importers.onnx.model" for kind in type(model).__mro__)
 
 
 def _as_tuple(args: Any) -> tuple[Any, ...]:

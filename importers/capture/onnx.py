@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
+from importers.captured_program import CapturedProgram, OnnxProgram
 from importers.onnx.model import OnnxModel, OnnxValue
 from importers.onnx.module import OnnxModule
 from unmess.core.errors.error import Error
 from unmess.core.program.note import Note
-from unmess.core.program.program import Program
 from unmess.core.program.weights import brief
 from unmess.core.signature.signature import Constant, Input
 from unmess.core.signature.torch_signature import TorchSignature
 
 # Captures a module: (module, args, dynamic shapes).
-Capture = Callable[[OnnxModule, tuple, Any], Program]
+Capture = Callable[[OnnxModule, tuple, Any], CapturedProgram]
 
 
 def capture_onnx(
     model: OnnxModel, args: tuple, kwargs: dict, dynamic_shapes: Any, capture: Capture
-) -> Program:
+) -> OnnxProgram:
     """Captures an ONNX model with an example call.
 
     Raises:
@@ -52,8 +52,7 @@ def capture_onnx(
     names = dict(zip((v.name for v in model.inputs), model.parameter_names, strict=True))
     module = module.callable_with([names[value.name] for value in free])
     program = _captured(module, free, names, example, capture)
-    _complete(program, model, module, call.args)
-    return program
+    return _complete(program, model, module, call.args)
 
 
 def _checked(model: OnnxModel, arguments: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -97,7 +96,7 @@ def _captured(
     names: Mapping[str, str],
     example: Mapping[str, torch.Tensor],
     capture: Capture,
-) -> Program:
+) -> CapturedProgram:
     args = tuple(example[value.name] for value in free)
     shapes = _open_sizes(free, names)
     if shapes is None:
@@ -131,7 +130,9 @@ def _open_sizes(
     return shapes if dims else None
 
 
-def _complete(program: Program, model: OnnxModel, module: OnnxModule, args: tuple) -> None:
+def _complete(
+    program: CapturedProgram, model: OnnxModel, module: OnnxModule, args: tuple
+) -> OnnxProgram:
     """Adds the inputs that the capture fixed, so that the program takes the whole call."""
     names = dict(zip((v.name for v in model.inputs), model.parameter_names, strict=True))
     signature = program.signature
@@ -142,22 +143,27 @@ def _complete(program: Program, model: OnnxModel, module: OnnxModule, args: tupl
         else next(captured)
         for value in model.inputs
     )
-    program.signature = _with_inputs(signature, inputs, model, args)
-    program.eager = model
-    program.args, program.kwargs = _enlarged(program, inputs, args), {}
+    given = {each.name: getattr(program, each.name) for each in fields(program)} | {
+        "signature": _with_inputs(signature, inputs, model, args),
+        "eager": model,
+        "args": _enlarged(program, inputs, args),
+        "kwargs": {},
+    }
+    completed = OnnxProgram(**given)
     fixed = [
         f"{names[name]} = {brief(value)}" for name, value in module.fixed.items() if name in names
     ]
     if fixed:
         note = Note("specialized", f"fixed to the example's values: {', '.join(fixed)}")
-        program.notes = (*program.notes, note)
+        completed.notes = (*completed.notes, note)
     if model.held_in_wider:
         note = Note(
             "types",
             "PyTorch does not compute with the element types of "
             f"{', '.join(model.held_in_wider)}; each element is stored in a wider type",
         )
-        program.notes = (*program.notes, note)
+        completed.notes = (*completed.notes, note)
+    return completed
 
 
 def _with_inputs(
@@ -171,7 +177,7 @@ def _with_inputs(
     )
 
 
-def _enlarged(program: Program, inputs: tuple[Input, ...], args: tuple) -> tuple:
+def _enlarged(program: CapturedProgram, inputs: tuple[Input, ...], args: tuple) -> tuple:
     """Returns the example call with the tensors that the capture may have enlarged."""
     captured = iter(program.args)
     return tuple(

@@ -17,6 +17,7 @@ from torch.export.graph_signature import (
     TensorArgument,
 )
 
+from importers.exporting import output_specs
 from unmess.core.errors.error import Error
 from unmess.core.program.weights import memory_key
 from unmess.core.signature.dim import Dim
@@ -81,12 +82,6 @@ def _written(exported: torch.export.ExportedProgram) -> set[str]:
     """Returns the names of the buffers and parameters that the program writes: its state."""
     signature = exported.graph_signature
     return {*signature.buffers_to_mutate.values(), *signature.parameters_to_mutate.values()}
-
-
-def output_specs(exported: torch.export.ExportedProgram) -> list:
-    """Returns the output specs in the IR's order: the model's own results, then new state."""
-    specs = exported.graph_signature.output_specs
-    return sorted(specs, key=lambda spec: spec.kind != OutputKind.USER_OUTPUT)
 
 
 def read_signature(

@@ -32,6 +32,7 @@ from importers.capture.tensor_data import data_access, data_access_in_dynamo
 from importers.capture.torchscript import TorchScript
 from importers.capture.traceable_comparisons import TraceableComparisons
 from importers.capture.transformers_patches import exportable
+from importers.exporting import capture_hint, depends_on_data
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import is_users, user_line
 from unmess.core.program.eager import copied
@@ -73,7 +74,7 @@ class NonStrict:
         try:
             return self._export(module, args, kwargs, dynamic_shapes)
         except Exception as problem:
-            if not _depends_on_data(problem):
+            if not depends_on_data(problem):
                 raise
             with TraceableComparisons(), known_values(module) as known:
                 try:
@@ -405,26 +406,3 @@ def _chosen(strategy: str, module: torch.nn.Module) -> Sequence[type[Strategy]]:
             return (candidate,)
     names = ", ".join(["auto", *(candidate.name for candidate in STRATEGIES)])
     raise Error("usage", f"unknown capture strategy {strategy!r}", hint=f"use one of {names}")
-
-
-def _depends_on_data(problem: BaseException) -> bool:
-    text = f"{type(problem).__name__} {problem}"
-    return any(
-        kind in text
-        for kind in ("data-dependent", "GuardOnDataDependent", "DataDependentOutputException")
-    )
-
-
-def capture_hint(problem: BaseException) -> str:
-    """Returns a hint for a model that `torch.export` cannot capture."""
-    text = f"{type(problem).__name__} {problem}"
-    if "which it writes in the same call" in text:
-        return "call the model once in eager before the capture, if only its first call differs"
-    if _depends_on_data(problem):
-        return "the control flow depends on values: use torch.where or torch.cond, or torch._check"
-    if "DynamicShapes" in text or "Constraints violated" in text or "ConstraintViolation" in text:
-        return "the model fixes a dimension declared dynamic: make it static or use Dim.AUTO"
-    return (
-        "the model runs in eager PyTorch, but torch.export fails: `unmess check --debug` shows "
-        "its traceback"
-    )

@@ -13,6 +13,7 @@ import onnx
 import torch
 from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 
+from importers.onnx.base import OnnxBase
 from importers.onnx.element_types import HELD_IN_WIDER, dtype_of, to_numpy, to_torch
 from importers.onnx.graph import GraphRunner
 from importers.onnx.module import OnnxModule
@@ -42,7 +43,7 @@ class OnnxValue:
     code: int
 
 
-class OnnxModel:
+class OnnxModel(OnnxBase):
     """An ONNX model. Calling it returns the result of a reference implementation.
 
     Attributes:

@@ -68,8 +68,7 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
         self.seconds = dict(module.seconds)
         self.signatures = dict(module.entries)
         check_weights(self.signatures, module.weights, "load")
-        entries = getattr(module.program, "entries", {module.entry: module.program})
-        programs = [program for program in entries.values() if program is not None]
+        programs = [] if module.program is None else list(module.program.entries.values())
         check_specialized(programs)
         self.notes = replaced_weights(programs)
         # Borrowed from the model. Only weights that compiled code cannot read directly are copied.

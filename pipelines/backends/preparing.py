@@ -11,7 +11,8 @@ from pipelines.backends.backend import BackendInput
 from pipelines.ir.modules import copy_module, entry_function
 from pipelines.lower import Changes, lower
 from unmess.core.ir.literals import tensor_literal
-from unmess.core.module.module import ENTRY, Module
+from unmess.core.module.module import Module
+from unmess.core.signature.entry_points import ENTRY
 
 # For each stage, the operation of a literal, and the name of its attribute.
 _LITERALS = {

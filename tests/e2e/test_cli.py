@@ -10,7 +10,6 @@ import time
 import pytest
 import torch
 
-from importers.import_program import import_program
 from pipelines.iree.presets import keep_tuned
 from pipelines.iree.targets import target as target_of
 from pipelines.iree.vm_module import program_key
@@ -190,7 +189,7 @@ def test_a_crash_of_a_tuned_program_is_reproduced_with_its_preset(
     unmess, models, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
-    module = import_program(capture(f"{models}:crashes"))
+    module = capture(f"{models}:crashes").to_module()
     target = target_of("iree-cpu", TargetOptions())
     keep_tuned(program_key(module, "iree-cpu", target), "data-tiling", "iree-cpu", module.name)
     process = unmess("check", "--json", "--on", "iree-cpu", f"{models}:crashes")

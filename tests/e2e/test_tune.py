@@ -143,8 +143,8 @@ def test_a_preset_that_gives_another_result_is_not_taken(monkeypatch):
     [((), "no preset to try"), (("plain", "fast"), "unknown preset 'fast'")],
 )
 def test_presets_to_try_are_validated_first(monkeypatch, presets, cause):
-    monkeypatch.setattr(tuning, "import_program", None)
     program = unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
+    monkeypatch.setattr(type(program), "to_module", None)
     with pytest.raises(unmess.Error, match=cause) as caught:
         unmess.tune(program, presets=presets)
     assert caught.value.stage == "usage" and "channels-last" in caught.value.hint

@@ -13,13 +13,12 @@ from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import IR_STAGES
 from unmess.core.files.writing import check_writable
-from unmess.core.module.module import WEIGHTS
 from unmess.core.options.names import (
     check_linalg_form,
-    check_name,
     check_portable,
     check_stage,
     check_upstream_only,
+    check_weight_mode,
 )
 from unmess.program_cache.capturing import Need
 from unmess.program_cache.request import Request
@@ -145,7 +144,7 @@ def import_(
     sizes = arguments.split_sizes("--set-size", set_sizes)
     check_linalg_form(to, bool(sizes), generalize, specialize, bool(outline))
     check_upstream_only(to, upstream_only)
-    check_name("weights", weights, WEIGHTS)
+    check_weight_mode(weights)
     check_portable(to, weights, portable)
     arguments.check_dynamic(dynamic)
     arguments.check_strategy(strategy)

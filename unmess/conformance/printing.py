@@ -8,7 +8,6 @@ from pathlib import Path
 from torch.utils import _pytree as pytree
 
 import unmess
-from importers.import_program import import_program
 from pipelines.backends.backend import Backend, BackendInput
 from pipelines.backends.commands.backend import CommandBackend
 from pipelines.backends.commands.tensors import write_tensors
@@ -111,4 +110,4 @@ def _module(case: ConformanceCase, backend: Backend) -> tuple[Program, Module]:
             "usage", f"{case.name} has several programs", hint="`unmess import` writes their IR"
         )
     wanted = backend.input if backend.input.stage is not None else BackendInput()
-    return program, prepared(import_program(program), wanted)
+    return program, prepared(program.to_module(), wanted)

@@ -141,12 +141,11 @@ class _Work:
     def _backend_input(self, program: Program, runner: str) -> tuple[str, str]:
         """Returns the command that repeats a backend's compilation, and its input."""
         import unmess
-        from importers.import_program import import_program
         from pipelines.backends.finding import find_backend
         from pipelines.backends.preparing import prepared
 
         via, backend = self._options.via, find_backend(runner)
-        module = import_program(program) if via is None else unmess.lower(program, to=via)
+        module = program.to_module() if via is None else unmess.lower(program, to=via)
         if hasattr(backend, "configured"):
             target = TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
             backend = backend.configured(target, self._options.unchecked)

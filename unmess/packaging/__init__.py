@@ -11,7 +11,6 @@ from pathlib import Path
 
 import torch
 
-from importers.import_program import import_program
 from pipelines.backends.table import check_packaged
 from unmess.bundle.manifest import FORMAT, MODULE, SIGNATURE, STATE, WEIGHTS, Manifest
 from unmess.core.errors.error import Error
@@ -73,7 +72,7 @@ def package(
 
     chosen = target_of(on, target)
     enter_stage("import")
-    module = import_program(program)
+    module = program.to_module()
     check_weights(module.entries, module.weights, "load")
     module.seconds.setdefault("lower", 0.0)
     start = time.perf_counter()

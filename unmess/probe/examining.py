@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch._decomp import decomposition_table as torch_decompositions
 
+from importers.captured_program import CapturedProgram
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import trace, tracing
 from unmess.captured import captured
@@ -18,7 +19,6 @@ from unmess.core.errors.failure import as_error
 from unmess.core.errors.quiet import quiet_libraries, show_libraries
 from unmess.core.processes.current_stage import listening
 from unmess.core.program.program import Program
-from unmess.core.program.programs import Programs
 from unmess.probe.answers import answer_path, read_answer, write_answer
 from unmess.probe.calls import Call, alone, distinct_calls
 from unmess.probe.lowering import lowers
@@ -66,8 +66,9 @@ def examine(
     try:
         with listening(begin):
             program = captured(**capture)
-        entries = program.entries.values() if isinstance(program, Programs) else [program]
-        calls = distinct_calls(_exported(entry, capture["model"], to) for entry in entries)
+        calls = distinct_calls(
+            _exported(entry, capture["model"], to) for entry in program.entries.values()
+        )
     except (Exception, SystemExit) as problem:
         send(("error", as_error(problem, stage), traceback.format_exc()))
         return
@@ -89,7 +90,7 @@ def examine(
 
 
 def _exported(program: Program, model: str, to: str) -> torch.export.ExportedProgram:
-    if program.exported is None:
+    if not isinstance(program, CapturedProgram):
         raise Error(
             "usage",
             f"{model} was not captured from PyTorch, so it has no ATen operators to list",

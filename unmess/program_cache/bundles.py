@@ -78,7 +78,6 @@ def make_bundle(
     Raises:
         Error: the stage that failed.
     """
-    from importers.import_program import import_program
     from pipelines.iree.presets import tuned_key
     from pipelines.iree.targets import target
     from pipelines.iree.vm_module import program_key
@@ -99,7 +98,7 @@ def make_bundle(
                 unchecked=choice.unchecked,
                 seconds=seconds,
             )
-            module, chosen = import_program(program), target(BUNDLED, options)
+            module, chosen = program.to_module(), target(BUNDLED, options)
             key = program_key(module, BUNDLED, chosen)
             tuned = None if key is None or choice.preset is not None else tuned_key(key)
             known = {"tuned_key": tuned, "tuned": _tuned(tuned)}

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from importers.import_program import import_program
 from importers.ir_file import IrFile, IrProgram
 from unmess.core.cache.folder import say
 from unmess.core.errors.error import Error
@@ -71,8 +70,7 @@ def keep(
         Unkept: the program cannot be stored as files, or there is no room.
         Error: stage `import`.
     """
-    module = import_program(program)
-    parts = program.entries if isinstance(program, Programs) else {module.entry: program}
+    module, parts = program.to_module(), program.entries
     about = _about(module, parts)
     tensors = dict(program.weights)
     _check_memory(module, tensors)
@@ -168,7 +166,6 @@ def read(entry: Entry) -> IrProgram | Programs:
         args, kwargs = calls[name].call
         parts[name] = IrProgram(
             name=part["name"],
-            exported=None,
             signature=signatures[name],
             weights={each: weights[each] for each in part["weights"]},
             tied=part["tied"],
@@ -178,6 +175,7 @@ def read(entry: Entry) -> IrProgram | Programs:
             notes=tuple(Note(*note) for note in part["notes"]),
             file=file,
             captured_by=part["strategy"],
+            entry=name,
         )
     first = next(iter(parts.values()))
     first.seconds["capture"] = time.perf_counter() - start

@@ -21,7 +21,8 @@ from pipelines.backends.results import GARBAGE
 from pipelines.ir.modules import copy_module, entry_function
 from unmess.core.errors.error import Error
 from unmess.core.ir.literals import tensor_literal
-from unmess.core.module.module import ENTRY, Module
+from unmess.core.module.module import Module
+from unmess.core.signature.entry_points import ENTRY
 from unmess.core.signature.signature import Result, ScalarSpec
 
 # The name of the program's own entry function beside `main`.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from unmess.core.errors.failure import only_errors
 from unmess.core.files.writing import Replacements, cannot_write
+from unmess.core.signature.entry_points import ENTRY
 
 if TYPE_CHECKING:
     import torch
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 # Function attribute: no broadcast in the function expands a dynamic size.
 STRICT_SIZES = "torch.assume_strict_symbolic_shapes"
-WEIGHTS = ("external", "inline", "elide", "splat")
-# Name of the entry function, if the model has only one.
-ENTRY = "main"
 
 # Literals with more elements than this are printed by name or elided.
 _LARGE = 16
@@ -143,12 +141,7 @@ class Module:
         """Writes the files that an IR file needs to run again; returns their paths."""
         # Imported here to save start-up time: these modules import PyTorch.
         from unmess.core.module.writing import write_beside
-        from unmess.core.program.programs import Programs
 
-        programs = {}
-        if self.program is not None:
-            several = isinstance(self.program, Programs)
-            programs = self.program.entries if several else {self.entry: self.program}
         paths, missing = write_beside(
             path,
             files,
@@ -157,7 +150,7 @@ class Module:
             entries=self.entries,
             weights=self.weights,
             weight_mode=self.weight_mode,
-            programs=programs,
+            programs={} if self.program is None else self.program.entries,
             tied={} if self.program is None else self.program.tied,
             notes=self.notes,
         )

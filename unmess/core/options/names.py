@@ -12,12 +12,18 @@ JAX_SUFFIX = ".jax_export"
 IR_SUFFIXES = (".mlir", ".mlirbc", JAX_SUFFIX)
 # What runs the operators that a backend does not support.
 FALLBACKS = ("eager",)
+WEIGHTS = ("external", "inline", "elide", "splat")
 STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")
 
 
 def check_stage(stage: str) -> None:
     """Raises an Error (`usage`) if `stage` is not the name of a stage."""
     check_name("stage", stage, IR_STAGES)
+
+
+def check_weight_mode(weights: str) -> None:
+    """Raises an Error (`usage`) if `weights` is not a mode of weights."""
+    check_name("weights", weights, WEIGHTS)
 
 
 def check_upstream_only(stage: str, upstream_only: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -30,6 +31,10 @@ class Programs:
 
     def __getitem__(self, entry: str) -> Program:
         return self.entries[entry]
+
+    def to_module(self, weights: str = "external") -> Any:
+        """Returns one Module of all programs. See `Program.import_programs`."""
+        return next(iter(self.entries.values())).import_programs(self, weights)
 
     @property
     def weights(self) -> dict[str, torch.Tensor]:

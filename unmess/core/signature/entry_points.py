@@ -11,6 +11,9 @@ from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
 from unmess.core.signature.signature import Signature
 
+# Name of the entry point, if the model has only one.
+ENTRY = "main"
+
 
 @dataclass(frozen=True)
 class EntryPoint:
