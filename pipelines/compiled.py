@@ -102,17 +102,17 @@ def lowered(module: Module, seconds: dict[str, float], unchecked: bool) -> Modul
         Error: with the stage that failed.
     """
     # The passes take long to import, and cached programs do not need them.
-    from pipelines.indices.checking import check_indices
-    from pipelines.indices.stablehlo import check_stablehlo_indices
+    from pipelines.indices.checking import CHECK_INDICES
+    from pipelines.indices.stablehlo import CHECK_STABLEHLO_INDICES
     from pipelines.ir.modules import copy_module
 
     copy = replace(module, ir=copy_module(module.ir), seconds=seconds)
     if unchecked:
         return lower(copy, "linalg")
     if copy.stage == "stablehlo":
-        check_stablehlo_indices(copy.ir)
+        CHECK_STABLEHLO_INDICES.apply(copy.ir)
     lower(copy, "linalg")
-    check_indices(copy.ir)
+    CHECK_INDICES.apply(copy.ir)
     return copy
 
 
@@ -125,7 +125,7 @@ def stablehlo_for_iree(module: Module, unchecked: bool) -> Module:
     Raises:
         Error: stage `compile`, for a program of another tool that cannot be prepared.
     """
-    from pipelines.indices.stablehlo import check_stablehlo_indices
+    from pipelines.indices.stablehlo import CHECK_STABLEHLO_INDICES
     from pipelines.ir.modules import copy_module
     from pipelines.stablehlo.origin import is_foreign
     from pipelines.stablehlo.stages import for_iree
@@ -134,7 +134,7 @@ def stablehlo_for_iree(module: Module, unchecked: bool) -> Module:
     if is_foreign(copy.ir):
         for_iree(copy.ir, copy.name)
     elif not unchecked:
-        check_stablehlo_indices(copy.ir)
+        CHECK_STABLEHLO_INDICES.apply(copy.ir)
     return copy
 
 

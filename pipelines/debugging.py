@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Concatenate, ParamSpec, TypeVar
 
 from torch_mlir import ir
 
 from unmess.core.errors.error import Error
 
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
 # Literals with more elements are elided.
 _LARGE = 16
 ALL = "all"
@@ -84,29 +80,12 @@ def finished(module: ir.Module | ir.OpView, *names: str) -> None:
         mode.write(f"// After {', '.join(names)}\n{text}\n")
 
 
-def step(
-    name: str,
-) -> Callable[
-    [Callable[Concatenate[ir.Module, _Parameters], _Result]],
-    Callable[Concatenate[ir.Module, _Parameters], _Result],
-]:
-    """Decorates a function that changes a module as a step, for verification in debug mode."""
+def verify_step(module: ir.Module, name: str) -> None:
+    """Verifies a module after a step outside of a pipeline, then does what `finished` does.
 
-    def decorate(change):
-        @functools.wraps(change)
-        def changing(module: ir.Module, *args, **kwargs):
-            result = change(module, *args, **kwargs)
-            if is_debugging():
-                _verify(module, name)
-                finished(module, name)
-            return result
-
-        return changing
-
-    return decorate
-
-
-def _verify(module: ir.Module, name: str) -> None:
+    Raises:
+        Error: stage `compile`, if the module is invalid.
+    """
     with module.context as context:
         context.emit_error_diagnostics = False
         try:
@@ -119,3 +98,4 @@ def _verify(module: ir.Module, name: str) -> None:
                 f"the IR is invalid after step {name}: {cause}",
                 hint="report this bug with the model",
             ) from problem
+    finished(module, name)

@@ -29,5 +29,5 @@ def steps_of(name: str) -> list[Entry]:
     entries = []
     for part in PIPELINE if name == "reference" else (PIPELINES[name],):
         for step in part.steps if isinstance(part, Pipeline) else (part,):
-            entries.append(Entry(step.name, getattr(step, "text", step.name), step.why))
+            entries.append(Entry(step.name, step.text, step.why))
     return entries

@@ -7,12 +7,13 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
-from pipelines.debugging import finished, is_debugging
+from pipelines.debugging import finished, is_debugging, verify_step
 from pipelines.unlowered import without_lowering
 from unmess.core.cache.reproducer import write_reproducer
 from unmess.core.errors.error import Error, first_line
@@ -33,59 +34,66 @@ _OPERATION = re.compile(r'see current operation: (?:.* = )?"([\w.]+)"')
 
 @dataclass(frozen=True)
 class Step:
-    """A pass with its options, in the syntax of `unmess-opt --pass-pipeline`, and its reason.
+    """A change of a module and its reason: a pass of MLIR, or a function in Python.
 
     Attributes:
+        text: the pass with its options, in the syntax of `unmess-opt --pass-pipeline`; for a
+            function, the name of the step.
+        why: the reason.
+        function: changes a module in place; None for a pass.
         lenient: for a conversion that undoes its changes and reports only the first operation when
             it fails: a form of the pass that keeps operations without a lowering.
         tool: the tool that has the pass, if it is not the pipeline's.
+        argument: the name of a function for `unmess-opt --pipeline`, if it differs from `text`.
+        takes_context: whether the function takes a second argument, the data of the program that
+            the reference runner keeps besides the IR.
     """
 
     text: str
     why: str
+    function: Callable[..., object] | None = None
     lenient: str | None = None
     tool: str | None = None
+    argument: str | None = None
+    takes_context: bool = False
 
     @property
     def name(self) -> str:
-        """The name of the pass, without its options."""
-        return _PASS.match(self.text)[1]
+        """The name of the pass, without its options, or of the function."""
+        return _PASS.match(self.text)[1] if self.function is None else self.text
 
     def command(self, tool: str) -> str:
         """Returns the command line that runs the step on `THIS_FILE`."""
+        if self.function is not None:
+            argument = shlex.quote(self.argument or self.text)
+            return f"unmess-opt --pipeline {argument} THIS_FILE"
         return f"{self.tool or tool} --pass-pipeline={shlex.quote(spelled((self,)))} THIS_FILE"
 
     def run(self, module: ir.Module | ir.OpView) -> None:
-        """Changes `module` in place, and verifies it. Raises `ir.MLIRError` on failure."""
-        PassManager.parse(spelled((self,))).run(module.operation)
+        """Changes `module` in place, and verifies it.
 
-
-@dataclass(frozen=True)
-class Rewrite:
-    """A step in Python: a function that changes a module in place, and its reason.
-
-    Attributes:
-        argument: its name for `unmess-opt --pipeline`, if it differs from `name`.
-    """
-
-    name: str
-    why: str
-    function: Callable[[ir.Module], object]
-    argument: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The text of the step in a printed pipeline."""
-        return self.name
-
-    def command(self, _tool: str) -> str:
-        """See `Step.command`."""
-        return f"unmess-opt --pipeline {shlex.quote(self.argument or self.name)} THIS_FILE"
-
-    def run(self, module: ir.Module | ir.OpView) -> None:
-        """See `Step.run`. Also raises the exceptions of the function."""
+        Raises:
+            ir.MLIRError: the pass fails, or the module is invalid.
+            Exception: of the function.
+        """
+        if self.function is None:
+            PassManager.parse(spelled((self,))).run(module.operation)
+            return
         self.function(module)
         module.operation.verify()
+
+    def apply(self, module: ir.Module, *args: Any, **kwargs: Any) -> None:
+        """Calls the function outside of a pipeline. Verifies the module in debug mode only.
+
+        Args:
+            args, kwargs: further arguments of the function.
+
+        Raises:
+            Error: stage `compile`, if the module is invalid; or what the function raises.
+        """
+        self.function(module, *args, **kwargs)
+        if is_debugging():
+            verify_step(module, self.name)
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,7 @@ class Pipeline:
     name: str
     stage: str
     hint: str
-    steps: tuple[Step | Rewrite, ...]
+    steps: tuple[Step, ...]
     verify_each: bool = True
     tool: str = "unmess-opt"
 
@@ -152,9 +160,7 @@ class Pipeline:
             is_last = index + 1 == len(self.steps)
             finished(module, step.name, *([self.name] if is_last else []))
 
-    def _leave_reproducer(
-        self, step: Step | Rewrite, module: ir.Module | ir.OpView, name: str
-    ) -> None:
+    def _leave_reproducer(self, step: Step, module: ir.Module | ir.OpView, name: str) -> None:
         """Writes the input of a step for a trace, and removes that of the previous step."""
         before = crash_log.last_recorded("repro")
         repro = _reproducer(step.command(self.tool), module.operation, f"{name}-{self.name}")
@@ -189,7 +195,7 @@ class Pipeline:
             # operation that has no pattern.
             left = without_lowering(
                 step.text,
-                None if isinstance(step, Rewrite) else step.lenient,
+                step.lenient,
                 before,
                 module,
                 only_unknown=match[1] == "torch.operator",
@@ -199,7 +205,7 @@ class Pipeline:
             cause = f"no lowering for {', '.join(names)}"
         return Error(
             self.stage,
-            f"{cause} ({'pass' if isinstance(step, Step) else 'step'} {step.text})",
+            f"{cause} ({'pass' if step.function is None else 'step'} {step.text})",
             where=lines[0] if lines else None,
             hint=self.hint,
             repro=repro,
@@ -237,6 +243,6 @@ def brief(message: str) -> str:
     return cause if len(cause) <= _LONGEST else cause[: _LONGEST - 1] + "…"
 
 
-def spelled(steps: Iterable[Step | Rewrite]) -> str:
+def spelled(steps: Iterable[Step]) -> str:
     """Returns the steps in the syntax of `unmess-opt --pass-pipeline`."""
     return f"builtin.module({','.join(step.text for step in steps)})"

@@ -8,43 +8,28 @@ from functools import partial
 from torch_mlir import ir
 
 from pipelines import stages
-from pipelines.debugging import step
-from pipelines.indices.checking import check_indices
-from pipelines.indices.divisions import check_divisions
-from pipelines.indices.stablehlo import check_stablehlo_indices
+from pipelines.indices.checking import CHECK_INDICES
+from pipelines.indices.divisions import CHECK_DIVISIONS
+from pipelines.indices.stablehlo import CHECK_STABLEHLO_INDICES
 from pipelines.ir.modules import entry_function
-from pipelines.iree.assertions import join_assertions, spell_lines
-from pipelines.iree.channels_last import to_channels_last
-from pipelines.iree.cropping import crop_to_windows
-from pipelines.iree.elementary.rewrite import compute_elementary_functions
-from pipelines.iree.packed_operands import separate_packing
+from pipelines.iree.assertions import ASSERTION_LINES, JOIN_ASSERTIONS
+from pipelines.iree.channels_last import CHANNELS_LAST
+from pipelines.iree.cropping import CROP_TO_WINDOWS
+from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
+from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
 from pipelines.linalg_form.sizes import PROPAGATE
-from pipelines.pipeline import Pipeline, Rewrite
+from pipelines.pipeline import Pipeline, Step
 from pipelines.reference import lowering
-from pipelines.reference.pipeline import lower_to_llvm
+from pipelines.reference.pipeline import PIPELINE, LoweringContext, lower_to_llvm
 from pipelines.reference.schedules.machine import MACHINES
 from pipelines.reference.steps.assertions import Assertions
-from pipelines.reference.steps.bf16 import compute_in_f32, keep_in_integers
-from pipelines.reference.steps.checks import insert_checks
-from pipelines.reference.steps.collapsing import collapse_loops
-from pipelines.reference.steps.entry_points import take_operands_by_address
-from pipelines.reference.steps.float8 import expand_float8_casts
 from pipelines.reference.steps.fusion import fuse
 from pipelines.reference.steps.kernels import vectorize
-from pipelines.reference.steps.lifetimes import free_after_last_use
-from pipelines.reference.steps.llvm_attributes import annotate
-from pipelines.reference.steps.narrowing import narrow_through_f32
-from pipelines.reference.steps.outlining import outline
-from pipelines.reference.steps.pointers import pass_pointers
-from pipelines.reference.steps.reassociation import reassociate
-from pipelines.reference.steps.rows import fuse_row_loops
-from pipelines.reference.steps.splitting import split
-from pipelines.reference.steps.tasks import dispatch, outline_tasks
-from pipelines.stablehlo import stages as stablehlo
 from pipelines.stablehlo.portable import PORTABLE
+from pipelines.stablehlo.stages import FOREIGN_INPUT
 from pipelines.upstream.lowering import UPSTREAM
 from unmess.core.ir.public_functions import public_functions
 
@@ -58,7 +43,7 @@ PIPELINES: dict[str, Pipeline] = {
         stages.TOSA_TO_LINALG,
         stages.STABLEHLO_TO_LINALG,
         STABLEHLO_INPUT,
-        stablehlo.FOREIGN_INPUT,
+        FOREIGN_INPUT,
         PORTABLE,
         PROPAGATE,
         GENERALIZE,
@@ -71,7 +56,6 @@ PIPELINES: dict[str, Pipeline] = {
 }
 
 
-@step("iree-keep-inputs")
 def _keep_inputs(module: ir.Module) -> None:
     """Applies `keep_inputs` to all public functions. Barriers are in generic form."""
     module.context.allow_unregistered_dialects = True
@@ -83,67 +67,54 @@ def _keep_inputs(module: ir.Module) -> None:
 
 
 def _separate_packing(module: ir.Module) -> None:
-    """Applies `separate_packing`. Barriers are in generic form."""
+    """Applies SEPARATE_PACKING. Barriers are in generic form."""
     module.context.allow_unregistered_dialects = True
-    separate_packing(module)
+    SEPARATE_PACKING.apply(module)
 
 
-_REWRITES = (
-    stages.BITS,
-    stages.NAN_ORDER,
-    stages.NARROW_F64,
-    stages.PROFILE,
-    stages.SEED,
-    stages.LAYOUT,
-    stages.RESHAPES,
-    stages.VALUE_CHECKS,
-    stages.BOOLEAN_SUMS,
-    stages.SIZES,
-    stages.RANDOM,
-    stages.INTEGERS,
-    stages.CASTS,
-    stages.OPERATORS,
-    *stablehlo.REWRITES,
-    *(step for step in (*UPSTREAM.steps, *PORTABLE.steps) if isinstance(step, Rewrite)),
+def _apply(step: Step, module: ir.Module) -> None:
+    """Applies a step of any pipeline to a module from a file, for two threads."""
+    if not step.takes_context:
+        step.apply(module)
+        return
+    entries = public_functions(module)
+    context = LoweringContext("module", Assertions(), entries, threads=2, level=2, of_bf16=True)
+    step.apply(module, context)
+
+
+# Steps that are not in a list.
+_ALONE = (
+    CHECK_DIVISIONS,
+    CHECK_INDICES,
+    CHECK_STABLEHLO_INDICES,
+    JOIN_ASSERTIONS,
+    ASSERTION_LINES,
+    ELEMENTARY_FUNCTIONS,
+    CHANNELS_LAST,
+    CROP_TO_WINDOWS,
 )
+
+
+def _steps() -> dict[str, Step]:
+    """Returns the steps in Python by name; the first one of each name."""
+    found: dict[str, Step] = {}
+    for part in (*PIPELINES.values(), *PIPELINE, *_ALONE):
+        for step in part.steps if isinstance(part, Pipeline) else (part,):
+            if step.function is not None:
+                found.setdefault(step.name, step)
+    return found
+
 
 # Functions that change a module in place, by name.
 FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
-    **{rewrite.name: step(rewrite.name)(rewrite.function) for rewrite in _REWRITES},
-    "reference-unaliased": lowering.mark_unaliased,
-    "reference-read-where-used": lowering.sink_views,
-    "reference-protect": lowering.protect_arguments,
-    "reference-fuse": lambda module: fuse(module, "module"),
-    "reference-join-rows": fuse_row_loops,
-    "reference-collapse": collapse_loops,
-    "reference-checks": insert_checks,
-    "reference-split-2": partial(split, threads=2),
-    "reference-outline": outline,
-    "reference-lifetimes": free_after_last_use,
-    "reference-outline-tasks": outline_tasks,
-    "reference-reassociate": reassociate,
-    "reference-narrow": narrow_through_f32,
-    "reference-expand-float8": expand_float8_casts,
+    **{name: partial(_apply, step) for name, step in _steps().items()},
     **{
         f"reference-vectorize-{name}": partial(vectorize, machine=machine, deserves=lambda _: True)
         for name, machine in MACHINES.items()
     },
-    "reference-bf16-arithmetic": compute_in_f32,
-    "reference-bf16-bits": keep_in_integers,
-    "reference-pointers": pass_pointers,
-    "reference-entries": lambda module: take_operands_by_address(module, public_functions(module)),
-    "reference-dispatch": dispatch,
-    "reference-annotate": annotate,
-    "check-divisions": check_divisions,
-    "check-indices": check_indices,
-    "check-stablehlo-indices": check_stablehlo_indices,
-    "iree-assertions": join_assertions,
-    "iree-assertion-lines": spell_lines,
+    SEPARATE_PACKING.name: _separate_packing,
     "iree-keep-inputs": _keep_inputs,
-    "iree-elementary-functions": compute_elementary_functions,
-    "iree-channels-last": step("iree-channels-last")(to_channels_last),
-    "iree-cut-to-reach": crop_to_windows,
-    "iree-separate-packing": _separate_packing,
+    "reference-fuse": lambda module: fuse(module, "module"),
     "reference": lambda module: lower_to_llvm(
         module, "module", Assertions(), public_functions(module)
     ),

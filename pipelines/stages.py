@@ -20,7 +20,7 @@ from pipelines.output_dialects.tosa_precision import narrow_f64
 from pipelines.output_dialects.tosa_profile import conform_to_profile
 from pipelines.output_dialects.tosa_random import refuse_random_numbers
 from pipelines.output_dialects.value_checks import remove_value_checks
-from pipelines.pipeline import Pipeline, Rewrite, Step
+from pipelines.pipeline import Pipeline, Step
 from pipelines.stablehlo.origin import is_foreign
 from pipelines.stablehlo.stages import CALLS, SCALARS, TO_LINALG_FIRST, UNUSED
 
@@ -28,7 +28,7 @@ _WRITE_SIMPLER = (
     "write the model with simpler operators, or add a decomposition (@unmess.decomposition)"
 )
 
-NAN_ORDER = Rewrite(
+NAN_ORDER = Step(
     "linalg-nan-order",
     "sort NaN as the largest number, as PyTorch does; torch-mlir's comparisons leave it anywhere",
     order_nan,
@@ -40,35 +40,35 @@ CAPTURED_NAN_ORDER = replace(
     function=lambda module: None if is_foreign(module) else order_nan(module),
 )
 
-BITS = Rewrite(
+BITS = Step(
     "linalg-bits",
     "lower views of elements as another type of the same width, which torch-mlir does not support",
     bitcast_views,
 )
 
-NARROW_F64 = Rewrite(
+NARROW_F64 = Step(
     "tosa-f32",
     "compute in f32 what torch-mlir computes in f64, since TOSA has no f64; skipped for "
     "programs that use f64 themselves",
     narrow_f64,
 )
-PROFILE = Rewrite(
+PROFILE = Step(
     "tosa-profile",
     "use 64-bit indices to gather 64-bit integers: TOSA's extensions allow no other combination",
     conform_to_profile,
 )
-LAYOUT = Rewrite(
+LAYOUT = Step(
     "stablehlo-canonical-layout",
     "convert convolutions to NHWC, the only layout with a lowering to linalg.conv",
     to_canonical_layout,
 )
-RESHAPES = Rewrite(
+RESHAPES = Step(
     "stablehlo-dynamic-reshapes",
     "replace reshapes to computed sizes, which have no lowering, by a collapse and an expansion",
     decompose_dynamic_reshapes,
 )
 
-SEED = Rewrite(
+SEED = Step(
     "stablehlo-random",
     "draw random numbers from a seed that each call changes; the upstream lowering uses "
     "a constant seed",
@@ -173,38 +173,38 @@ LINALG = Pipeline(
 
 _OTHER_DIALECT = "this operator, or this form of it, has no lowering to {}: try --to linalg"
 
-VALUE_CHECKS = Rewrite(
+VALUE_CHECKS = Step(
     "no-value-checks",
     "remove checks of values that eager rejects, such as a class of one_hot that is out "
     "of range; the dialect has no assertions",
     remove_value_checks,
 )
-BOOLEAN_SUMS = Rewrite(
+BOOLEAN_SUMS = Step(
     "boolean-sum-to-or",
     "replace sums of booleans, which torch-mlir lowers incorrectly",
     replace_boolean_sums,
 )
-RANDOM = Rewrite(
+RANDOM = Step(
     "tosa-random",
     "reject random numbers, which torch-mlir lowers to constants",
     refuse_random_numbers,
 )
-INTEGERS = Rewrite(
+INTEGERS = Step(
     "tosa-integers",
     "lower casts of uint8 correctly, and reject arithmetic on it, which TOSA does not have",
     keep_uint8_values,
 )
-CASTS = Rewrite(
+CASTS = Step(
     "tosa-dynamic-casts",
     "lower casts with dynamic sizes, which torch-mlir does not support",
     cast_dynamic_sizes,
 )
-SIZES = Rewrite(
+SIZES = Step(
     "dynamic-sizes",
     "leave one dynamic size of each reshape open, and remove broadcasts to the same size",
     infer_reshape_sizes,
 )
-OPERATORS = Rewrite(
+OPERATORS = Step(
     "stablehlo-operators",
     "replace operators that torch-mlir lowers incorrectly",
     rewrite_for_stablehlo,
@@ -267,7 +267,7 @@ STABLEHLO = Pipeline(
     tool="torch-mlir-opt",
     hint=_OTHER_DIALECT.format("StableHLO"),
     steps=(
-        Rewrite(
+        Step(
             "stablehlo-note-strict-sizes",
             "mark dynamic sizes that broadcasts do not expand: captured programs "
             "guarantee this, and the lowering loses it",
@@ -319,7 +319,7 @@ STABLEHLO = Pipeline(
             "replace deprecated StableHLO operators",
         ),
         Step("canonicalize", "remove unused operations"),
-        Rewrite(
+        Step(
             "stablehlo-strict-sizes",
             "state on each broadcast which dynamic sizes it does not expand",
             annotate_broadcasts,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from pipelines.pipeline import Rewrite, Step, spelled
+from pipelines.pipeline import Step, spelled
 from pipelines.user_files import load_attribute
 from unmess.core.errors.error import Error
 from unmess.core.options.suggest import did_you_mean
@@ -22,7 +22,7 @@ _TAKES = "the function takes an ir.Module and changes it in place"
 UserPass = str | Callable[[ir.Module], object]
 
 
-def as_step(own: UserPass, known: tuple[str, ...] = ()) -> Step | Rewrite:
+def as_step(own: UserPass, known: tuple[str, ...] = ()) -> Step:
     """Converts a user's pass to a step.
 
     Args:
@@ -66,11 +66,11 @@ def problem_of(step: Step) -> str | None:
     return None
 
 
-def _rewrite(function: Callable[[ir.Module], object]) -> Rewrite:
+def _rewrite(function: Callable[[ir.Module], object]) -> Step:
     name = getattr(function, "__name__", type(function).__name__)
     code = getattr(inspect.unwrap(function), "__code__", None)
     argument = f"{code.co_filename}:{name}" if code else None
-    return Rewrite(name, _WHY, function, argument)
+    return Step(name, _WHY, function, argument=argument)
 
 
 def _load(path: str, name: str) -> Callable[[ir.Module], object]:

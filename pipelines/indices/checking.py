@@ -5,16 +5,15 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from pipelines.debugging import step
 from pipelines.indices.accesses import SCATTER, SLICES, unproved
 from pipelines.indices.bodies import Body, check_body
 from pipelines.indices.host import check_element, check_slice
 from pipelines.indices.loops import enclosing_generic
 from pipelines.indices.scatter import check_scatter
 from pipelines.ir.modules import find_operations
+from pipelines.pipeline import Step
 
 
-@step("check-indices")
 def check_indices(module: ir.Module) -> None:
     """Adds checks of indices that are not proved to be in range, in place.
 
@@ -64,3 +63,10 @@ def _drop_repeated(module: ir.Module) -> None:
         if known in asserted:
             assertion.erase()
         asserted.add(known)
+
+
+CHECK_INDICES = Step(
+    "check-indices",
+    "check indices that may be out of range, so that no other memory is accessed",
+    check_indices,
+)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, cf
 
-from pipelines.debugging import step
 from pipelines.indices.bodies import Body, check_body
 from pipelines.indices.loops import enclosing_generic
 from pipelines.indices.values import compare, constant, number
 from pipelines.ir.modules import find_operations
+from pipelines.pipeline import Step
 
 _SIGNED = ("arith.divsi", "arith.floordivsi", "arith.ceildivsi", "arith.remsi")
 _UNSIGNED = ("arith.divui", "arith.remui", "arith.ceildivui")
 _MESSAGE = "ZeroDivisionError"
 
 
-@step("check-divisions")
 def check_divisions(module: ir.Module, *, unchecked: bool = False) -> None:
     """Makes divisions of integers at stage `linalg` safe, in place.
 
@@ -62,3 +61,10 @@ def _make_safe(operation: ir.Operation) -> ir.Value:
         safe = arith.SelectOp(overflows, number(1, kind), safe).result
     operation.operands[1] = safe
     return is_number
+
+
+CHECK_DIVISIONS = Step(
+    "check-divisions",
+    "check divisors of integers: a division by 0 would end the process",
+    check_divisions,
+)

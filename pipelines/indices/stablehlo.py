@@ -6,14 +6,13 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
-from pipelines.debugging import step
 from pipelines.indices.scatter import check_columns
 from pipelines.indices.values import Size, size_of
 from pipelines.ir.modules import find_operations
+from pipelines.pipeline import Step
 from pipelines.stablehlo.origin import is_captured
 
 
-@step("check-stablehlo-indices")
 def check_stablehlo_indices(module: ir.Module) -> None:
     """Adds assertions to captured programs that indices of gathers and scatters are in range.
 
@@ -60,3 +59,10 @@ def _columns(operation: ir.Operation, axis: int) -> int | None:
 
 
 _CHECKS = {"stablehlo.gather": _check_gather, "stablehlo.scatter": _check_scatter}
+
+
+CHECK_STABLEHLO_INDICES = Step(
+    "check-stablehlo-indices",
+    "check indices of gathers and scatters, which StableHLO clamps",
+    check_stablehlo_indices,
+)

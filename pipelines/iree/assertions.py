@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import arith, cf, linalg, tensor
 
-from pipelines.debugging import step
 from pipelines.indices.values import compare, constant, number, producer
 from pipelines.ir.modules import find_operations
+from pipelines.pipeline import Step
 from unmess.core.errors.check import Check
 from unmess.core.errors.user_source import location_line
 
@@ -17,7 +17,6 @@ from unmess.core.errors.user_source import location_line
 _TOGETHER = 8
 
 
-@step("iree-assertions")
 def join_assertions(module: ir.Module) -> None:
     """Joins the assertions of each block that test flags on the device, in place.
 
@@ -34,7 +33,6 @@ def join_assertions(module: ir.Module) -> None:
             _join(block, found)
 
 
-@step("iree-assertion-lines")
 def spell_lines(module: ir.Module) -> None:
     """Puts the user's source line into the message of each assertion, in place."""
     with module.context:
@@ -132,3 +130,17 @@ def _line(operation: ir.Operation) -> str | None:
             return line
         operation = operation.parent.operation
     return None
+
+
+JOIN_ASSERTIONS = Step(
+    "iree-assertions",
+    "read one flag from the device instead of one for each assertion",
+    join_assertions,
+)
+
+
+ASSERTION_LINES = Step(
+    "iree-assertion-lines",
+    "put the user's source line into the message of each assertion",
+    spell_lines,
+)

@@ -21,6 +21,7 @@ from pipelines.iree.convolution_product import (
     convolution_as_product,
     is_better_as_product,
 )
+from pipelines.pipeline import Step
 
 # Permutations from NCHW to NHWC and back: axis `i` of the result is axis `order[i]` of the source.
 _TO, _BACK = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -381,3 +382,10 @@ def _with_permuted(operation: ir.Operation, *names: str) -> dict[str, ir.Attribu
 
 def _array(attribute: ir.Attribute) -> list[ir.Attribute]:
     return list(ir.ArrayAttr(attribute))
+
+
+CHANNELS_LAST = Step(
+    "iree-channels-last",
+    "convert images to NHWC, which IREE compiles to faster code",
+    to_channels_last,
+)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.iree.assertions import spell_lines
+from pipelines.iree.assertions import ASSERTION_LINES
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
-from pipelines.iree.cropping import crop_to_windows
-from pipelines.iree.elementary.rewrite import compute_elementary_functions
+from pipelines.iree.cropping import CROP_TO_WINDOWS
+from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
@@ -102,15 +102,15 @@ def compile_with_packer(
 def text_for(module: Module, target: Target, preset: Preset) -> str:
     """Returns the text of the IR that `iree-compile` takes."""
     ir = with_parameters(module, target.attributes)
-    spell_lines(ir)
+    ASSERTION_LINES.apply(ir)
     if module.stage == "stablehlo":
         to_iree(ir, module.name)
     if not has_input_type(module):
         if target.device.startswith("local"):
-            compute_elementary_functions(ir)
-        for rewrite in preset.rewrites:
-            rewrite(ir)
-        crop_to_windows(ir)
+            ELEMENTARY_FUNCTIONS.apply(ir)
+        for step in preset.steps:
+            step.apply(ir)
+        CROP_TO_WINDOWS.apply(ir)
     # IREE and torch-mlir have different versions of TOSA and StableHLO. Their custom syntax
     # differs, their generic form does not.
     return ir.operation.get_asm(

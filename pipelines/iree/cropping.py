@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.ir.lazy_dialects import linalg
 from pipelines.ir.modules import find_operations
 from pipelines.ir.tensor_ops import sizes_of, sliced
+from pipelines.pipeline import Step
 
 
-@step("iree-cut-to-reach")
 def crop_to_windows(module: ir.Module) -> None:
     """Slices images along axes that have only one window. Rewrites `linalg` in place."""
     with module.context:
@@ -93,3 +92,10 @@ def _dims(expression: ir.AffineExpr) -> list[int]:
     if isinstance(expression, (ir.AffineAddExpr, ir.AffineMulExpr)):
         return _dims(expression.lhs) + _dims(expression.rhs)
     return []
+
+
+CROP_TO_WINDOWS = Step(
+    "iree-cut-to-reach",
+    "slice images along axes that have only one window",
+    crop_to_windows,
+)

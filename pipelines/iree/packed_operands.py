@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import linalg
 from pipelines.ir.modules import build_op, find_operations
+from pipelines.pipeline import Step
 
 # Sizes of tiles of IREE's CPU targets. Without padding, or where padding adds a whole tile for the
 # matrices together, the compiler's rewrite is right or does not apply.
@@ -85,3 +86,10 @@ def _swaps_rows_and_columns(operation: ir.Operation) -> bool:
         return False
     order = list(operation.attributes["permutation"])
     return order == [*range(len(order) - 2), len(order) - 1, len(order) - 2]
+
+
+SEPARATE_PACKING = Step(
+    "iree-separate-packing",
+    "put barriers before operands whose packing IREE may compute wrongly",
+    separate_packing,
+)

@@ -7,14 +7,14 @@ one program, and its choice is used from then on.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
-from pipelines.iree.channels_last import to_channels_last
-from pipelines.iree.packed_operands import separate_packing
+from pipelines.iree.channels_last import CHANNELS_LAST
+from pipelines.iree.packed_operands import SEPARATE_PACKING
+from pipelines.pipeline import Step
 from unmess.core.cache import artifacts
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
@@ -30,7 +30,7 @@ class Preset:
         about: what it does.
         default: when it is chosen automatically; None if it never is.
         options: options of `iree-compile`.
-        rewrites: functions that change IR at `linalg` in place, in this order, before it is
+        steps: change IR at `linalg` in place, in this order, before it is
             compiled.
         otherwise: the preset to try if the compiler fails with this one.
     """
@@ -38,7 +38,7 @@ class Preset:
     about: str
     default: str | None = None
     options: tuple[str, ...] = ()
-    rewrites: tuple[Callable[[ir.Module], None], ...] = ()
+    steps: tuple[Step, ...] = ()
     otherwise: str | None = None
 
 
@@ -51,21 +51,21 @@ PRESETS = {
     "channels-last": Preset(
         "layout NHWC for images",
         "there are convolutions with a dynamic number of images",
-        rewrites=(to_channels_last,),
+        steps=(CHANNELS_LAST,),
         otherwise=PLAIN,
     ),
     "data-tiling": Preset(
         "matrices packed into tiles",
         "there are matrix multiplications",
         options=_DATA_TILING,
-        rewrites=(separate_packing,),
+        steps=(SEPARATE_PACKING,),
         otherwise=PLAIN,
     ),
     "channels-last-data-tiling": Preset(
         "layout NHWC for images, and matrices packed into tiles",
         "there are convolutions",
         options=_DATA_TILING,
-        rewrites=(to_channels_last, separate_packing),
+        steps=(CHANNELS_LAST, SEPARATE_PACKING),
         otherwise="channels-last",
     ),
 }
@@ -82,10 +82,10 @@ def check_fit(name: str, module: Module) -> None:
     preset.
 
     With dynamic sizes, IREE's data tiling makes invalid IR, crashes, or computes wrong results.
-    IREE takes TOSA and StableHLO directly, so rewrites of `linalg` do not apply to them.
+    IREE takes TOSA and StableHLO directly, so steps of `linalg` do not apply to them.
     """
     preset = PRESETS[name]
-    if preset.rewrites and module.stage in ("tosa", "stablehlo"):
+    if preset.steps and module.stage in ("tosa", "stablehlo"):
         raise Error(
             "usage",
             f"the preset {name} applies to linalg, but the program is at stage {module.stage}",

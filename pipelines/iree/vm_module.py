@@ -16,9 +16,9 @@ from pipelines.compiled import (
     lowered,
     stablehlo_for_iree,
 )
-from pipelines.indices.divisions import check_divisions
+from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.ir.modules import find_operations
-from pipelines.iree.assertions import join_assertions
+from pipelines.iree.assertions import JOIN_ASSERTIONS
 from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
 from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
@@ -70,8 +70,8 @@ def vm_module(
         ):
             # TOSA has no assertion, so its gathers and scatters are checked at linalg.
             module = lowered(module, seconds, unchecked)
-            check_divisions(module.ir, unchecked=unchecked)
-            join_assertions(module.ir)
+            CHECK_DIVISIONS.apply(module.ir, unchecked=unchecked)
+            JOIN_ASSERTIONS.apply(module.ir)
         enter_stage("compile")
         if target.preset is None:
             compiled = _with_chosen_preset(module, target, preset or preset_for(module))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Pipeline, Step
 
@@ -104,7 +103,6 @@ LLVM = Pipeline(
 )
 
 
-@step("reference-unaliased")
 def mark_unaliased(module: ir.Module) -> None:
     """Marks the results of tm_tensor operations as not aliasing anything.
 
@@ -121,7 +119,6 @@ def mark_unaliased(module: ir.Module) -> None:
         module.operation.walk(visit)
 
 
-@step("reference-read-where-used")
 def sink_views(module: ir.Module) -> None:
     """Puts a view of a tensor's memory right before each operation that uses it.
 
@@ -141,7 +138,6 @@ def sink_views(module: ir.Module) -> None:
             view.erase()
 
 
-@step("reference-protect")
 def protect_arguments(module: ir.Module) -> None:
     """Marks all arguments of functions as read-only, except state, which the function replaces.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
-from pipelines.pipeline import Pipeline, Rewrite
+from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.analysis.effort import deserves_schedule, optimization_level
 from pipelines.reference.lowering import (
     BUFFERIZE,
@@ -61,16 +60,6 @@ class LoweringContext:
     of_bf16: bool = False
 
 
-@dataclass(frozen=True)
-class Pass:
-    """A step in Python that takes the LoweringContext as well; otherwise like a Rewrite."""
-
-    name: str
-    why: str
-    function: Callable[[ir.Module, LoweringContext], object]
-
-
-@step("reference-sorts")
 def merge_sort_rows(module: ir.Module) -> None:
     """Rewrites `tm_tensor.sort` in place."""
     rewrite_tm_tensor(module, ("tm_tensor.sort",))
@@ -105,105 +94,130 @@ def _keep_in_integers(module: ir.Module, context: LoweringContext) -> None:
 
 
 def _replace_checks(module: ir.Module, context: LoweringContext) -> None:
-    step("reference-failures")(context.assertions.replace_checks)(module)
+    context.assertions.replace_checks(module)
 
 
 def _replace_allocations(module: ir.Module, context: LoweringContext) -> None:
-    step("reference-allocations")(context.assertions.replace_allocations)(module)
+    context.assertions.replace_allocations(module)
 
 
-PIPELINE: tuple[Pipeline | Rewrite | Pass, ...] = (
+PIPELINE: tuple[Pipeline | Step, ...] = (
     *FUSION,
-    Rewrite(
+    Step(
         "reference-sorts",
         "replace tm_tensor.sort by a merge sort of each row: its own lowering takes n² comparisons",
         merge_sort_rows,
     ),
     PREPARE,
-    Pass(
-        "reference-effort", "choose LLVM's optimization level by the work of the program", _measure
+    Step(
+        "reference-effort",
+        "choose LLVM's optimization level by the work of the program",
+        _measure,
+        takes_context=True,
     ),
-    Rewrite("reference-unaliased", "mark results of tm_tensor as not aliased", mark_unaliased),
-    Rewrite(
+    Step("reference-unaliased", "mark results of tm_tensor as not aliased", mark_unaliased),
+    Step(
         "reference-read-where-used",
         "create views next to their readers, so that their memory is not reused before",
         sink_views,
     ),
-    Rewrite("reference-protect", "forbid writing to arguments other than state", protect_arguments),
+    Step("reference-protect", "forbid writing to arguments other than state", protect_arguments),
     BUFFERIZE,
-    Pass(
+    Step(
         "reference-checks",
         "insert run-time checks of divisors, indices and sizes that depend on data",
         _check,
+        takes_context=True,
     ),
-    Pass(
+    Step(
         "reference-number-checks",
         "number the checks, before equal operations share one function",
         lambda module, context: context.assertions.number_checks(module),
+        takes_context=True,
     ),
-    Rewrite(
+    Step(
         "reference-join-rows",
         "join loops over the same large rows",
         fuse_row_loops,
     ),
-    Rewrite(
+    Step(
         "reference-collapse",
         "collapse contiguous loops, so that they are long enough for vectors",
         collapse_loops,
     ),
-    Pass(
+    Step(
         "reference-split",
         "split large operations among threads",
         lambda module, context: split(module, context.threads),
+        takes_context=True,
     ),
-    Rewrite("reference-outline", "outline operations; equal ones share one function", outline),
-    Rewrite(
+    Step("reference-outline", "outline operations; equal ones share one function", outline),
+    Step(
         "reference-lifetimes",
         "free temporaries after their last use instead of at the end",
         free_after_last_use,
     ),
-    Rewrite("reference-outline-tasks", "outline the work of each thread", outline_tasks),
-    Rewrite(
+    Step("reference-outline-tasks", "outline the work of each thread", outline_tasks),
+    Step(
         "reference-reassociate",
         "allow reassociation of sums, as in eager's own kernels",
         reassociate,
     ),
-    Rewrite(
+    Step(
         "reference-narrow",
         "convert f64 to 16-bit floats via f32, as in eager",
         narrow_through_f32,
     ),
-    Pass(
+    Step(
         "reference-look-for-bf16",
         "detect bf16, which some of the next steps are for",
         _look_for_bf16,
+        takes_context=True,
     ),
-    Pass(
+    Step(
         "reference-vectorize",
         "create vector kernels for this processor where they save time",
         _vectorize,
+        takes_context=True,
     ),
-    Pass("reference-bf16-arithmetic", "compute bf16 operations in f32", _compute_in_f32),
-    Rewrite(
+    Step(
+        "reference-bf16-arithmetic",
+        "compute bf16 operations in f32",
+        _compute_in_f32,
+        takes_context=True,
+    ),
+    Step(
         "reference-pointers",
         "pass pointers to outlined functions, where their types determine the sizes",
         pass_pointers,
     ),
-    Pass(
+    Step(
         "reference-entries",
         "pass the operands of entry points by address",
         lambda module, context: take_operands_by_address(module, context.entries),
+        takes_context=True,
     ),
-    Pass(
+    Step(
         "reference-failures",
         "make a failed check end the call instead of the process",
         _replace_checks,
+        takes_context=True,
     ),
     LLVM,
-    Pass("reference-allocations", "take allocations from the caller", _replace_allocations),
-    Rewrite("reference-dispatch", "dispatch tasks to the runtime's threads", dispatch),
-    Pass("reference-bf16-bits", "store bf16 as 16-bit integers", _keep_in_integers),
-    Rewrite("reference-annotate", "add LLVM attributes to outlined functions", annotate),
+    Step(
+        "reference-allocations",
+        "take allocations from the caller",
+        _replace_allocations,
+        takes_context=True,
+    ),
+    Step("reference-dispatch", "dispatch tasks to the runtime's threads", dispatch),
+    Step(
+        "reference-bf16-bits",
+        "store bf16 as 16-bit integers",
+        _keep_in_integers,
+        takes_context=True,
+    ),
+    Step("reference-annotate", "add LLVM attributes to outlined functions", annotate),
 )
 
 
@@ -229,8 +243,6 @@ def lower_to_llvm(
     for part in PIPELINE:
         if isinstance(part, Pipeline):
             part.apply(module, name)
-        elif isinstance(part, Pass):
-            part.function(module, context)
         else:
-            part.function(module)
+            part.apply(module, *([context] if part.takes_context else []))
     return context.level

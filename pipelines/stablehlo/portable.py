@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
-from pipelines.pipeline import Pipeline, Rewrite, Step
+from pipelines.pipeline import Pipeline, Step
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
@@ -80,7 +80,7 @@ PORTABLE = Pipeline(
     stage="stablehlo",
     hint="import without --portable, or with fixed sizes",
     steps=(
-        Rewrite(
+        Step(
             "portable-size-vectors",
             "compute the sizes of reshapes with StableHLO",
             rewrite_size_vectors,
@@ -92,12 +92,12 @@ PORTABLE = Pipeline(
         Step("func.func(canonicalize)", "remove assumptions that nothing checks, and unused sizes"),
         Step("func.func(shape-legalize-to-stablehlo)", "lower shape computations to StableHLO"),
         Step("func.func(canonicalize)", "fold sizes"),
-        Rewrite(
+        Step(
             "portable-constants",
             "replace constants of arith by those of StableHLO",
             rewrite_constants,
         ),
-        Rewrite(
+        Step(
             "portable-only-stablehlo",
             "reject operations of other dialects",
             refuse_other_dialects,

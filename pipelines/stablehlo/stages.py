@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
-from pipelines.pipeline import Pipeline, Rewrite, Step
+from pipelines.pipeline import Pipeline, Step
 from pipelines.stablehlo.casts import saturate_casts
 from pipelines.stablehlo.control_flow import to_scf
 from pipelines.stablehlo.custom_calls import resolve_at_compile, resolve_at_linalg
@@ -24,44 +26,42 @@ COMPOSITES = Step(
 CALLS = Step("inline", "inline calls of private functions")
 UNUSED = Step("symbol-dce", "remove unused private functions")
 CHLO = Step("func.func(chlo-legalize-to-stablehlo)", "lower CHLO operations to StableHLO")
-CASTS = Rewrite(
+CASTS = Step(
     "stablehlo-saturating-casts",
     "saturate casts of out-of-range floats to integers, in programs of other tools",
     saturate_casts,
 )
-CUSTOM_CALLS = Rewrite(
+CUSTOM_CALLS = Step(
     "stablehlo-custom-calls",
     "remove annotations, lower shape assertions to cf.assert, and reject other custom calls",
     resolve_at_linalg,
 )
-DYNAMIC = Rewrite(
+DYNAMIC = Step(
     "stablehlo-dynamic-sizes",
     "lower gathers and operations with dynamic sizes to linalg, in programs of other tools",
     lower_dynamic_sizes,
 )
-SORTS = Rewrite("stablehlo-sorts", "lower sorts to tm_tensor.sort", sorts_to_tm_tensor)
-SCATTERS = Rewrite(
-    "stablehlo-scatters", "lower scatters to loops over the updates", scatters_to_loops
-)
-CONTROL_FLOW = Rewrite("stablehlo-control-flow", "lower while, if and case to scf", to_scf)
-GATHERS = Rewrite(
+SORTS = Step("stablehlo-sorts", "lower sorts to tm_tensor.sort", sorts_to_tm_tensor)
+SCATTERS = Step("stablehlo-scatters", "lower scatters to loops over the updates", scatters_to_loops)
+CONTROL_FLOW = Step("stablehlo-control-flow", "lower while, if and case to scf", to_scf)
+GATHERS = Step(
     "stablehlo-clamped-gathers",
     "clamp indices of gathers, in programs of other tools; IREE does not do it",
     clamp_gathers,
 )
 
-SCALARS = Rewrite(
+SCALARS = Step(
     "stablehlo-scalars",
     "replace operations on 0-D tensors by operations on scalars",
     rewrite_scalar_tensors,
 )
-STABLE_SORTS = Rewrite(
+STABLE_SORTS = Step(
     "stablehlo-stable-sorts",
     "compare positions of equal elements in stable sorts of other tools' programs; "
     "IREE's sort is not stable",
     make_sorts_stable,
 )
-SPECIAL_VALUES = Rewrite(
+SPECIAL_VALUES = Step(
     "stablehlo-special-values",
     "keep the sign of zeros, and the cube root of infinity, in programs of other tools",
     preserve_special_values,
@@ -88,7 +88,7 @@ FOREIGN_INPUT = Pipeline(
     hint="the IR is valid StableHLO, but IREE cannot compile it: try --on reference",
     steps=(
         COMPOSITES,
-        Rewrite(CUSTOM_CALLS.name, CUSTOM_CALLS.why, resolve_at_compile),
+        replace(CUSTOM_CALLS, function=resolve_at_compile),
         CALLS,
         UNUSED,
         CHLO,
@@ -97,20 +97,6 @@ FOREIGN_INPUT = Pipeline(
         STABLE_SORTS,
         SPECIAL_VALUES,
     ),
-)
-
-
-REWRITES = (
-    CASTS,
-    CUSTOM_CALLS,
-    DYNAMIC,
-    SORTS,
-    SCATTERS,
-    CONTROL_FLOW,
-    GATHERS,
-    SCALARS,
-    STABLE_SORTS,
-    SPECIAL_VALUES,
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
-from pipelines.pipeline import Pipeline, Rewrite, Step
+from pipelines.pipeline import Pipeline, Step
 from pipelines.upstream.attention import rewrite_attention
 from pipelines.upstream.booleans import keep_booleans_in_bytes
 from pipelines.upstream.newer import drop_newer_attributes
@@ -61,24 +61,24 @@ UPSTREAM = Pipeline(
     stage="linalg",
     hint="report this bug with the model",
     steps=(
-        Rewrite(
+        Step(
             "upstream-tm-tensor",
             "lower sort, scan, scatter, top-k and attention to linalg and loops",
             rewrite_tm_tensor,
         ),
-        Rewrite(
+        Step(
             "upstream-booleans",
             "store booleans in bytes: tools disagree about the memory layout of i1",
             keep_booleans_in_bytes,
         ),
         Step("canonicalize", "fold sizes and constants of the loops"),
         Step("cse", "merge equal operations"),
-        Rewrite(
+        Step(
             "upstream-newer",
             "remove attributes that upstream does not have and that repeat a default",
             drop_newer_attributes,
         ),
-        Rewrite(
+        Step(
             "upstream-refuse",
             "report remaining operations that upstream does not have",
             refuse_foreign,

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.debugging import step
 from pipelines.ir.modules import find_operations
 from pipelines.iree.elementary import hyperbolic, powers, trigonometry
 from pipelines.iree.elementary.error_function import erf
 from pipelines.iree.elementary.remainder import fmod
 from pipelines.iree.elementary.scalar import Scalar
+from pipelines.pipeline import Step
 
 # Replacements in f64, by the operation's name without its dialect.
 _FUNCTIONS = {
@@ -55,7 +55,6 @@ _NARROW = {
 _LOSES_ZEROS = "math.erf"
 
 
-@step("iree-elementary-functions")
 def compute_elementary_functions(module: ir.Module) -> None:
     """Replaces scalar functions that are missing or inaccurate in IREE's CPU runtime, in place."""
     with module.context:
@@ -100,3 +99,10 @@ def _function(operation: ir.Operation) -> Callable[..., Scalar] | None:
     if isinstance(operation.result.type, ir.F64Type):
         return _FUNCTIONS.get(name)
     return _NARROW.get(name) if isinstance(operation.result.type, ir.F32Type) else None
+
+
+ELEMENTARY_FUNCTIONS = Step(
+    "iree-elementary-functions",
+    "replace functions that are missing or inaccurate in IREE's CPU runtime",
+    compute_elementary_functions,
+)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.debugging import step
 from pipelines.ir.lazy_dialects import llvm
 from pipelines.ir.modules import find_operations
 
@@ -27,7 +26,6 @@ def has_bf16(module: ir.Module) -> bool:
     return bool(find_operations(module, lambda operation: any(map(_is_of_bf16, _types(operation)))))
 
 
-@step("reference-bf16-arithmetic")
 def compute_in_f32(module: ir.Module) -> None:
     """Makes bf16 operations compute in f32.
 
@@ -40,7 +38,6 @@ def compute_in_f32(module: ir.Module) -> None:
                 _compute_in_f32(operation)
 
 
-@step("reference-bf16-bits")
 def keep_in_integers(module: ir.Module) -> None:
     """Replaces the type bf16 with i16. Takes the LLVM dialect, without arithmetic in bf16."""
     types: dict[ir.Type, ir.Type] = {}

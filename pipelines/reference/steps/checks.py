@@ -14,7 +14,6 @@ from collections.abc import Callable
 from torch_mlir import ir
 from torch_mlir.dialects import arith, cf
 
-from pipelines.debugging import step
 from pipelines.indices.accesses import FIRST_INDEX, SLICES, unproved
 from pipelines.indices.flags import OUT_OF_RANGE
 from pipelines.indices.slices import OUTSIDE, slice_axes
@@ -34,7 +33,6 @@ _UNSIGNED = ("arith.divui", "arith.remui", "arith.ceildivui")
 _MOST_BYTES = 2.0**62
 
 
-@step("reference-checks")
 def insert_checks(module: ir.Module) -> None:
     """Puts a `cf.assert` before each operation that may fail. Call after bufferization."""
     found = find_operations(module, lambda operation: operation.name in _CHECKS)

@@ -10,12 +10,10 @@ import math
 from torch_mlir import ir
 from torch_mlir.dialects import memref
 
-from pipelines.debugging import step
 from pipelines.ir.contraction import find_contraction, indexing_maps
 from pipelines.ir.modules import find_operations
 
 
-@step("reference-collapse")
 def collapse_loops(module: ir.Module) -> None:
     """Collapses loops of `linalg.generic` on memrefs, in place. Skips contractions."""
     found = find_operations(

@@ -8,14 +8,12 @@ from pathlib import Path
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func, math
 
-from pipelines.debugging import step
 from pipelines.ir.modules import find_operations
 
 _FILE = Path(__file__).with_suffix(".mlir")
 _PREFIX = "unmess_elementary_"
 
 
-@step("reference-elementary")
 def expand_elementary_functions(module: ir.Module) -> None:
     """Replaces exp, expm1, erf and tanh on f32, f16 and bf16 with calls, and powers with products.
 

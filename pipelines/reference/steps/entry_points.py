@@ -13,14 +13,12 @@ from collections.abc import Iterable
 from torch_mlir import ir
 from torch_mlir.dialects import builtin, func
 
-from pipelines.debugging import step
 from pipelines.ir.lazy_dialects import llvm
 from pipelines.ir.modules import entry_function
 
 _NO_FLAGS = 0
 
 
-@step("reference-entries")
 def take_operands_by_address(module: ir.Module, entries: Iterable[str]) -> None:
     """Changes entry functions on memrefs, in place.
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
-from pipelines.debugging import step
-
 _PREFIX = "unmess_float8_"
 _CASTS = (
     "arith.extf",
@@ -58,7 +56,6 @@ _FORMATS: dict[str, _Format] = {
 }
 
 
-@step("reference-expand-float8")
 def expand_float8_casts(module: ir.Module) -> None:
     """Replaces conversions from and to 8-bit floats with calls of functions on their bits.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
-from pipelines.debugging import step
 from pipelines.ir.contraction import find_contraction, indexing_maps
 from pipelines.ir.modules import find_operations
-from pipelines.pipeline import Pipeline, Rewrite, Step
+from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.steps.elementary_functions import expand_elementary_functions
 from pipelines.reference.steps.float8 import expand_float8_casts
 
@@ -67,10 +66,9 @@ def fuse(module: ir.Module, name: str) -> None:
         if isinstance(part, Pipeline):
             part.apply(module, name)
         else:
-            part.function(module)
+            part.apply(module)
 
 
-@step("reference-repeat-widenings")
 def duplicate_widening_casts(module: ir.Module) -> None:
     """Gives each reader of a widened tensor its own widening, which fusion merges into it.
 
@@ -97,7 +95,6 @@ def _widens(generic: ir.Operation) -> bool:
     )
 
 
-@step("reference-set-apart")
 def separate_product_operands(module: ir.Module) -> None:
     """Moves operations that must not be fused with their operands to functions of their own.
 
@@ -141,7 +138,6 @@ def _call_instead(module: ir.Module, operation: ir.Operation, name: str) -> None
     operation.erase()
 
 
-@step("reference-fold-transpositions")
 def fold_transpositions(module: ir.Module) -> None:
     """Folds transposes, broadcasts and widenings into the reductions that read them.
 
@@ -236,30 +232,30 @@ def _sums(generic: ir.Operation) -> bool:
     return "reduction" in str(generic.attributes["iterator_types"])
 
 
-FUSION: tuple[Pipeline | Rewrite, ...] = (
-    Rewrite(
+FUSION: tuple[Pipeline | Step, ...] = (
+    Step(
         "reference-set-apart",
         "separate the operands of matrix products, so that nothing is fused into the products",
         separate_product_operands,
     ),
     GENERALIZE,
-    Rewrite(
+    Step(
         "reference-elementary",
         "replace functions that are slow or inexact in the C library",
         expand_elementary_functions,
     ),
-    Rewrite(
+    Step(
         "reference-expand-float8",
         "lower casts from and to 8-bit floats to integer arithmetic",
         expand_float8_casts,
     ),
-    Rewrite(
+    Step(
         "reference-repeat-widenings",
         "repeat casts of narrow tensors in each of their readers",
         duplicate_widening_casts,
     ),
     FUSE,
-    Rewrite(
+    Step(
         "reference-fold-transpositions",
         "fold transpositions into their readers",
         fold_transpositions,

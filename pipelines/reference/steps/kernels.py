@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.reference.schedules import SCHEDULES
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED, is_outlined
 
 
-@step("reference-vectorize")
 def vectorize(
     module: ir.Module, machine: Machine, deserves: Callable[[ir.Operation], bool]
 ) -> None:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.ir.modules import find_operations
 from pipelines.reference.analysis.aliasing import VIEWS
 
 _BUFFERS = (ir.MemRefType, ir.UnrankedMemRefType)
 
 
-@step("reference-lifetimes")
 def free_after_last_use(module: ir.Module) -> None:
     """Moves each `memref.dealloc` up to the last use of its buffer, in place.
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
 from pipelines.reference.runtime import ALLOCATE, FAIL
 from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED
 
 
-@step("reference-annotate")
 def annotate(module: ir.Module) -> None:
     """Replaces the marks of outlined functions with LLVM's attributes.
 

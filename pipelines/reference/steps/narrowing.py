@@ -5,13 +5,11 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from pipelines.debugging import step
 from pipelines.ir.modules import find_operations
 
 _CONVERSIONS = {"arith.truncf": arith.TruncFOp, "arith.extf": arith.ExtFOp}
 
 
-@step("reference-narrow")
 def narrow_through_f32(module: ir.Module) -> None:
     """Splits conversions between f64 and bf16 or f16 in two, in place.
 

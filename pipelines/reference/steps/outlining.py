@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from pipelines.debugging import step
 from pipelines.reference.analysis.aliasing import VIEWS, are_distinct
 from pipelines.reference.steps.rows import ROWS
 
@@ -24,7 +23,6 @@ OUTLINED = "unmess.outlined"
 NO_ALIAS = "unmess.no_alias"
 
 
-@step("reference-outline")
 def outline(module: ir.Module) -> None:
     """Moves linalg operations on memrefs, and loops over scalars, to private functions.
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, builtin, memref
 
-from pipelines.debugging import step
 from pipelines.ir.lazy_dialects import llvm
 from pipelines.reference.steps.outlining import is_outlined
 
 
-@step("reference-pointers")
 def pass_pointers(module: ir.Module) -> None:
     """Changes the outlined functions and their calls, in place."""
     with module.context, ir.Location.unknown():

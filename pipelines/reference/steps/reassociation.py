@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.debugging import step
 
-
-@step("reference-reassociate")
 def reassociate(module: ir.Module) -> None:
     """Marks the additions and multiplications that accumulate a result of a linalg operation."""
 

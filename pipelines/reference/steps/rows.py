@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
 
-from pipelines.debugging import step
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.reference.analysis.aliasing import VIEWS, memory_block
 
@@ -32,7 +31,6 @@ _MOST = 12
 _BETWEEN = ("arith.", "memref.alloc", "memref.get_global", *VIEWS)
 
 
-@step("reference-join-rows")
 def fuse_row_loops(module: ir.Module) -> None:
     """Moves neighboring linalg operations on memrefs into shared loops over their rows."""
     blocks: list[ir.Block] = []

@@ -11,7 +11,6 @@ import math
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
 
-from pipelines.debugging import step
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS
@@ -27,7 +26,6 @@ _STEPS = 8
 _COLUMNS, _ROWS = 32, 8
 
 
-@step("reference-split")
 def split(module: ir.Module, threads: int) -> None:
     """Puts large linalg operations on memrefs, and loops over rows, into loops over their parts.
 

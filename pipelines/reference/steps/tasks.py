@@ -5,7 +5,6 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
-from pipelines.debugging import step
 from pipelines.ir.lazy_dialects import llvm
 from pipelines.reference.runtime import DO_PARTS
 from pipelines.reference.steps.outlining import (
@@ -20,7 +19,6 @@ from pipelines.reference.steps.splitting import PARTS
 TASK = "unmess.task"
 
 
-@step("reference-outline-tasks")
 def outline_tasks(module: ir.Module) -> None:
     """Moves the bodies of loops over parts to functions, which take the index of a part first.
 
@@ -77,7 +75,6 @@ def _task(
     return names[text]
 
 
-@step("reference-dispatch")
 def dispatch(module: ir.Module) -> None:
     """Makes the runtime call the tasks. Takes a module in the LLVM dialect."""
     with module.context, ir.Location.unknown():

@@ -4,7 +4,7 @@ import pytest
 from torch_mlir import ir
 from torch_mlir.dialects import torch as torch_d
 
-from pipelines.debugging import debugging, is_debugging, step
+from pipelines.debugging import debugging, is_debugging
 from pipelines.pipeline import Pipeline, Step
 from unmess.core.errors.error import Error
 
@@ -29,7 +29,6 @@ def parse(text=_SCALE):
         return ir.Module.parse(text)
 
 
-@step("break")
 def break_types(module):
     """Changes the function's result type, so that its return no longer matches."""
     with module.context:
@@ -82,12 +81,13 @@ def test_step_that_has_not_run_does_not_hide_another_error():
 
 
 def test_error_names_the_step_that_left_invalid_ir():
-    break_types(parse())  # Outside debug mode, nothing verifies it.
+    step = Step("break", "", break_types)
+    step.apply(parse())  # Outside debug mode, nothing verifies it.
     with (
         debugging(),
         pytest.raises(Error, match=r"invalid after step break: .*type of return operand"),
     ):
-        break_types(parse())
+        step.apply(parse())
 
 
 def test_error_names_the_failed_step_without_verify_each(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-// RUN: unmess-opt --pipeline reference-split-2 %s | filecheck %s
+// RUN: unmess-opt --pipeline reference-split %s | filecheck %s
 
 #lhs = affine_map<(d0, d1, d2) -> (d0, d2)>
 #rhs = affine_map<(d0, d1, d2) -> (d1, d2)>

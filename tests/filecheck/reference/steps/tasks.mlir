@@ -1,4 +1,4 @@
-// RUN: unmess-opt --pipeline reference-split-2 --pipeline reference-outline --pipeline reference-outline-tasks %s | filecheck %s
+// RUN: unmess-opt --pipeline reference-split --pipeline reference-outline --pipeline reference-outline-tasks %s | filecheck %s
 
 // Both operations share a task, which computes one part. Until the calls are dispatched to threads,
 // the first argument is the number of parts.
