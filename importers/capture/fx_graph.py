@@ -28,10 +28,10 @@ from importers.capture.decompositions import decompose
 from importers.capture.fake_kernels import corrected_fake_kernels
 from importers.capture.memory_layout import with_strides
 from importers.capture.signature import read_signature, read_weights
+from importers.captured_program import CapturedProgram
 from importers.repairs import apply_repairs
 from unmess.core.errors.error import Error
 from unmess.core.errors.quiet import quiet_pytorch
-from unmess.core.program.program import Program
 
 _ARGUMENTS = (
     (torch.Tensor, TensorArgument),
@@ -43,7 +43,7 @@ _ARGUMENTS = (
 
 def graph_program(
     graph_module: torch.fx.GraphModule, name: str, keep_ops: Collection[str] = ()
-) -> Program:
+) -> CapturedProgram:
     """Captures a graph of ATen operators, such as AOTAutograd's forward or backward graph.
 
     The graph takes tensors and sizes as placeholders, and returns a flat tuple. Each node has its
@@ -69,12 +69,12 @@ def graph_program(
 
 
 def part_program(
-    program: Program,
+    program: CapturedProgram,
     nodes: Iterable[torch.fx.Node],
     inputs: Sequence[torch.fx.Node],
     outputs: Sequence[torch.fx.Node],
     name: str,
-) -> Program:
+) -> CapturedProgram:
     """Returns some nodes of a program's graph as a program of their own.
 
     Args:
@@ -122,7 +122,7 @@ def part_program(
     )
 
 
-def _program(exported: torch.export.ExportedProgram, name: str) -> Program:
+def _program(exported: torch.export.ExportedProgram, name: str) -> CapturedProgram:
     """Returns a Program without an example call."""
 
     def eager(*_args: Any) -> Any:
@@ -130,7 +130,16 @@ def _program(exported: torch.export.ExportedProgram, name: str) -> Program:
 
     weights, tied = read_weights(exported)
     signature = read_signature(exported, eager, weights)
-    return Program(name, exported, signature, weights, tied, eager, (), {})
+    return CapturedProgram(
+        name=name,
+        exported=exported,
+        signature=signature,
+        weights=weights,
+        tied=tied,
+        eager=eager,
+        args=(),
+        kwargs={},
+    )
 
 
 def _copied(graph: torch.fx.Graph) -> torch.fx.Graph:

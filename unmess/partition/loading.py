@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from importers.captured_program import is_captured
 from pipelines.backends.executable import Executable
 from pipelines.backends.finding import find_backend
 from unmess.core.errors.error import Error
-from unmess.core.module.module import ENTRY, Module
+from unmess.core.module.module import Module
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.partition.backend import PartitionBackend
@@ -90,11 +91,10 @@ def load_with_fallback(
 
 
 def _programs(program: Program | Programs) -> dict[str, Program]:
-    programs = program.entries if isinstance(program, Programs) else {ENTRY: program}
-    if any(each.exported is None for each in programs.values()):
+    if not is_captured(program):
         raise Error(
             "usage",
             f"{program.name} was not captured from PyTorch, so no part of it can run in eager",
             hint="use the original model",
         )
-    return programs
+    return program.entries

@@ -11,8 +11,8 @@ import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
 from importers.capture.fx_graph import graph_program, part_program
-from importers.capture.signature import output_specs
-from importers.import_program import import_program
+from importers.captured_program import CapturedProgram
+from importers.exporting import output_specs
 from pipelines.backends.executable import Executable
 from pipelines.backends.finding import find_backend, identity_of
 from pipelines.backends.loading import load
@@ -20,9 +20,9 @@ from pipelines.backends.support import check_supported
 from pipelines.backends.table import BUILT_IN, REGISTERED
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import as_error, only_errors
+from unmess.core.errors.stages import LOWERED
 from unmess.core.errors.user_source import node_line
 from unmess.core.processes.current_stage import current_stage
-from unmess.core.program.program import Program
 from unmess.partition.cost import flops_of, is_heavy, is_view
 from unmess.partition.levels import (
     is_constant,
@@ -51,7 +51,7 @@ _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler")
 _PASSING = (OSError, MemoryError)
 _RANDOM = "it draws random numbers, from PyTorch's generator as in eager"
 # The stages of errors that a program has before its compiled code can run.
-BEFORE_RUN = ("import", "torch", "linalg", "tosa", "stablehlo", "compile", "load")
+BEFORE_RUN = ("import", *LOWERED, "compile", "load")
 # The stages at which a backend has accepted the IR, so that the failure is unexpected.
 _LATE = ("compile", "load")
 
@@ -132,7 +132,7 @@ class Division:
 
     def __init__(
         self,
-        program: Program,
+        program: CapturedProgram,
         on: str,
         options: PartitionOptions | None = None,
         *,
@@ -352,7 +352,7 @@ class Division:
                 self._program, part.nodes, part.inputs, part.outputs, self._program.name
             )
             options = self._options
-            module = import_program(program)
+            module = program.to_module()
             check_supported(self._backend, module)
             return load(module, self._on, options.target, unchecked=options.unchecked)
         except Exception as problem:
@@ -461,7 +461,7 @@ def _key(node: torch.fx.Node) -> str:
     return key_of(node) if is_call else node.name
 
 
-def _bound(program: Program) -> Iterator[tuple[torch.fx.Node, torch.Tensor]]:
+def _bound(program: CapturedProgram) -> Iterator[tuple[torch.fx.Node, torch.Tensor]]:
     """Yields the placeholders of weights that no call changes, with their tensors."""
     placeholders = {node.name: node for node in program.exported.graph.find_nodes(op="placeholder")}
     state = {argument.name for argument in program.signature.of_kind("state")}
