@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 from importers.sources.random_weights import seeded
 from unmess.core.errors.error import Error, first_line
 
-_DTYPES = {
+DTYPES = {
     "f64": torch.float64,
     "f32": torch.float32,
     "f16": torch.float16,
@@ -98,9 +98,9 @@ def _parse(text: str) -> Any:
     with contextlib.suppress(ValueError):
         return float(text)
     tensor = _TENSOR.fullmatch(text)
-    if tensor is None or tensor["dtype"] not in _DTYPES:
+    if tensor is None or tensor["dtype"] not in DTYPES:
         raise Error("usage", f"{_short(text)} is not an input", hint=f"write {_FORMS}")
-    dtype = _DTYPES[tensor["dtype"]]
+    dtype = DTYPES[tensor["dtype"]]
     sizes = tensor["shape"].split("x")[:-1]
     # Longer numbers are not valid sizes, and Python takes long to parse them.
     shape = tuple(int(size) if len(size) <= _DIGITS else 1 << 63 for size in sizes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +16,7 @@ from unmess.conformance.operators.outcomes import Failure, outcomes, outcomes_al
 from unmess.conformance.result import Result, status_of
 from unmess.core.cache.own_sources import digest_of
 from unmess.core.errors.error import Error
+from unmess.core.processes.threads import in_threads
 from unmess.core.processes.workers import Died, Parent, each_in_workers
 from unmess.isolated import Options, check_together
 
@@ -84,41 +83,13 @@ def run_cases(
         parent: starts the worker processes.
         jobs: groups of cases that run at the same time.
     """
-    work: queue.SimpleQueue[_Group] = queue.SimpleQueue()
     together = find_backend(on).input.several_entries
     functions = _RUN if together else {**_RUN, 1: _run_operators_alone}
-    for group in _groups(cases, together):
-        work.put(group)
-    # Each item is a result, an exception that ended a thread, or None from a thread that finished.
-    done: queue.SimpleQueue[Result | BaseException | None] = queue.SimpleQueue()
-    stopped = threading.Event()
-
-    def run() -> None:
-        try:
-            while not stopped.is_set():
-                group = work.get_nowait()
-                for result in functions[group.level](parent, group.cases, on):
-                    done.put(result)
-        except queue.Empty:
-            done.put(None)
-        except BaseException as problem:
-            done.put(problem)
-
-    threads = [threading.Thread(target=run, daemon=True) for _ in range(jobs)]
-    for thread in threads:
-        thread.start()
-    left = len(threads)
-    try:
-        while left:
-            item = done.get()
-            if isinstance(item, BaseException):
-                raise item
-            if item is None:
-                left -= 1
-            else:
-                yield item
-    finally:
-        stopped.set()
+    return in_threads(
+        _groups(cases, together),
+        lambda group: functions[group.level](parent, group.cases, on),
+        jobs,
+    )
 
 
 def _groups(cases: Sequence[ConformanceCase], together: bool) -> Iterator[_Group]:

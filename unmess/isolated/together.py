@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import queue
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from unmess.core.processes.threads import in_threads
 from unmess.core.processes.workers import Parent
 from unmess.isolated.checking import check_isolated
 from unmess.isolated.options import Options
@@ -33,44 +32,16 @@ def check_together(
         on_stage: called with a model, the stage that begins, and the runner, if there is one yet.
         on_output: called with each line that a worker prints. Both are called by other threads.
     """
-    waiting: queue.SimpleQueue[tuple[str, Sequence[str]]] = queue.SimpleQueue()
-    for each in work:
-        waiting.put(each)
-    # Each item is a row, an exception that ended a thread, or None from a thread that finished.
-    done: queue.SimpleQueue[Row | BaseException | None] = queue.SimpleQueue()
-    stopped = threading.Event()
 
-    def check_models() -> None:
-        try:
-            while not stopped.is_set():
-                model, runners = waiting.get_nowait()
-                rows = check_isolated(
-                    parent,
-                    model,
-                    runners,
-                    options,
-                    on_stage=functools.partial(on_stage, model),
-                    on_output=on_output,
-                )
-                for row in rows:
-                    done.put(row)
-        except queue.Empty:
-            done.put(None)
-        except BaseException as problem:
-            done.put(problem)
+    def check_model(each: tuple[str, Sequence[str]]) -> Iterator[Row]:
+        model, runners = each
+        return check_isolated(
+            parent,
+            model,
+            runners,
+            options,
+            on_stage=functools.partial(on_stage, model),
+            on_output=on_output,
+        )
 
-    threads = [threading.Thread(target=check_models, daemon=True) for _ in range(jobs)]
-    for thread in threads:
-        thread.start()
-    left = len(threads)
-    try:
-        while left:
-            result = done.get()
-            if isinstance(result, BaseException):
-                raise result
-            if result is None:
-                left -= 1
-            else:
-                yield result
-    finally:
-        stopped.set()
+    return in_threads(work, check_model, jobs)

@@ -28,20 +28,10 @@ from dataclasses import dataclass
 
 import torch
 
-DTYPES = {
-    "f64": torch.float64,
-    "f32": torch.float32,
-    "f16": torch.float16,
-    "bf16": torch.bfloat16,
-    "i64": torch.int64,
-    "i32": torch.int32,
-    "i16": torch.int16,
-    "i8": torch.int8,
-    "u8": torch.uint8,
-    "bool": torch.bool,
-    "c64": torch.complex64,
-    "c128": torch.complex128,
-}
+from importers.sources.example_inputs import DTYPES as INPUT_DTYPES
+
+# The names that `--input` takes, but booleans have their name in PyTorch.
+DTYPES = {"bool" if name == "i1" else name: dtype for name, dtype in INPUT_DTYPES.items()}
 # The example sizes of dynamic dimensions.
 _EXAMPLES = {"n": 3, "m": 5, "k": 4, "b": 2}
 _TEXT = re.compile(r"(\w+)\[([\w,]*)\](?: (\w+|<\d+))?")
