@@ -10,6 +10,7 @@ from dataclasses import replace
 import torch
 
 from importers.capture.signature import read_weights
+from importers.captured_program import CapturedProgram
 from importers.combine import combine
 from importers.folding.constants import fold_constant_subgraphs
 from importers.folding.scales import fold_scales
@@ -39,7 +40,7 @@ def fold_constants(program: Program | Programs) -> Program | Programs:
         )
         folded.source_notes = program.source_notes
         return folded
-    if program.exported is None:
+    if not isinstance(program, CapturedProgram):
         raise Error(
             "usage",
             f"{program.name} is IR, whose constants cannot be folded",
