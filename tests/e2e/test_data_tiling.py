@@ -44,8 +44,8 @@ def own_cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def unguarded(monkeypatch, own_cache):
-    """Removes the rewrites from the preset data-tiling, which leaves IREE's own data tiling."""
-    preset = replace(presets.PRESETS["data-tiling"], rewrites=())
+    """Removes the steps from the preset data-tiling, which leaves IREE's own data tiling."""
+    preset = replace(presets.PRESETS["data-tiling"], steps=())
     monkeypatch.setitem(presets.PRESETS, "data-tiling", preset)
 
 
