@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 from torch_mlir import ir
 
 from pipelines.ir.modules import entry_function, find_operations
-from pipelines.pipeline import Pipeline, Rewrite, Step
+from pipelines.pipeline import Pipeline, Step
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
 from unmess.core.options.suggest import did_you_mean
@@ -87,7 +87,7 @@ PROPAGATE = Pipeline(
         ),
         Step("func.func(canonicalize)", "fold casts of results whose sizes are now constants"),
         Step("func.func(cse)", "merge equal constants"),
-        Rewrite(
+        Step(
             "set-size-concat",
             "concatenate the operands of casts; upstream has no folding for tensor.concat",
             fold_casts_into_concat,
