@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from importers.captured_program import is_captured
 from unmess.core.errors.error import Error
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
@@ -24,7 +25,8 @@ def combine(programs: Mapping[str, Program], name: str | None = None) -> Program
         name: the name of the model; by default that of the first program.
 
     Raises:
-        Error: stage `usage`, if there is no program or a name is not an identifier.
+        Error: stage `usage`, if there is no program, a name is not an identifier, or a program is
+            not captured from PyTorch.
     """
     if not programs:
         raise Error(
@@ -38,6 +40,13 @@ def combine(programs: Mapping[str, Program], name: str | None = None) -> Program
                 "usage",
                 f"{entry!r} is not a valid name of an entry point",
                 hint="use a Python identifier without a leading underscore",
+            )
+    for entry, program in programs.items():
+        if not is_captured(program):
+            raise Error(
+                "usage",
+                f"{entry} is the IR of a file, which cannot be combined with other programs",
+                hint="combine the captured programs before they are written to a file",
             )
     joint = _JointNames()
     renamings = {entry: joint.of(program, entry) for entry, program in programs.items()}

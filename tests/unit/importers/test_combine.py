@@ -123,3 +123,13 @@ def test_method_keeps_the_weight_names_of_its_module():
     assert list(program.weights) == ["layer.weight", "layer.bias"]
     assert program.weights["layer.bias"] is net.layer.bias
     assert "forward" not in vars(net)
+
+
+def test_ir_of_files_is_rejected(tmp_path):
+    x = torch.ones(3)
+    for name, function in (("plus", lambda x: x + 1), ("times", lambda x: x * 10)):
+        unmess.lower(unmess.capture(function, (x,))).save(tmp_path / f"{name}.mlir")
+    programs = {name: unmess.capture(f"{tmp_path}/{name}.mlir") for name in ("plus", "times")}
+    with pytest.raises(unmess.Error, match="plus is the IR of a file") as caught:
+        unmess.combine(programs)
+    assert caught.value.stage == "usage"
