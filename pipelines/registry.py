@@ -20,7 +20,7 @@ from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
-from pipelines.linalg_form.sizes import PROPAGATE
+from pipelines.linalg_form.propagation import PROPAGATE
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference import lowering
 from pipelines.reference.pipeline import PIPELINE, LoweringContext, lower_to_llvm

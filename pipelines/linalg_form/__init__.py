@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
 from pipelines.linalg_form.outlining import outline_layers
-from pipelines.linalg_form.sizes import set_sizes
 from unmess.core.module.module import Module
 from unmess.core.options.names import check_linalg_form
 
@@ -43,6 +42,9 @@ class LinalgForm:
         # A module that was read from a file is no longer the one in the file.
         module = replace(module, ir=module.ir)
         if self.sizes:
+            # Imported here, because it imports torch, which commands without a model do not need.
+            from pipelines.linalg_form.sizes import set_sizes
+
             module = set_sizes(module, self.sizes)
         if self.generalize:
             GENERALIZE.apply(module.ir, module.name)

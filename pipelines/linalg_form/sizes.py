@@ -10,8 +10,8 @@ import torch
 from torch.utils import _pytree as pytree
 from torch_mlir import ir
 
-from pipelines.ir.modules import entry_function, find_operations
-from pipelines.pipeline import Pipeline, Step
+from pipelines.ir.modules import entry_function
+from pipelines.linalg_form.propagation import PROPAGATE, shape_of
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
 from unmess.core.options.suggest import did_you_mean
@@ -21,80 +21,6 @@ from unmess.core.program.recorded import Recorded
 from unmess.core.program.resize import resized
 from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec
-
-
-def fold_casts_into_concat(module: ir.Module) -> None:
-    """Replaces operands of `tensor.concat` that are casts of tensors with more fixed sizes."""
-    with module.context:
-        for concat in find_operations(module, lambda each: each.name == "tensor.concat"):
-            operands = [_before_cast(operand) for operand in concat.operands]
-            if operands == list(concat.operands):
-                continue
-            axis = ir.IntegerAttr(concat.attributes["dim"]).value
-            with ir.InsertionPoint(concat), concat.location:
-                kind = _concatenated([operand.type for operand in operands], axis)
-                attributes = {"dim": concat.attributes["dim"]}
-                fixed = ir.Operation.create("tensor.concat", [kind], operands, attributes).result
-                old = concat.results[0]
-                old.replace_all_uses_with(
-                    ir.Operation.create("tensor.cast", [old.type], [fixed]).result
-                )
-            concat.erase()
-
-
-def _before_cast(value: ir.Value) -> ir.Value:
-    if not isinstance(value.owner, ir.Block) and value.owner.name == "tensor.cast":
-        source = value.owner.operands[0]
-        if isinstance(source.type, ir.RankedTensorType):
-            return source
-    return value
-
-
-def _concatenated(kinds: list[ir.RankedTensorType], axis: int) -> ir.RankedTensorType:
-    """Returns the type of a concatenation. A size is fixed if it follows from the operands."""
-    shapes = [_shape(kind) for kind in kinds]
-    dynamic = ir.ShapedType.get_dynamic_size()
-    sizes = [
-        next((size for size in along if size != dynamic), dynamic)
-        for along in zip(*shapes, strict=True)
-    ]
-    parts = [shape[axis] for shape in shapes]
-    sizes[axis] = dynamic if dynamic in parts else sum(parts)
-    return ir.RankedTensorType.get(sizes, kinds[0].element_type)
-
-
-def _shape(kind: ir.RankedTensorType) -> list[int]:
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return [
-        dynamic if kind.is_dynamic_dim(axis) else kind.get_dim_size(axis)
-        for axis in range(kind.rank)
-    ]
-
-
-PROPAGATE = Pipeline(
-    name="set-size",
-    stage="linalg",
-    hint="report this bug with the model",
-    steps=(
-        Step("inline", "fix the sizes in functions that the entry function calls"),
-        Step(
-            "func.func(canonicalize)", "fold casts between dynamic and fixed sizes into their users"
-        ),
-        Step("func.func(cse)", "merge equal size computations, so that more casts fold"),
-        Step(
-            "func.func(resolve-shaped-type-result-dims)",
-            "compute the sizes of results from those of operands",
-        ),
-        Step("func.func(canonicalize)", "fold casts of results whose sizes are now constants"),
-        Step("func.func(cse)", "merge equal constants"),
-        Step(
-            "set-size-concat",
-            "concatenate the operands of casts; upstream has no folding for tensor.concat",
-            fold_casts_into_concat,
-        ),
-        Step("func.func(canonicalize)", "fold what is left"),
-    ),
-)
 
 
 def set_sizes(module: Module, sizes: Mapping[str, int]) -> Module:
@@ -247,7 +173,7 @@ def _type(kind: ir.Type, spec: TensorSpec | ScalarSpec) -> ir.Type:
     dynamic = ir.ShapedType.get_dynamic_size()
     shape = [
         size if old == dynamic and isinstance(size, int) else old
-        for old, size in zip(_shape(kind), spec.shape, strict=True)
+        for old, size in zip(shape_of(kind), spec.shape, strict=True)
     ]
     return ir.RankedTensorType.get(shape, kind.element_type, kind.encoding)
 
