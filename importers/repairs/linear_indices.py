@@ -9,6 +9,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from importers.decompositions import decomposition_table
+from importers.decompositions.assertions import require
 from importers.decompositions.tracing import tracing
 from importers.repairs.retrace import replace_call
 
@@ -80,8 +81,10 @@ def _write(
 ) -> torch.Tensor:
     indices = _without_trailing_slices(indices)
     index = indices[0] if len(indices) == 1 else _linear_index(x, indices)
+    written = (*index.shape, *x.shape[len(indices) :])
+    _require_fit(value.shape, written)
     # torch-mlir broadcasts a value to at least one row, also where the index has none.
-    value = value.expand(*index.shape, *x.shape[len(indices) :])
+    value = value.expand(written)
     if not index.dim():
         index, value = index.unsqueeze(0), value.unsqueeze(0)
     written = aten.index_put(
@@ -91,6 +94,16 @@ def _write(
         accumulate,
     )
     return written.reshape(x.shape)
+
+
+def _require_fit(value: Sequence[int], written: Sequence[int]) -> None:
+    """Requires that a shape broadcasts to another one. A size of data is not broadcast."""
+    for given, wanted in zip(reversed(value), reversed(written), strict=False):
+        if not statically_known_true(given == 1) and not statically_known_true(given == wanted):
+            require(
+                torch.scalar_tensor(given) == torch.scalar_tensor(wanted),
+                "index_put has values of another shape than its indices select",
+            )
 
 
 def _linear_index(x: torch.Tensor, indices: _Indices) -> torch.Tensor:

@@ -276,6 +276,44 @@ def test_any_number_of_indices(runner):
     assert caught.value.where == f"{__file__}:{set_grid.__code__.co_firstlineno + 1}"
 
 
+def values_of_another_mask(x, y):
+    return x.index_put((x > 0,), y[y > 0])
+
+
+def values_added_by_another_mask(x, y):
+    return x.index_put((x > 0,), y[y > 0], accumulate=True)
+
+
+def values_of_a_fixed_number(x, y):
+    return x.index_put((x > 0,), y[:3])
+
+
+def values_for_several_indices(x, y):
+    places = torch.nonzero(x > 0)[:, 0]
+    return torch.outer(x, y).index_put((places, places), y[y > 0])
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_as_many_values_as_indices(runner):
+    """Writing another number of values is an error, also if both depend on data."""
+    functions = (
+        *(values_of_another_mask, values_added_by_another_mask),
+        *(values_of_a_fixed_number, values_for_several_indices),
+    )
+    x, three = torch.tensor([1.0, -1, 2, 3]), torch.tensor([1.0, 2, -3, 4])
+    programs = {f.__name__: unmess.capture(f, (x, three)) for f in functions}
+    run = unmess.load(unmess.combine(programs), on=runner)
+    for function in functions:
+        torch.testing.assert_close(run[function.__name__](x, three), function(x, three))
+        for x_now, y in ((x.abs(), three), (-x, three)):
+            with pytest.raises((RuntimeError, IndexError)):
+                function(x_now, y)
+            with pytest.raises(unmess.Error, match="index_put has .* than its") as caught:
+                run[function.__name__](x_now, y)
+            line = function.__code__.co_firstlineno
+            assert caught.value.where in (f"{__file__}:{line + 1}", f"{__file__}:{line + 2}")
+
+
 def rows_with_an_id(x, ids):
     mask = ids == 3
     if mask.any():
