@@ -13,6 +13,7 @@ from torch._ops import OpOverload
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from importers.decompositions.catalog import DECOMPOSITIONS
+from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.user import UserDecomposition, user_decompositions
 from unmess.core.program.note import Note
 
@@ -46,26 +47,29 @@ def decomposition_table(keep_ops: Collection[str] = ()) -> dict:
         keep_ops: operators that get no decomposition in the table, such as `aten.softmax.int` or
             `aten.gelu`.
     """
-    return dict(_table(frozenset(keep_ops), tuple(user_decompositions().items())))
+    # An operator of a library has an overload as soon as the library is loaded.
+    own = tuple(
+        (overload, f"{entry.name} ({entry.operator})", entry)
+        for entry in DECOMPOSITIONS
+        if (overload := entry.overload) is not None
+    )
+    users = tuple(
+        (overload, f"{entry.operator}, by {entry.where}", entry)
+        for overload, entry in user_decompositions().items()
+    )
+    return dict(_table((*own, *users), frozenset(keep_ops)))
 
 
 # Most captures use the same table. With the same functions in it, `tracing` has less to register.
 @functools.lru_cache(maxsize=8)
 def _table(
-    keep_ops: frozenset[str], users: tuple[tuple[OpOverload, UserDecomposition], ...]
+    entries: tuple[tuple[OpOverload, str, Decomposition | UserDecomposition], ...],
+    keep_ops: frozenset[str],
 ) -> Mapping:
     table = dict(_table_for_torch_mlir())
-    own = [
-        (entry.overload, f"{entry.name} ({entry.operator})", entry)
-        for entry in DECOMPOSITIONS
-        if entry.overload is not None
-    ]
-    by_users = [
-        (overload, f"{entry.operator}, by {entry.where}", entry) for overload, entry in users
-    ]
     # If an operator has several entries, the last one is tried first. The one before it gets the
     # calls that it does not decompose.
-    for overload, text, entry in (*own, *by_users):
+    for overload, text, entry in entries:
         table[overload] = _recorded(entry.function, text, otherwise=table.get(overload))
     for overload in list(table):
         if str(overload).removesuffix(".default") in keep_ops:

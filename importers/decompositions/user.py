@@ -14,9 +14,12 @@ from unmess.core.errors.error import Error
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UserDecomposition:
-    """A decomposition that a user registered. `where` is the source line of its function."""
+    """A decomposition that a user registered. `where` is the source line of its function.
+
+    It is equal to itself only: callable objects of users may have no hash.
+    """
 
     operator: str
     function: Callable[..., Any]

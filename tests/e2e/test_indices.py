@@ -308,7 +308,7 @@ def test_as_many_values_as_indices(runner):
         for x_now, y in ((x.abs(), three), (-x, three)):
             with pytest.raises((RuntimeError, IndexError)):
                 function(x_now, y)
-            with pytest.raises(unmess.Error, match="index_put has .* than its") as caught:
+            with pytest.raises(unmess.Error, match=r"index_put has .* than its") as caught:
                 run[function.__name__](x_now, y)
             line = function.__code__.co_firstlineno
             assert caught.value.where in (f"{__file__}:{line + 1}", f"{__file__}:{line + 2}")
