@@ -30,6 +30,7 @@ def always_vectors(request, monkeypatch):
 # The files that take longest. A process runs whole files, because their tests share captures and
 # compilations. The longest start first, so that all processes end at about the same time.
 _LONGEST = (
+    "test_hostile_values.py",
     "test_sources.py",
     "test_dynamic_shapes.py",
     "test_smollm2.py",
@@ -48,6 +49,10 @@ _LONGEST = (
     "test_channels_last.py",
     "test_generate_command.py",
     "test_training_step.py",
+    "test_conformance.py",
+    "test_torch_compile.py",
+    "test_partition.py",
+    "test_emit_c.py",
 )
 
 
