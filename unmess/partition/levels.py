@@ -122,7 +122,7 @@ def is_operator(node: torch.fx.Node) -> bool:
 
 def _is_size(node: torch.fx.Node) -> bool:
     """Returns whether a number is computed from sizes and numbers only."""
-    return isinstance(node.target, torch._ops.OpOverload) is False or "sym_" in str(node.target)
+    return not isinstance(node.target, torch._ops.OpOverload) or "sym_" in str(node.target)
 
 
 def is_tuple(node: torch.fx.Node) -> bool:
