@@ -61,7 +61,7 @@ def submodule(model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, An
 
     wanted = copied.get_submodule(name)
     hooks = [
-        # The module's own hooks run again when it is captured, so record what they receive.
+        # The capture runs the module's own hooks again, so record the arguments before these hooks.
         module.register_forward_pre_hook(record, prepend=True, with_kwargs=True)
         for module in names
     ]

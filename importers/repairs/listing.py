@@ -44,7 +44,7 @@ _IMPORT_FORMS = (
         "import",
         "None, numbers and strings among the results",
         "linalg",
-        "they have no type below the torch dialect; the Executable adds them to what it returns",
+        "these values have no type below the torch dialect; the Executable adds them to its result",
     ),
     ListedRepair(
         "constant arguments",

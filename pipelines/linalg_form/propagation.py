@@ -78,6 +78,6 @@ PROPAGATE = Pipeline(
             "concatenate the operands of casts; upstream has no folding for tensor.concat",
             fold_casts_into_concat,
         ),
-        Step("func.func(canonicalize)", "fold what is left"),
+        Step("func.func(canonicalize)", "fold the casts around tensor.concat"),
     ),
 )

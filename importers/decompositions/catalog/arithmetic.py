@@ -288,8 +288,8 @@ ARITHMETIC = (
         "reciprocal as a quotient",
         "aten::reciprocal.default",
         "run",
-        "torch-mlir's lowering to linalg asserts that no element is zero, also in every batch "
-        "norm; eager gives infinity",
+        "torch-mlir's lowering to linalg asserts that no element is zero; eager gives infinity. "
+        "Every batch norm computes a reciprocal",
         reciprocal,
     ),
 )
