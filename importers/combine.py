@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from importers.captured_program import is_captured
+from importers.ir_file import IrProgram
 from unmess.core.errors.error import Error
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
@@ -26,7 +27,7 @@ def combine(programs: Mapping[str, Program], name: str | None = None) -> Program
 
     Raises:
         Error: stage `usage`, if there is no program, a name is not an identifier, or a program is
-            not captured from PyTorch.
+            the IR of a file and not all programs are entry points of that file.
     """
     if not programs:
         raise Error(
@@ -42,7 +43,7 @@ def combine(programs: Mapping[str, Program], name: str | None = None) -> Program
                 hint="use a Python identifier without a leading underscore",
             )
     for entry, program in programs.items():
-        if not is_captured(program):
+        if not is_captured(program) and not _are_of_one_file(programs):
             raise Error(
                 "usage",
                 f"{entry} is the IR of a file, which cannot be combined with other programs",
@@ -61,6 +62,16 @@ def combine(programs: Mapping[str, Program], name: str | None = None) -> Program
             entry: _renamed(program, renamings[entry], written)
             for entry, program in programs.items()
         },
+    )
+
+
+def _are_of_one_file(programs: Mapping[str, Program]) -> bool:
+    """Returns whether all programs are the IR of one file, under their names in that file."""
+    files = [
+        program.file if isinstance(program, IrProgram) else None for program in programs.values()
+    ]
+    return all(file is not None and file is files[0] for file in files) and all(
+        program.entry == name for name, program in programs.items()
     )
 
 
