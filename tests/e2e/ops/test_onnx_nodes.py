@@ -44,6 +44,9 @@ ON_BOTH = frozenset(
     | {"rotary_embedding_with_interleaved_rotary_dim", "cast_FLOAT_to_INT4"}
 )
 
+# One test worker runs all tests, since it computes all outcomes together.
+pytestmark = pytest.mark.xdist_group("onnx nodes")
+
 
 @functools.cache
 def failures():
