@@ -2,6 +2,7 @@
 
     ./pixiw run operator-samples                  all samples
     ./pixiw run operator-samples linalg --count 1 operators with this text in their names
+    ./pixiw run operator-samples --on reference   one runner only
 
 Each sample is captured, lowered and run on both CPU runners, and compared with eager: every
 float32 sample, and up to five of other dtypes. Results are saved after each group of samples.
@@ -22,6 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -127,13 +129,18 @@ def main() -> int:
         name for name in OPERATORS if not options.text or any(text in name for text in options.text)
     ]
     kind = TORCH_COMPILE if options.torch_compile else EXPORT
+    if options.on:
+        if options.torch_compile:
+            print("--on cannot be combined with --torch-compile", file=sys.stderr)
+            return 2
+        kind = replace(kind, run=partial(outcomes, runners=options.on))
     file = options.results or cache_folder() / "sweeps" / kind.rows
     results = {(row.model, row.runner): row for row in read_rows(file)}
     if not options.report:
         quiet_libraries()
         _run(list(_wanted(operators, options)), results, file, kind, options)
     if not options.text:
-        if kind is EXPORT:
+        if not options.torch_compile:
             tested = [str(sample) for sample in tested_samples()]
             record_limits({name: limits_of(name, results) for name in tested}, LIMITS_FILE)
         PAGES.mkdir(exist_ok=True)
@@ -159,6 +166,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--count", type=int, help="maximum number of samples for each operator and dtype"
+    )
+    parser.add_argument(
+        "--on", choices=RUNNERS, action="append", help="run on this runner only (default: all)"
     )
     parser.add_argument(
         "--torch-compile",
@@ -193,7 +203,8 @@ def _run(
     options: argparse.Namespace,
 ) -> None:
     """Runs samples that `results` lacks, and adds their rows to `results` and to the file."""
-    missing = [sample for sample in samples if _is_missing(sample, results, kind, options.again)]
+    columns = options.on or kind.columns
+    missing = [each for each in samples if _is_missing(each, results, columns, options.again)]
     groups = [missing[i : i + _TOGETHER] for i in range(0, len(missing), _TOGETHER)]
     file.parent.mkdir(parents=True, exist_ok=True)
     progress = Progress(
@@ -215,8 +226,10 @@ def _run(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _is_missing(sample: OperatorSample, results: Results, kind: Kind, again: str | None) -> bool:
-    rows = [results.get((str(sample), column)) for column in kind.columns]
+def _is_missing(
+    sample: OperatorSample, results: Results, columns: Sequence[str], again: str | None
+) -> bool:
+    rows = [results.get((str(sample), column)) for column in columns]
     if again == "all" or None in rows:
         return True
     return again == "failed" and not all(row.ok for row in rows)
@@ -287,10 +300,12 @@ def _summary(results: Mapping[tuple[str, str], Row], runners: Sequence[str]) -> 
         operators = {_sample(row).operator for row in rows}
         cells = [dtype, str(len(operators)), str(len({row.model for row in rows}))]
         for runner in runners:
-            failed = {_sample(row).operator for row in rows if row.runner == runner and not row.ok}
-            right = len(operators) - len(failed)
-            wrong = sum(row.runner == runner and row.stage == "compare" for row in rows)
-            cells += [f"{right} ({right / len(operators):.1%})", str(wrong)]
+            own = [row for row in rows if row.runner == runner]
+            run = {_sample(row).operator for row in own}
+            right = len(run - {_sample(row).operator for row in own if not row.ok})
+            wrong = sum(row.stage == "compare" for row in own)
+            of = "" if run == operators else f" of {len(run)}"
+            cells += [f"{right}{of} ({right / len(run):.1%})", str(wrong)] if run else ["", ""]
         yield f"| {' | '.join(cells)} |"
 
 
