@@ -12,6 +12,7 @@ from pipelines.backends.backend import Backend, Function
 from pipelines.backends.results import checked
 from unmess.core.errors.error import Error, first_line
 from unmess.core.module.module import Module
+from unmess.core.processes.current_stage import enter_stage
 from unmess.core.signature.signature import Signature
 
 
@@ -46,7 +47,10 @@ def compile_parts(backend: Backend, module: Module, folder: Path) -> list[Any]:
     for number, part in enumerate(parts):
         own = folder / str(number) if len(parts) > 1 else folder
         own.mkdir(exist_ok=True)
-        artifacts.append(_compiled(backend, prepared(part, backend.input), own))
+        form = prepared(part, backend.input)
+        # Lowering has entered other stages. A crash of the backend is one of `compile`.
+        enter_stage("compile")
+        artifacts.append(_compiled(backend, form, own))
     return artifacts
 
 

@@ -27,6 +27,7 @@ from unmess.cli.repairs import repairs
 from unmess.cli.run import run
 from unmess.cli.schema import schema
 from unmess.cli.targets import targets
+from unmess.cli.triage import triage
 from unmess.cli.tune import tune
 from unmess.cli.view import view
 
@@ -109,6 +110,7 @@ for _command in (
     import_,
     run,
     check,
+    triage,
     conformance,
     generate,
     tune,

@@ -36,6 +36,9 @@ _COMMON = (
     "unmess.captured",
     "unmess.compare",
     "unmess.isolated.work",
+    # `unmess triage` records models.
+    "unmess.triage.call_recording",
+    "unmess.triage.graph_recording",
     "pipelines.reference.backend",
 )
 _OF_SOURCE = {

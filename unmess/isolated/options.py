@@ -27,6 +27,7 @@ class Options:
         dynamic: dynamic dimensions, as `--dynamic` takes them.
         timeout: seconds for one runner, counted from the end of the previous one. The time of the
             first includes the capture, but not the imports of the parent. None: no limit.
+        memory_mb: memory that the worker may allocate, in 10**6 bytes. None: no limit.
         verbose: let libraries print warnings and logs.
         cpu, preset: options of `iree-cpu`; see `TargetOptions`.
         unchecked: leave out the checks of data when the program runs.
@@ -40,6 +41,7 @@ class Options:
     inputs: tuple[str, ...] = ()
     dynamic: tuple[str, ...] = ()
     timeout: float | None = None
+    memory_mb: float | None = None
     verbose: bool = False
     debug: bool = False
     cpu: str = "host"

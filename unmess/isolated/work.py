@@ -17,6 +17,7 @@ from unmess.core.errors.failure import as_error, full_cause
 from unmess.core.errors.quiet import quiet_libraries, show_libraries
 from unmess.core.options.target_options import TargetOptions
 from unmess.core.processes.current_stage import listening
+from unmess.core.processes.memory import limit_memory
 from unmess.isolated.clock import Clock
 from unmess.isolated.options import INPUT, SHARED, Options
 from unmess.row import Row
@@ -60,6 +61,7 @@ class _Work:
             show_libraries()
         else:
             quiet_libraries()
+        limit_memory(options.memory_mb)
         # Flush each line that the model's code prints, so that a crash does not lose it.
         sys.stdout.reconfigure(line_buffering=True)
 

@@ -43,11 +43,13 @@ COMMANDS = (
     ("ops hf:berd", 2),
     ("generate hf:lama#generate --prompt x", 2),
     ("tune resnet18", 2),
+    ("triage torchvision:resnet81", 2),
     ("view huggingface:bert", 2),
     # Wrong options.
     ("run torchvision:resnet18 --on tpu", 2),
     ("import torchvision:resnet18 --to C", 2),
     ("check torchvision:resnet18 --on tpu", 2),
+    ("triage torchvision:resnet18 --on tpu", 2),
     ("check", 2),
 )
 RUN = """

@@ -1,0 +1,96 @@
+"""Backends that fail in one way each, if the program multiplies elements. Tests load them by file.
+
+They interpret the torch dialect as `numpy_backend` does.
+"""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import unmess
+
+# A backend is loaded by its file, so its folder is not on the search path.
+sys.path.append(str(Path(__file__).parent))
+import numpy_backend
+
+MULTIPLY = "torch.aten.mul.Tensor"
+
+
+def multiplies(module):
+    return MULTIPLY in module.text()
+
+
+class CompileError(numpy_backend.NumpyBackend):
+    name = "compile-error"
+
+    def compile(self, module, folder):
+        if multiplies(module):
+            raise unmess.Error("compile", f"cannot select code for {MULTIPLY}")
+        return super().compile(module, folder)
+
+
+class Crash(numpy_backend.NumpyBackend):
+    name = "crash"
+
+    def compile(self, module, folder):
+        if multiplies(module):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().compile(module, folder)
+
+
+class OutOfMemory(numpy_backend.NumpyBackend):
+    name = "out-of-memory"
+
+    def compile(self, module, folder):
+        if multiplies(module):
+            np.ones(1 << 36, np.int8)
+        return super().compile(module, folder)
+
+
+class Changed(numpy_backend.NumpyBackend):
+    """Changes the results of a call."""
+
+    def compile(self, module, folder):
+        return super().compile(module, folder), multiplies(module)
+
+    def load(self, artifact):
+        compiled, multiplied = artifact
+        run = super().load(compiled)
+
+        def call(*arguments):
+            results = run(*arguments)
+            return [self.change(each) for each in results] if multiplied else results
+
+        return call
+
+
+class Hang(Changed):
+    name = "hang"
+
+    def change(self, result):
+        time.sleep(600)
+
+
+class WrongResult(Changed):
+    name = "wrong-result"
+
+    def change(self, result):
+        return result * np.float32(1.01)
+
+
+class WrongDtype(Changed):
+    name = "wrong-dtype"
+
+    def change(self, result):
+        return result.astype(np.float64)
+
+
+class WrongShape(Changed):
+    name = "wrong-shape"
+
+    def change(self, result):
+        return result[None]

@@ -1,0 +1,159 @@
+"""Writes the result of a search to a folder: reproducers, versions, and an issue.
+
+This module does not import PyTorch.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+from unmess.core.errors.error import Error
+from unmess.core.files.writing import write_text
+from unmess.isolated.child import Child
+from unmess.isolated.options import INPUT
+from unmess.triage.failure import operator_in
+from unmess.triage.finding import Finding
+from unmess.triage.forms import Form, forms, is_shown, module_form
+from unmess.triage.issue import issue_text
+from unmess.triage.known_limits import matching_limit
+from unmess.triage.program_text import program_text
+from unmess.triage.running import RunFile
+from unmess.triage.search import Search
+from unmess.triage.trace import Call, Trace
+from unmess.triage.trials import Trials, dynamic_of
+from unmess.triage.versions import versions
+
+
+class Folder:
+    """A folder that is being written.
+
+    Args:
+        run_file: runs `repro.py`, to see whether it shows the failure. None: it is not run.
+    """
+
+    def __init__(self, path: Path, search: Search, trials: Trials, run_file: RunFile | None):
+        self._path = path
+        self._search = search
+        self._trials = trials
+        self._run_file = run_file
+        self._best = search.best
+        self._failure = search.failure
+
+    def write(self) -> Finding:
+        """Writes all files, and returns what they show.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        self._path.mkdir(parents=True, exist_ok=True)
+        best, failure = self._best, self._failure
+        row, trace = best.row, best.trace
+        if trace is not None:
+            trace = self._with_stored_inputs(trace)
+        form, reproduces = self._write_program(trace)
+        if (ir := self._ir()) is not None:
+            write_text(self._path / "repro.mlir", ir)
+        versioned = "".join(f"{name} {version}\n" for name, version in versions().items())
+        write_text(self._path / "versions.txt", versioned)
+        call = self._culprit(trace)
+        finding = Finding(
+            failure.stage,
+            failure.kind,
+            row.error or "",
+            operator=call.operator if call else operator_in(row.error or ""),
+            where=call.where if call and call.where else self._search.row.where,
+            before=best.before,
+            after=trace.operators if trace else None,
+            module=best.only,
+            folder=self._path,
+            files=(),
+            tool=form.tool,
+            reproduces=reproduces,
+            limit=matching_limit(failure, self._trials.runner),
+            trials=self._trials.count,
+            is_complete=best.is_complete,
+        )
+        write_text(self._path / "issue.md", issue_text(finding, form, self._search.row))
+        names = sorted(each.name for each in self._path.iterdir())
+        return replace(finding, files=tuple(names))
+
+    def _with_stored_inputs(self, trace: Trace) -> Trace:
+        """Copies the recorded values that the program needs into the folder."""
+        inputs = []
+        for value in trace.inputs:
+            if value.file is not None:
+                name = f"{value.name}.pt"
+                shutil.copy(value.file, self._path / name)
+                text = f"torch.load(Path(__file__).with_name({name!r}))"
+                expression = (value.expression or "").replace(f"torch.load({value.file!r})", text)
+                value = replace(value, expression=expression)
+            inputs.append(value)
+        return replace(trace, inputs=tuple(inputs))
+
+    def _write_program(self, trace: Trace | None) -> tuple[Form, bool | None]:
+        """Writes `repro.py` in the first form that shows the failure, else in the last one."""
+        file, cause = self._path / "repro.py", self._best.row.error or ""
+        options, runner = self._trials.options, self._trials.runner
+        if trace is None:
+            only = replace(options, only=self._best.only)
+            possible = [module_form(self._failure, self._search.row.model, only, runner)]
+        else:
+            possible = forms(self._failure, cause, trace, runner, options.via)
+        # The last form is the check that the search has made.
+        for form in possible if self._run_file else possible[-1:]:
+            header = f'"""{self._failure}: needs {form.packages}.\n\n{_wrapped(cause)}\n"""'
+            program = program_text(trace, header) if trace else f"{header}\n"
+            write_text(file, f"{program}\n\n{form.code}" if trace else f"{program}\n{form.code}")
+            if self._run_file is None:
+                return form, None
+            self._trials.on_trial("run repro.py by itself")
+            run = self._run_file(file, options.timeout or 60.0, options.memory_mb)
+            if is_shown(form, self._failure, run.status, run.output):
+                return form, True
+        return form, False
+
+    def _ir(self) -> str | None:
+        """Returns the IR that fails, with its command line; None if there is none."""
+        row, failure = self._best.row, self._failure
+        path = row.repro
+        stage = "compile" if failure.stage == "compare" else failure.stage
+        if path is None and stage in INPUT:
+            crash = {"stage": stage, "runner": self._trials.runner, "cause": row.error or ""}
+            options = replace(self._trials.options, timeout=max(self._trials.left, 10.0))
+            if self._best.trace is not None:
+                dynamic = dynamic_of(self._best.trace)
+                options = replace(options, inputs=(), only=None, dynamic=dynamic)
+            else:
+                options = replace(options, only=self._best.only)
+            with Child(self._trials.parent, row.model, options, crash=crash) as child:
+                list(child.rows(lambda _stage, _runner: None, lambda _line: None))
+            path = child.repro
+        if path is None:
+            return None
+        text = Path(path).read_text()
+        text = text.replace(path, "repro.mlir", 1).replace(f"{row.model} on ", "repro.py on ", 1)
+        return re.sub(re.escape(str(self._trials.folder)) + "/", "", text)
+
+    def _culprit(self, trace: Trace | None) -> Call | None:
+        """Returns the call behind the failure: the one that the message names, else the last."""
+        if trace is None or not trace.calls:
+            return None
+        name = operator_in(self._best.row.error or "")
+        named = [call for call in trace.calls if name and f"{call.operator}.".startswith(name)]
+        whole = [call for call in trace.calls if call.part_of is None]
+        return (named or whole or list(trace.calls))[-1]
+
+
+def _wrapped(text: str | None) -> str:
+    safe = (text or "").replace("\\", "\\\\").replace('"""', "'''")
+    return "\n".join(textwrap.wrap(safe, 96, break_long_words=False))
+
+
+def check_folder(path: Path) -> None:
+    """Raises an Error (`usage`) if a folder cannot be made, or has files."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise Error("usage", f"{path} exists", hint="name another folder with -o, or remove it")

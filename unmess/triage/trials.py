@@ -1,0 +1,106 @@
+"""Checks candidates in workers with limits, and remembers the smallest one that fails alike.
+
+This module does not import PyTorch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from unmess.core.errors.error import Error
+from unmess.core.processes.workers import Parent
+from unmess.isolated.child import Child
+from unmess.isolated.options import Options
+from unmess.row import Row
+from unmess.triage.failure import Failure
+from unmess.triage.program_text import program_text
+from unmess.triage.trace import Trace
+
+# The name of the file of a candidate.
+CANDIDATE = "candidate.py"
+
+
+class TimeUp(Exception):
+    """The time for the search is over."""
+
+
+@dataclass
+class Trials:
+    """Checks of programs on one runner, within a time limit.
+
+    Attributes:
+        folder: for the files of candidates.
+        options: of all checks; `timeout` is the limit of one.
+        seconds: the time for all of them.
+        on_trial: called with a text before each check.
+        count: the number of checks.
+    """
+
+    parent: Parent
+    runner: str
+    options: Options
+    folder: Path
+    seconds: float
+    on_trial: Callable[[str], None] = lambda _text: None
+    count: int = 0
+    _known: dict[tuple[str, tuple[str, ...]], Row] = field(default_factory=dict)
+    _start: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return self._start + self.seconds - time.monotonic()
+
+    def check(self, model: str, options: Options | None = None) -> Row:
+        """Checks a model string, and returns the row. A crash or a hang is a row, too.
+
+        Raises:
+            TimeUp: no time is left.
+        """
+        options = options or self.options
+        left = self.left
+        if left <= 0:
+            raise TimeUp
+        limit = options.timeout or left
+        self.count += 1
+        with Child(
+            self.parent, model, replace(options, timeout=min(limit, left)), runners=[self.runner]
+        ) as child:
+            rows = list(child.rows(lambda _stage, _runner: None, lambda _line: None))
+        if rows:
+            return rows[0]
+        if "timed out" in (child.death or "") and left < limit:
+            # Not the candidate took too long, the search did.
+            raise TimeUp
+        error = Error(child.stage, f"{child.death} in stage {child.stage}", hint=child.hint)
+        return child.last_row(self.runner, error)
+
+    def check_trace(self, trace: Trace, about: str) -> Row:
+        """Checks the program of a trace. The answer for the same text is remembered."""
+        text, dynamic = program_text(trace), dynamic_of(trace)
+        key = (text, dynamic)
+        if key not in self._known:
+            operators = f"{trace.operators} operator{'s' * (trace.operators != 1)}"
+            self.on_trial(f"{about}: {operators}")
+            file = self.folder / CANDIDATE
+            file.write_text(text)
+            options = replace(self.options, inputs=(), only=None, dynamic=dynamic)
+            self._known[key] = self.check(f"{file}:model", options)
+        return self._known[key]
+
+    def failure_of(self, trace: Trace, about: str) -> Failure | None:
+        """Returns the failure of the program of a trace; None if the check passes."""
+        return Failure.of(self.check_trace(trace, about))
+
+
+def dynamic_of(trace: Trace) -> tuple[str, ...]:
+    """Returns the dynamic dimensions of a trace's arguments, as `--dynamic` takes them."""
+    return tuple(
+        f"{value.name}.{axis}={symbol}"
+        for value in trace.inputs
+        for axis, symbol in value.dynamic
+        if not value.is_weight
+    )
