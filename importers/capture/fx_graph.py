@@ -25,6 +25,7 @@ from torch.export.graph_signature import (
 from torch.utils import _pytree as pytree
 
 from importers.capture.decompositions import decompose
+from importers.capture.effects import remove_tokens
 from importers.capture.fake_kernels import corrected_fake_kernels
 from importers.capture.memory_layout import with_strides
 from importers.capture.signature import read_signature, read_weights
@@ -57,6 +58,7 @@ def graph_program(
         Error: stage `capture`.
     """
     copy = torch.fx.GraphModule(graph_module, _copied(graph_module.graph))
+    remove_tokens(copy.graph)
     constants = _lift_constants(copy)
     with quiet_pytorch(), corrected_fake_kernels():
         original = _exported(copy, {}, constants)

@@ -305,6 +305,23 @@ def test_failure_at_run_time_is_an_error():
     assert caught.value.stage == "run"
 
 
+def solution(a, b):
+    # PyTorch's fake tensor has other strides than the result of `solve`.
+    logarithms = *torch.linalg.slogdet(a), torch.linalg.det(a.mT)
+    return torch.linalg.solve(a, b).contiguous(), *logarithms
+
+
+@pytest.mark.parametrize("fallback", ["eager", None])
+def test_checks_of_linear_algebra(fallback):
+    """AOTAutograd orders such checks by tokens."""
+    options = {"options": {"fallback": fallback}, "fullgraph": True}
+    matrix = tensor(3, 3).requires_grad_()
+    check_as_eager(solution, (matrix, tensor(3, 2)), tolerance=1e-4, **options)
+    compiled = torch.compile(solution, backend="unmess", **options)
+    with pytest.raises(unmess.Error, match="the matrix is singular"):
+        compiled(torch.zeros(3, 3), tensor(3, 2))
+
+
 def test_iree():
     eager = Trained()
     check_as_eager(eager, (tensor(6, 4),), options={"on": "iree-cpu"}, tolerance=1e-4)

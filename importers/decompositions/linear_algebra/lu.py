@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._prims_common import is_contiguous_or_false
 
 from importers.decompositions.linear_algebra.loops import repeat
 from importers.decompositions.linear_algebra.matrices import (
@@ -128,8 +129,11 @@ def inverse(a: torch.Tensor, *, check_errors: bool = False) -> Any:
 
 
 def determinant(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Computes `_linalg_det`: the determinant, the factors and the pivots (i32)."""
-    factors, pivots = _factored(split(a))
+    """Computes `_linalg_det`: the determinant, the factors and the pivots (i32).
+
+    The factors are those of A or its transpose, see `_is_transposed`.
+    """
+    factors, pivots = _factored(split(a.mT if _is_transposed(a) else a))
     lu = joined(factors)
     result = torch.diagonal(lu, 0, -2, -1).prod(-1) * _parity(pivots).to(lu.dtype)
     return result, lu, pivots.to(torch.int32)
@@ -140,13 +144,21 @@ def sign_and_logarithm(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Computes `_linalg_slogdet`: the determinant's sign and the logarithm of its magnitude.
 
-    It also returns the factors and the pivots (i32).
+    It also returns the factors of A or its transpose (see `_is_transposed`), and the pivots (i32).
     """
-    factors, pivots = _factored(split(a))
+    factors, pivots = _factored(split(a.mT if _is_transposed(a) else a))
     lu = joined(factors)
     diagonal = torch.diagonal(lu, 0, -2, -1)
     sign = torch.sgn(diagonal).prod(-1) * _parity(pivots).to(lu.dtype)
     return sign, diagonal.abs().log().sum(-1), lu, pivots.to(torch.int32)
+
+
+def _is_transposed(a: torch.Tensor) -> bool:
+    """Returns whether the determinant of A is computed from the factors of its transpose.
+
+    PyTorch does so if A is in row-major order, and its formulas for gradients rely on it.
+    """
+    return is_contiguous_or_false(a) and not a.is_complex()
 
 
 def _solved(
