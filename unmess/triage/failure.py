@@ -25,6 +25,7 @@ _SYMBOL = re.compile(r"\b[suz]\d+\b")
 _SUFFIX = re.compile(r"_\d+\b")
 _TYPE = re.compile(r"!?\w*(?:tensor|memref|vector)<[^>]*>+")
 _NUMBER = re.compile(r"[-+]?\b\d[\w.]*(?:e[-+]?\d+)?\b|\b(?:inf|nan)\b")
+_PARENTHESES = re.compile(r"\([^()]*\)")
 # An operator of PyTorch, or an operation of a dialect.
 _OPERATOR = re.compile(r"\b(?:aten|prims|torchvision|quantized_decomposed)(?:\.|::)\w+")
 _OPERATION = re.compile(r"\b[a-z_]\w*\.[a-z_][\w.]*")
@@ -67,7 +68,7 @@ def _kind(stage: str, cause: str) -> str:
         return "out of memory"
     if "timed out after" in cause:
         return "hang"
-    if re.search(r"\bcrashed with SIG|the process ended with status", cause):
+    if re.search(r"\bcrash(?:ed|es) with SIG|the process ended with status", cause):
         return "crash"
     is_wrong = stage == "compare" or "garbage output" in cause
     if is_wrong and re.search(r"\bdtype\b", cause):
@@ -94,7 +95,9 @@ def normalized(cause: str) -> str:
     text = _SYMBOL.sub("N", text)
     text = _SUFFIX.sub("", text)
     text = _NUMBER.sub("N", text)
-    text = re.sub(r"\([^()]*\)", "", text)
+    # Parentheses may be nested.
+    while (shorter := _PARENTHESES.sub("", text)) != text:
+        text = shorter
     return " ".join(text.split())
 
 

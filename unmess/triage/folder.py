@@ -54,9 +54,9 @@ class Folder:
         row, trace = best.row, best.trace
         if trace is not None:
             trace = self._with_stored_inputs(trace)
-        form, reproduces = self._write_program(trace)
         if (ir := self._ir()) is not None:
             write_text(self._path / "repro.mlir", ir)
+        form, reproduces = self._write_program(trace, ir)
         versioned = "".join(f"{name} {version}\n" for name, version in versions().items())
         write_text(self._path / "versions.txt", versioned)
         call = self._culprit(trace)
@@ -94,7 +94,7 @@ class Folder:
             inputs.append(value)
         return replace(trace, inputs=tuple(inputs))
 
-    def _write_program(self, trace: Trace | None) -> tuple[Form, bool | None]:
+    def _write_program(self, trace: Trace | None, ir: str | None) -> tuple[Form, bool | None]:
         """Writes `repro.py` in the first form that shows the failure, else in the last one."""
         file, cause = self._path / "repro.py", self._best.row.error or ""
         options, runner = self._trials.options, self._trials.runner
@@ -102,7 +102,7 @@ class Folder:
             only = replace(options, only=self._best.only)
             possible = [module_form(self._failure, self._search.row.model, only, runner)]
         else:
-            possible = forms(self._failure, cause, trace, runner, options.via)
+            possible = forms(self._failure, cause, trace, runner, options, ir)
         # The last form is the check that the search has made.
         for form in possible if self._run_file else possible[-1:]:
             header = f'"""{self._failure}: needs {form.packages}.\n\n{_wrapped(cause)}\n"""'

@@ -5,6 +5,7 @@ This module does not import PyTorch.
 
 from __future__ import annotations
 
+import shlex
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from unmess.triage.trace import Trace, Value
 from unmess.triage.trials import dynamic_of
 
 _MAIN = 'if __name__ == "__main__":\n    module, arguments = model()\n'
+# Devices of IREE's runtime by runner.
+_DEVICES = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
 _OUTPUT_TYPES = {
     "import": "raw",
     "torch": "torch",
@@ -43,12 +46,15 @@ class Form:
     shows: str
 
 
-def forms(failure: Failure, cause: str, trace: Trace, runner: str, via: str | None) -> list[Form]:
+def forms(
+    failure: Failure, cause: str, trace: Trace, runner: str, options: Options, ir: str | None
+) -> list[Form]:
     """Returns the ways in which a failure may be shown, in the order in which to try them.
 
     Args:
         cause: the message of the failure.
-        runner, via: as for `unmess.check`.
+        runner, options: of the check.
+        ir: the text of `repro.mlir`, if there is one.
     """
     found = []
     if failure.stage == "capture":
@@ -61,8 +67,11 @@ def forms(failure: Failure, cause: str, trace: Trace, runner: str, via: str | No
         dialect = _OUTPUT_TYPES[failure.stage]
         code += f'    fx.export_and_import(module, *arguments, output_type="{dialect}")\n'
         found.append(Form("torch-mlir", "torch and torch-mlir", code, shows))
+    command = shlex.split(ir.splitlines()[0].removeprefix("//")) if ir else []
+    if command and command[0] == "iree-compile":
+        found.append(_iree(failure, command, runner))
     shows = failure.message or f"{failure.stage}:"
-    found.append(Form("unmess", "unmess", _check(trace, runner, via), shows))
+    found.append(Form("unmess", "unmess", _check(trace, runner, options), shows))
     return found
 
 
@@ -87,7 +96,7 @@ def module_form(failure: Failure, model: str, options: Options, runner: str) -> 
     )
     code = (
         "import sys\n\nimport unmess\nfrom unmess.captured import captured\n\n"
-        f"program = captured({model!r}{given})\n{_report(runner, options.via, '')}"
+        f"program = captured({model!r}{given})\n{_report(runner, options, '')}"
     )
     return Form("unmess", f"unmess and {model}", code, failure.message or f"{failure.stage}:")
 
@@ -104,20 +113,57 @@ def _dimensions(value: Value) -> str:
     return "{" + ", ".join(axes) + "}"
 
 
-def _check(trace: Trace, runner: str, via: str | None) -> str:
+def _iree(failure: Failure, command: list[str], runner: str) -> Form:
+    """Returns the compilation of `repro.mlir` with IREE, and a call unless compiling fails."""
+    options = [option for option in command if option.startswith("--")]
+    listed = "".join(f"        {option!r},\n" for option in options)
+    code = (
+        f"{_MAIN}    from pathlib import Path\n\n"
+        "    from iree.compiler.tools import compile_file\n\n"
+        f"    options = [\n{listed}    ]\n"
+        "    # The IR of the program above.\n"
+        '    ir = Path(__file__).with_name("repro.mlir")\n'
+        "    binary = compile_file(str(ir), extra_args=options)\n"
+    )
+    if failure.stage == "compile":
+        shows = failure.message.rpartition(": ")[2]
+        return Form("IREE", "torch, iree-base-compiler and repro.mlir", code, shows)
+    code += (
+        "    from iree import runtime\n\n"
+        f"    config = runtime.Config({_DEVICES.get(runner, 'local-task')!r})\n"
+        "    context = runtime.SystemContext(config=config)\n"
+        "    compiled = runtime.VmModule.copy_buffer(context.instance, binary)\n"
+        "    context.add_vm_module(compiled)\n"
+        "    function = context.modules[compiled.name].main\n"
+        "    results = function(*(each.numpy() for each in arguments))\n"
+        "    results = results if isinstance(results, (tuple, list)) else [results]\n"
+        "    for actual, expected in zip(results, module(*arguments), strict=True):\n"
+        "        torch.testing.assert_close(torch.tensor(actual.to_host()), expected)\n"
+    )
+    shows = {"wrong result": "not close", "wrong shape": "shape", "wrong dtype": "dtype"}
+    packages = "torch, iree-base-compiler, iree-base-runtime and repro.mlir"
+    return Form("IREE", packages, code, shows.get(failure.kind, failure.message))
+
+
+def _check(trace: Trace, runner: str, options: Options) -> str:
     dynamic = dynamic_of(trace)
     shapes = f", dynamic_shapes={list(dynamic)!r}" if dynamic else ""
+    if options.strategy != Options.strategy:
+        shapes += f", strategy={options.strategy!r}"
     return (
         f"{_MAIN}    import sys\n\n    import unmess\n\n"
         f"    program = unmess.capture(module, arguments{shapes})\n"
-        f"{_report(runner, via, '    ')}"
+        f"{_report(runner, options, '    ')}"
     )
 
 
-def _report(runner: str, via: str | None, indent: str) -> str:
-    dialect = f", via={via!r}" if via else ""
+def _report(runner: str, options: Options, indent: str) -> str:
+    given = f", via={options.via!r}" if options.via else ""
+    if (options.cpu, options.preset) != (Options.cpu, Options.preset):
+        given += f", target=unmess.TargetOptions(cpu={options.cpu!r}, preset={options.preset!r})"
+    given += ", unchecked=True" if options.unchecked else ""
     lines = (
-        f"report = unmess.check(program, on={runner!r}{dialect})",
+        f"report = unmess.check(program, on={runner!r}{given})",
         'print("matches eager" if report.ok else f"compare: {report.error}")',
         "sys.exit(not report.ok)",
     )
@@ -136,7 +182,8 @@ def is_shown(form: Form, failure: Failure, status: int | None, output: str) -> b
     if not status:
         return False
     if failure.kind == "crash":
-        return status < 0 or "crashed with" in output
+        # A tool that runs as a process of its own is reported by its status.
+        return status < 0 or "crashed with" in output or "Error code: -" in output
     if failure.kind == "out of memory":
         return ran_out_of_memory(output) or status == -signal.SIGKILL
     return form.shows in "\n".join(map(normalized, output.splitlines()))
