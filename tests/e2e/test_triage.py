@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from unmess.isolated import Options, shared_parent
 from unmess.triage import triage
 from unmess.triage.running import in_workers
+from unmess.triage.stability import UNINITIALIZED, unstable_call
 
 BACKENDS = Path(__file__).parents[1] / "shared" / "failing_backends.py"
 # Two blocks, and between them the operation that a test seeds.
@@ -46,20 +48,23 @@ PRODUCT = "x * x"
 SPARSE = "x.to_sparse().to_dense()"
 
 
-def seeded(tmp_path, expression, layers=4):
+def seeded(tmp_path, expression, layers=4, header=""):
     file = tmp_path / "seeded.py"
-    file.write_text(MODEL.replace("SEEDED", expression).replace("LAYERS", str(layers)))
+    file.write_text(header + MODEL.replace("SEEDED", expression).replace("LAYERS", str(layers)))
     return f"{file}:model"
 
 
-def reduced(tmp_path, expression, runner="reference", layers=4, **options):
+def reduced(
+    tmp_path, expression, runner="reference", layers=4, header="", numerics=False, **options
+):
     finding, interrupted = triage(
         shared_parent(),
-        seeded(tmp_path, expression, layers),
+        seeded(tmp_path, expression, layers, header),
         f"{BACKENDS}:{runner}" if runner[0].isupper() else runner,
         Options(**options),
         120.0,
         tmp_path / "out",
+        numerics=numerics,
         run_file=in_workers(shared_parent()),
     )
     assert not interrupted
@@ -153,3 +158,55 @@ def test_the_command_writes_a_file_that_needs_only_the_failing_tool(unmess_comma
     # The files of an earlier run stay.
     again = unmess_command("triage", model, "--on", "reference", "-o", str(folder))
     assert again.returncode == 2
+
+
+WRONG_DECOMPOSITION = """
+import torch, unmess
+
+@unmess.decomposition(torch.ops.aten.atan2.default)
+def atan2(a, b):
+    return a + b
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "runner", "origin"),
+    [
+        (PRODUCT, "WrongMultiply", "the result is right on reference"),
+        (PRODUCT, "NaN", "the result is right on reference"),
+        (PRODUCT, "Imprecise", "precision"),
+        ("x + torch.rand_like(x)", "reference", "the model itself: it draws random numbers"),
+        ("torch.atan2(x, x + 1)", "reference", "the capture"),
+    ],
+    ids=["compiler", "nan", "precision", "random", "capture"],
+)
+def test_the_first_wrong_value_and_its_origin(expression, runner, origin, tmp_path):
+    header = WRONG_DECOMPOSITION if origin == "the capture" else ""
+    finding = reduced(tmp_path, expression, runner, layers=2, numerics=True, header=header)
+    assert (finding.stage, finding.kind) == ("compare", "wrong result")
+    assert origin in finding.origin
+    assert finding.origin in (tmp_path / "out" / "issue.md").read_text()
+    if expression == PRODUCT:
+        assert finding.after == 1
+        assert finding.value.startswith("mul, the result of aten.mul.Tensor at ")
+        assert "(6 values before it are right)" in finding.value
+    if runner == "NaN":
+        assert "NaN or infinity" in finding.value
+
+
+def test_a_model_that_reads_uninitialized_memory(tmp_path):
+    class Reads(torch.nn.Module):
+        def forward(self, x):
+            unused = torch.empty(3)
+            return torch.relu(x) + torch.empty(3), unused.shape[0]
+
+    operator, where, reason = unstable_call(Reads(), (torch.ones(3),), {}, tmp_path)
+    line = Reads.forward.__code__.co_firstlineno + 2
+    assert (operator, where, reason) == ("Tensor.add", f"{__file__}:{line}", UNINITIALIZED)
+
+
+def test_a_model_whose_calls_are_alike_is_stable(tmp_path):
+    def fills(x):
+        return torch.empty(3).copy_(x)
+
+    assert unstable_call(fills, (torch.ones(3),), {}, tmp_path) is None

@@ -94,3 +94,33 @@ class WrongShape(Changed):
 
     def change(self, result):
         return result[None]
+
+
+class WrongMultiply(numpy_backend.NumpyBackend):
+    """Multiplies wrong, and nothing else."""
+
+    name = "wrong-multiply"
+
+    def compile(self, module, folder):
+        calls, results = super().compile(module, folder)
+        return [(self.wrong if f is np.multiply else f, operands) for f, operands in calls], results
+
+    def wrong(self, a, b):
+        return np.multiply(a, b) * np.float32(1.01)
+
+
+class NaN(WrongMultiply):
+    name = "nan"
+
+    def wrong(self, a, b):
+        return np.where(a * b > 0, np.multiply(a, b), np.float32("nan"))
+
+
+class Imprecise(WrongMultiply):
+    """Loses some digits of float32 only."""
+
+    name = "imprecise"
+
+    def wrong(self, a, b):
+        factor = 1 + 1e-4 * (a.dtype == np.float32)
+        return (np.multiply(a, b) * factor).astype(a.dtype)

@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     help=f"Run the IR of this output dialect: {', '.join(OUTPUT_DIALECTS)}. Default: linalg.",
 )
 @click.option(
+    "--numerics",
+    is_flag=True,
+    help="For a wrong result: compare the values of MODEL with eager's in order, and name what "
+    "makes the first wrong value wrong: the model, the capture, the lowering, the compiler, one of "
+    "its presets, or precision.",
+)
+@click.option(
     "--time",
     "seconds",
     type=arguments.Seconds(),
@@ -67,6 +74,7 @@ def triage(
     model: str,
     runner: str,
     via: str | None,
+    numerics: bool,
     seconds: float,
     timeout: float | None,
     memory: float | None,
@@ -123,6 +131,7 @@ def triage(
         try:
             finding, interrupted = run_triage(
                 *(parent, model, runner, options, seconds, folder),
+                numerics=numerics,
                 on_trial=lambda text: session.progress.begin(f"{model}: {text}"),
             )
         except OSError as problem:
@@ -150,6 +159,8 @@ def _show(session: Session, model: str, runner: str, finding: Finding) -> None:
         ("model", f"{model} on {runner}"),
         ("stage", finding.stage),
         ("failure", f"{finding.kind}: {finding.cause}"),
+        ("first wrong", finding.value),
+        ("cause", finding.origin),
         ("operator", finding.operator),
         ("at", finding.where),
         ("module", finding.module),

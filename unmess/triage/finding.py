@@ -27,6 +27,8 @@ class Finding:
         reproduces: whether `repro.py` showed the same failure in a process of its own; None if it
             was not run, after an interruption.
         limit: the known limit that the failure matches.
+        origin: what makes a result wrong, in one line; None if it was not looked for.
+        value: the first wrong value, in one line; None if it was not looked for or found.
         trials: the number of programs that were checked.
         is_complete: False if the time limit ended the search.
     """
@@ -44,6 +46,8 @@ class Finding:
     tool: str
     reproduces: bool | None
     limit: Match | None
+    origin: str | None
+    value: str | None
     trials: int
     is_complete: bool
 
@@ -65,6 +69,8 @@ class Finding:
             "reproduces": self.reproduces,
             "limit": limit
             and {"of": limit.of, "cause": limit.limit.cause, "link": limit.limit.link},
+            "origin": self.origin,
+            "value": self.value,
             "trials": self.trials,
             "complete": self.is_complete,
         }

@@ -20,6 +20,7 @@ from unmess.triage.finding import Finding
 from unmess.triage.forms import Form, forms, is_shown, module_form
 from unmess.triage.issue import issue_text
 from unmess.triage.known_limits import matching_limit
+from unmess.triage.numerics import Wrong
 from unmess.triage.program_text import program_text
 from unmess.triage.running import RunFile
 from unmess.triage.search import Search
@@ -74,6 +75,8 @@ class Folder:
             tool=form.tool,
             reproduces=reproduces,
             limit=matching_limit(failure, self._trials.runner),
+            origin=best.origin,
+            value=_described(best.wrong),
             trials=self._trials.count,
             is_complete=best.is_complete,
         )
@@ -151,6 +154,15 @@ class Folder:
 def _wrapped(text: str | None) -> str:
     safe = (text or "").replace("\\", "\\\\").replace('"""', "'''")
     return "\n".join(textwrap.wrap(safe, 96, break_long_words=False))
+
+
+def _described(wrong: Wrong | None) -> str | None:
+    if wrong is None:
+        return None
+    call = wrong.call
+    place = f" at {call.where}" if call.where else ""
+    right = f"{wrong.right} value{'s' * (wrong.right != 1)} before it are right"
+    return f"{call.value.name}, the result of {call.operator}{place}: {wrong.error} ({right})"
 
 
 def check_folder(path: Path) -> None:

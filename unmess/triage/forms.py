@@ -10,7 +10,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from unmess.core.errors.stages import LOWERED
+from unmess.core.errors.stages import BEFORE_BACKEND, LOWERED
 from unmess.isolated.options import Options
 from unmess.triage.failure import Failure, normalized, operator_in, ran_out_of_memory
 from unmess.triage.trace import Trace, Value
@@ -71,8 +71,15 @@ def forms(
     if command and command[0] == "iree-compile":
         found.append(_iree(failure, command, runner))
     shows = failure.message or f"{failure.stage}:"
-    found.append(Form("unmess", "unmess", _check(trace, runner, options), shows))
+    found.append(Form(_tool(failure, runner), "unmess", _check(trace, runner, options), shows))
     return found
+
+
+def _tool(failure: Failure, runner: str) -> str:
+    """Returns the name of what fails, for failures that only unmess shows."""
+    if failure.stage in BEFORE_BACKEND or runner == "reference":
+        return "unmess"
+    return "IREE" if runner.startswith("iree-") else runner
 
 
 def module_form(failure: Failure, model: str, options: Options, runner: str) -> Form:
@@ -98,7 +105,9 @@ def module_form(failure: Failure, model: str, options: Options, runner: str) -> 
         "import sys\n\nimport unmess\nfrom unmess.captured import captured\n\n"
         f"program = captured({model!r}{given})\n{_report(runner, options, '')}"
     )
-    return Form("unmess", f"unmess and {model}", code, failure.message or f"{failure.stage}:")
+    return Form(
+        _tool(failure, runner), f"unmess and {model}", code, failure.message or f"{failure.stage}:"
+    )
 
 
 def _export(trace: Trace) -> str:

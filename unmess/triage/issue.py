@@ -57,6 +57,8 @@ def _summary(finding: Finding, model: Row) -> str:
         ("kind", finding.kind),
         ("operator", finding.operator),
         ("line of the model", finding.where),
+        ("first wrong value", finding.value),
+        ("cause", finding.origin),
         ("model", model.model),
         ("runner", model.place),
         ("module that fails alone", finding.module),

@@ -47,6 +47,15 @@ def children(send: Callable[[Any], None], model: str, options: Options) -> None:
         send({})
 
 
+def unstable(send: Callable[[Any], None], model: str, options: Options, folder: str) -> None:
+    """Sends the first call whose result differs between calls of the model in eager, or None."""
+    from unmess.triage.stability import unstable_call
+
+    quiet_libraries()
+    limit_memory(options.memory_mb)
+    send(unstable_call(*_called(model, options), Path(folder)))
+
+
 def _direct(parent: str, names: list[str]) -> list[str]:
     prefix = f"{parent}." if parent else ""
     return [n for n in names if n.startswith(prefix) and "." not in n[len(prefix) :] and n]
@@ -72,15 +81,20 @@ def _graph(model: str, options: Options, folder: Path) -> Trace:
 
 
 def _calls(model: str, options: Options, folder: Path) -> Trace:
-    from importers.capture.submodule import submodule
     from unmess.triage.call_recording import record_calls
 
+    return record_calls(*_called(model, options), folder)
+
+
+def _called(model: str, options: Options) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Returns the model or one of its modules, with its example arguments."""
+    from importers.capture.submodule import submodule
+
     source = _source(model, options)
-    module, args, kwargs = source.model, source.args, source.kwargs
-    if options.only is not None:
-        part = submodule(module, options.only, args, kwargs)
-        module, args, kwargs = part.model, part.args, part.kwargs
-    return record_calls(module, args, kwargs, folder)
+    if options.only is None:
+        return source.model, source.args, source.kwargs
+    part = submodule(source.model, options.only, source.args, source.kwargs)
+    return part.model, part.args, part.kwargs
 
 
 def _source(model: str, options: Options) -> Source:

@@ -92,7 +92,9 @@ class Reduction:
         line = self._row.where
         placed = [unit for unit in units if line and calls[unit[0]].where == line]
         both = [unit for unit in named if unit in placed]
-        return list(dict.fromkeys((*both, *named, *placed)))[:most]
+        # The only result of a program for one wrong value.
+        last = [unit for unit in units[-1:] if len(trace.outputs) == 1]
+        return list(dict.fromkeys((*both, *named, *placed, *last)))[:most]
 
     def _fewer_results(self, trace: Trace) -> Trace:
         """Returns a program with fewer results."""

@@ -5,6 +5,7 @@ This module does not import PyTorch.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ from unmess.isolated.options import Options
 from unmess.row import Row
 from unmess.triage import recording
 from unmess.triage.failure import Failure
+from unmess.triage.numerics import Wrong, cause_of, first_wrong
 from unmess.triage.reduction import Reduction
 from unmess.triage.trace import Trace
 from unmess.triage.trials import TimeUp, Trials
@@ -23,6 +25,8 @@ _LEAST_SECONDS = 10.0
 # A candidate hangs if it takes this many times as long as the stages of the model before the hang,
 # and some seconds.
 _HANG_FACTOR, _HANG_SECONDS = 3.0, 3.0
+# The least time for the checks that find the origin of a wrong value, in seconds.
+_ORIGIN_SECONDS = 60.0
 
 
 @dataclass
@@ -35,6 +39,8 @@ class Best:
         only: the module of the model that fails alone, if there is no trace.
         before: the number of operators of the whole model; None if it is not known.
         is_complete: whether the search has ended by itself, not by its time limit.
+        wrong: the first wrong value of the model, if it was looked for and found.
+        origin: what makes the value wrong, in one line.
     """
 
     trace: Trace | None
@@ -42,6 +48,8 @@ class Best:
     only: str | None = None
     before: int | None = None
     is_complete: bool = False
+    wrong: Wrong | None = None
+    origin: str | None = None
 
 
 class Search:
@@ -67,19 +75,59 @@ class Search:
             row = self.row
             raise Error(row.stage, row.error or "", where=row.where, hint=row.hint)
         self.failure = Failure.of(self.row)
+        self._traces: dict[str, Trace | None] = {}
         self.best = Best(None, self.row, trials.options.only)
 
-    def run(self) -> None:
-        """Reduces the model until nothing can be removed, or the time is over."""
+    def run(self, numerics: bool = False) -> None:
+        """Reduces the model until nothing can be removed, or the time is over.
+
+        Args:
+            numerics: for a wrong result, find the first wrong value and its origin.
+        """
         self._limit_candidates()
+        is_wrong = numerics and self.failure.stage == "compare"
         levels = ("calls",) if self.failure.stage == "capture" else ("graph", "calls")
         try:
+            if is_wrong:
+                self._find_wrong_value()
             if not self._reduce(levels, self._trials.options) and self._find_module():
                 options = replace(self._trials.options, only=self.best.only, inputs=(), dynamic=())
                 self._reduce(levels, options)
+            self.best.is_complete = True
         except TimeUp:
+            pass
+        if is_wrong and self.best.origin is None:
+            self._find_origin()
+
+    def _find_wrong_value(self) -> None:
+        """Finds the first wrong value, and whether calls of the model itself differ."""
+        options = self._trials.options
+        self._trials.on_trial("call the model several times in eager PyTorch")
+        folder = str(self._trials.folder / "stability")
+        unstable = self._ask(recording.unstable, self._model, options, folder)
+        if unstable is not None:
+            operator, where, reason = unstable
+            place = f" at {where}" if where else ""
+            self.best.origin = f"the model itself: {reason} ({operator}{place})"
+        trace = self._recorded("graph", options)
+        if trace is None:
             return
-        self.best.is_complete = True
+        self.best.wrong = first_wrong(self._trials, trace)
+        if self.best.wrong is None and self.best.origin is None:
+            if self._trials.failure_of(trace, "the whole program") is None:
+                self.best.origin = "the capture: the captured graph itself differs from the model"
+            else:
+                self.best.origin = (
+                    "the compiler: no value is wrong when it is a result of the program, too"
+                )
+
+    def _find_origin(self) -> None:
+        if self.best.trace is None:
+            return
+        # The reduced program is small.
+        self._trials.extend(_ORIGIN_SECONDS)
+        with contextlib.suppress(TimeUp):
+            self.best.origin = cause_of(self._trials, self.best.trace, self.best.row, self.failure)
 
     def _limit_candidates(self) -> None:
         """Sets the time limit of candidates from the time that the model took."""
@@ -99,6 +147,8 @@ class Search:
                 continue
             if self.best.before is None:
                 self.best.before = trace.operators
+            if self.best.wrong is not None and level == "graph":
+                trace = trace.with_outputs([self.best.wrong.call.value.name])
             if Reduction(self._trials, self.failure, self.row, self._take).run(trace):
                 return True
         return False
@@ -109,8 +159,12 @@ class Search:
     def _recorded(self, level: str, options: Options) -> Trace | None:
         """Returns a trace of the model; None if the recording fails, as the model may do."""
         self._trials.on_trial("record the values of the model in eager PyTorch")
-        folder = str(self._trials.folder / f"{level}-{options.only or ''}")
-        return self._ask(recording.record, self._model, options, level, folder)
+        name = f"{level}-{options.only or ''}"
+        if name not in self._traces:
+            folder = str(self._trials.folder / name)
+            trace = self._ask(recording.record, self._model, options, level, folder)
+            self._traces[name] = trace
+        return self._traces[name]
 
     def _find_module(self) -> bool:
         """Finds the smallest module that fails alone; returns whether there is one."""

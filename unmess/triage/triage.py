@@ -29,6 +29,7 @@ def triage(
     seconds: float,
     folder: Path,
     *,
+    numerics: bool = False,
     on_trial: Callable[[str], None] = lambda _text: None,
     run_file: RunFile = in_interpreter,
 ) -> tuple[Finding | None, bool]:
@@ -44,6 +45,7 @@ def triage(
             the time. `memory_mb` is by default most of the available memory.
         seconds: the time for the search.
         folder: where to write the files.
+        numerics: for a wrong result, find the first wrong value and its origin.
         on_trial: called with a text before each check.
         run_file: runs the reproducer, to see whether it shows the failure.
 
@@ -66,7 +68,7 @@ def triage(
         if search.failure is None:
             return None, False
         try:
-            search.run()
+            search.run(numerics)
         except KeyboardInterrupt:
             interrupted = True
         run = None if interrupted else run_file

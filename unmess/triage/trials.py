@@ -46,7 +46,7 @@ class Trials:
     seconds: float
     on_trial: Callable[[str], None] = lambda _text: None
     count: int = 0
-    _known: dict[tuple[str, tuple[str, ...]], Row] = field(default_factory=dict)
+    _known: dict[tuple[str, tuple[str, ...], str | None], Row] = field(default_factory=dict)
     _start: float = field(default_factory=time.monotonic)
 
     @property
@@ -54,20 +54,27 @@ class Trials:
         """The seconds that are left."""
         return self._start + self.seconds - time.monotonic()
 
-    def check(self, model: str, options: Options | None = None) -> Row:
+    def extend(self, seconds: float) -> None:
+        """Makes sure that this much time is left."""
+        self.seconds += max(seconds - self.left, 0.0)
+
+    def check(self, model: str, options: Options | None = None, runner: str | None = None) -> Row:
         """Checks a model string, and returns the row. A crash or a hang is a row, too.
+
+        Args:
+            options, runner: in place of those of all checks.
 
         Raises:
             TimeUp: no time is left.
         """
-        options = options or self.options
+        options, runner = options or self.options, runner or self.runner
         left = self.left
         if left <= 0:
             raise TimeUp
         limit = options.timeout or left
         self.count += 1
         with Child(
-            self.parent, model, replace(options, timeout=min(limit, left)), runners=[self.runner]
+            self.parent, model, replace(options, timeout=min(limit, left)), runners=[runner]
         ) as child:
             rows = list(child.rows(lambda _stage, _runner: None, lambda _line: None))
         if rows:
@@ -76,19 +83,24 @@ class Trials:
             # Not the candidate took too long, the search did.
             raise TimeUp
         error = Error(child.stage, f"{child.death} in stage {child.stage}", hint=child.hint)
-        return child.last_row(self.runner, error)
+        return child.last_row(runner, error)
 
-    def check_trace(self, trace: Trace, about: str) -> Row:
-        """Checks the program of a trace. The answer for the same text is remembered."""
+    def check_trace(self, trace: Trace, about: str, runner: str | None = None) -> Row:
+        """Checks the program of a trace. The answer for the same text is remembered.
+
+        Args:
+            about: for `on_trial`.
+            runner: in place of that of all checks.
+        """
         text, dynamic = program_text(trace), dynamic_of(trace)
-        key = (text, dynamic)
+        key = (text, dynamic, runner)
         if key not in self._known:
             operators = f"{trace.operators} operator{'s' * (trace.operators != 1)}"
             self.on_trial(f"{about}: {operators}")
             file = self.folder / CANDIDATE
             file.write_text(text)
             options = replace(self.options, inputs=(), only=None, dynamic=dynamic)
-            self._known[key] = self.check(f"{file}:model", options)
+            self._known[key] = self.check(f"{file}:model", options, runner)
         return self._known[key]
 
     def failure_of(self, trace: Trace, about: str) -> Failure | None:
