@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
+from torch.fx.passes.shape_prop import _extract_tensor_metadata
 from torch_mlir import ir
 from torch_mlir.extras import fx_importer
 
@@ -23,6 +24,10 @@ class ControlFlowImporter(fx_importer.GraphNodeImporter):
         placeholders = [node for node in nodes if node.op == "placeholder"]
         super().import_nodes(placeholders, **options)
         for node in nodes:
+            if node.target is torch.ops.aten._local_scalar_dense.default:
+                # torch-mlir reads the dtype of the operand of `item` from `tensor_meta`.
+                operand = node.args[0].meta
+                operand["tensor_meta"] = _extract_tensor_metadata(operand["val"])
             if node.op != "placeholder":
                 at(node, lambda node=node: super(ControlFlowImporter, self).import_nodes([node]))
 

@@ -159,8 +159,7 @@ def _copied(graph: torch.fx.Graph) -> torch.fx.Graph:
 def _placeholder(graph: torch.fx.Graph, node: torch.fx.Node) -> torch.fx.Node:
     placeholder = graph.placeholder(node.name)
     placeholder.name = node.name
-    # torch-mlir reads the dtype of the operand of `item` from `tensor_meta`.
-    placeholder.meta = {key: node.meta[key] for key in ("val", "tensor_meta") if key in node.meta}
+    placeholder.meta = {"val": node.meta.get("val")}
     return placeholder
 
 

@@ -33,7 +33,6 @@ from torch.fx.experimental.symbolic_shapes import (
     _ShapeEnvGuardError,
     free_unbacked_symbols,
 )
-from torch.fx.passes.shape_prop import _extract_tensor_metadata
 from torch.utils import _pytree as pytree
 
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
@@ -140,10 +139,6 @@ class _Rewriter:
             if copy.target is torch.ops.aten.item.default:
                 # Tracing `item` would create another symbol.
                 copy.target = torch.ops.aten._local_scalar_dense.default
-            if copy.target is torch.ops.aten._local_scalar_dense.default:
-                # torch-mlir's importer asks for the operand's dtype there.
-                operand = copy.args[0].meta
-                operand["tensor_meta"] = _extract_tensor_metadata(operand["val"])
             return copy
         if node.target._schema.is_mutable:
             return self._rewrite_in_place(node)

@@ -113,6 +113,15 @@ def narrow_uniform_in_place(
     return (samples * (high - low) + low).to(x.dtype)
 
 
+def narrow_exponential(
+    x: torch.Tensor, lambd: float = 1, generator: torch.Generator | None = None
+) -> torch.Tensor:
+    """Returns f16 or bf16 exponential samples, drawn in f32, as `x` in shape and type."""
+    if x.dtype not in _NARROW:
+        return NotImplemented
+    return torch.ops.aten.exponential(x.to(torch.float32), lambd).to(x.dtype)
+
+
 def cauchy(
     x: torch.Tensor,
     median: float = 0,
@@ -125,7 +134,8 @@ def cauchy(
 
 def geometric(x: torch.Tensor, p: float, generator: torch.Generator | None = None) -> torch.Tensor:
     """Returns numbers of the first success, of probability `p`, as `x` in shape and type."""
-    return torch.floor(torch.log1p(-torch.rand_like(x)) * (1 / math.log1p(-p))) + 1
+    samples = torch.rand(x.shape, dtype=x.dtype if x.is_floating_point() else None)
+    return (torch.floor(torch.log1p(-samples) * (1 / math.log1p(-p))) + 1).to(x.dtype)
 
 
 def log_normal(

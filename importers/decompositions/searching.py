@@ -50,7 +50,12 @@ def masked_select(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def nonzero(x: torch.Tensor) -> Any:
-    """Returns the indices (i64 `[n, 0]`) of a tensor without dimensions; else NotImplemented."""
+    """Returns the indices (i64 `[n, x.dim()]`) of elements that are not zero.
+
+    Returns NotImplemented for real tensors with dimensions.
+    """
+    if x.is_complex():
+        return torch.nonzero(x != 0)
     return NotImplemented if x.dim() else torch.nonzero(x.reshape(1))[:, :0]
 
 

@@ -18,6 +18,10 @@ def sort_stably(
     NaN counts as larger than any number. `aten.sort` sorts rows that are too long.
     """
     if not _is_short(x, dim):
+        if x.dtype == torch.bool:
+            # The lowering takes True for -1.
+            values, order = torch.ops.aten.sort.default(x.to(torch.int32), dim, descending)
+            return values != 0, order
         return torch.ops.aten.sort.default(x, dim, descending)
     order = _order(x.transpose(dim, -1), descending).transpose(dim, -1)
     return x.gather(dim, order), order
@@ -28,9 +32,9 @@ def sort_integers(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sorts integers and keeps the order of equal elements.
 
-    Returns NotImplemented for floating-point `x` and for rows that are too long.
+    Returns NotImplemented for floating-point `x` and for rows of other integers that are too long.
     """
-    if x.is_floating_point() or not _is_short(x, dim):
+    if x.is_floating_point() or not (_is_short(x, dim) or x.dtype == torch.bool):
         return NotImplemented
     return sort_stably(x, dim=dim, descending=descending)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 
 
-def logaddexp(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Returns log(e^x + e^y), NaN where an operand is NaN."""
+def logaddexp(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Returns log(e^x + e^y), NaN where an operand is NaN; NotImplemented for complex numbers."""
+    if x.is_complex() or y.is_complex():
+        return NotImplemented
     return _sum(x, y, torch.log1p(torch.exp(-(x - y).abs())))
 
 

@@ -8,6 +8,7 @@ where the result does not.
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -157,6 +158,36 @@ def _exp(z: Complex) -> Complex:
 
 def _log(z: Complex) -> Complex:
     return Complex(torch.log(_magnitude(z)), _angle(z))
+
+
+def _log_in_base(base: float) -> Callable[[Complex], Complex]:
+    return lambda z: _log(z).map(operator.truediv, math.log(base))
+
+
+def _log1p(z: Complex) -> Complex:
+    x, y = z.real, z.imaginary
+    # |1 + z|² = 1 + x (2 + x) + y². Near 1, its logarithm needs the exact difference from 1.
+    near = torch.log1p(x * (2 + x) + y * y) / 2
+    shifted = Complex(1 + x, y)
+    far = torch.log(_magnitude(shifted))
+    return Complex(torch.where(_magnitude(z) < 0.5, near, far), _angle(shifted))
+
+
+def _expm1(z: Complex) -> Complex:
+    x, y = z.real, z.imaginary
+    half = torch.sin(y / 2)
+    return Complex(
+        torch.expm1(x) * torch.cos(y) - 2 * half * half,
+        torch.exp(x) * torch.sin(y),
+    )
+
+
+def _logaddexp(a: Complex, b: Complex) -> Complex:
+    first = a.real >= b.real
+    larger, smaller = _where(first, a, b), _where(first, b, a)
+    result = _add(larger, _log1p(_exp(_subtract(smaller, larger))))
+    # Equal infinite operands have no difference.
+    return _where(torch.isinf(larger.real) & _equal(a, b), larger, result)
 
 
 def _square_root(z: Complex) -> Complex:
@@ -322,8 +353,10 @@ def _filled(size: list[int], value: Any, *, dtype: torch.dtype, **_options: Any)
 
 
 def _filled_like(value: Any) -> Callable[..., Complex]:
-    def filled(z: Any, *, dtype: torch.dtype | None = None, **_options: Any) -> Complex:
+    def filled(z: Any, *, dtype: torch.dtype | None = None, **_options: Any) -> Any:
         parts = z.real if isinstance(z, Complex) else z
+        if dtype is not None and dtype not in REAL:
+            return torch.full_like(parts, value, dtype=dtype)
         return _filled(list(parts.shape), value, dtype=dtype or torch.complex(parts, parts).dtype)
 
     return filled
@@ -347,6 +380,23 @@ def _norm(z: Complex, *args: Any, **options: Any) -> torch.Tensor:
 
 def _either(test: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Complex], torch.Tensor]:
     return lambda z: test(z.real) | test(z.imaginary)
+
+
+def _truth(value: Any) -> torch.Tensor:
+    """Returns where an operand is not zero. NaN is not zero."""
+    if isinstance(value, Complex):
+        return (value.real != 0) | (value.imaginary != 0)
+    return value != 0
+
+
+def _variance(z: Complex, *args: Any, **options: Any) -> torch.Tensor:
+    return aten.var(z.real, *args, **options) + aten.var(z.imaginary, *args, **options)
+
+
+def _variance_and_mean(z: Complex, dim: Any = None, **options: Any) -> tuple:
+    keepdim = options.get("keepdim", False)
+    mean = z.map(lambda part: aten.mean.dim(part, dim, keepdim))
+    return _variance(z, dim, **options), mean
 
 
 def _conjugate(z: Complex) -> Complex:
@@ -385,7 +435,7 @@ _LINEAR = (
     *(aten.split_with_sizes, aten.sum, aten.mean, aten.cumsum, aten.neg, aten.diagonal),
     *(aten.unfold, aten.tril, aten.triu, aten.flatten, aten.unflatten),
 )
-_PLACING = (aten.scatter_add, aten.index_put, aten.index_add, aten.index_copy)
+_PLACING = (aten.scatter, aten.scatter_add, aten.index_put, aten.index_add, aten.index_copy)
 _IDENTITY = (
     *(aten.clone, aten.detach, aten.alias, aten.contiguous, aten.resolve_conj, aten.resolve_neg),
     *(aten.lift_fresh_copy,),
@@ -415,6 +465,12 @@ OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
     aten.sgn: _sign,
     aten.exp: _exp,
     aten.log: _log,
+    aten.log2: _log_in_base(2),
+    aten.log10: _log_in_base(10),
+    aten.log1p: _log1p,
+    aten.logaddexp: _logaddexp,
+    aten.exp2: lambda z: _exp(z.map(operator.mul, math.log(2))),
+    aten.expm1: _expm1,
     aten.sqrt: _square_root,
     aten.rsqrt: lambda z: _reciprocal(_square_root(z)),
     aten.sinh: _sinh,
@@ -436,6 +492,15 @@ OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
     aten.linalg_vector_norm: _norm,
     aten.isnan: _either(torch.isnan),
     aten.isinf: _either(torch.isinf),
+    aten.isfinite: lambda z: torch.isfinite(z.real) & torch.isfinite(z.imaginary),
+    aten.all: lambda z, *args: aten.all(_truth(z), *args),
+    aten.any: lambda z, *args: aten.any(_truth(z), *args),
+    aten.logical_not: lambda z: ~_truth(z),
+    aten.logical_and: lambda a, b: _truth(a) & _truth(b),
+    aten.logical_or: lambda a, b: _truth(a) | _truth(b),
+    aten.logical_xor: lambda a, b: _truth(a) ^ _truth(b),
+    aten.var: _variance,
+    aten.var_mean: _variance_and_mean,
     aten.real: lambda z: z.real,
     aten.imag: lambda z: z.imaginary,
     aten.view_as_real: _as_real,

@@ -322,6 +322,17 @@ def test_checks_of_linear_algebra(fallback):
         compiled(torch.zeros(3, 3), tensor(3, 2))
 
 
+def test_gradient_reads_a_result_that_is_not_compiled():
+    """The decomposition of `ctc_loss` does not compute the variables that its gradient reads."""
+    # PyTorch has no fake kernel for this operator. The import registers one.
+    import importers.decompositions.ctc_loss  # noqa: F401
+
+    scores, targets = tensor(4, 1, 3).log_softmax(2).requires_grad_(), torch.tensor([[1, 2]])
+    lengths = torch.tensor([4]), torch.tensor([2])
+    with pytest.warns(UserWarning, match="ctc_loss"):
+        check_as_eager(torch.nn.functional.ctc_loss, (scores, targets, *lengths))
+
+
 def test_iree():
     eager = Trained()
     check_as_eager(eager, (tensor(6, 4),), options={"on": "iree-cpu"}, tolerance=1e-4)

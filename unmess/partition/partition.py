@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,12 +89,12 @@ def partition_graph(
             operator of `allow_ops` does not compile.
     """
     is_fallback = fallback is not None
-    random = {
+    kept = {
         str(node.target).removesuffix(".default")
         for node in graph_module.graph.nodes
-        if is_fallback and is_random(node)
+        if is_fallback and (is_random(node) or _is_for_gradient(node))
     }
-    program = graph_program(graph_module, name, keep_ops=random)
+    program = graph_program(graph_module, name, keep_ops=kept)
     divided = Division(program, backend, options, fallback=is_fallback)
     if is_fallback:
         divided.leave_out_random()
@@ -110,6 +111,14 @@ def partition_graph(
         else:
             written.append((nodes[spec.target], value))
     return divided.graph(arguments, results, written=written, keep_strides=keep_strides)
+
+
+def _is_for_gradient(node: torch.fx.Node) -> bool:
+    """Returns whether a result is used that the operator's decomposition does not compute."""
+    if getattr(node.target, "overloadpacket", None) is not torch.ops.aten._ctc_loss:
+        return False
+    # The second result, the forward variables, is for the gradient only.
+    return any(user.target is operator.getitem and user.args[1] == 1 for user in node.users)
 
 
 @dataclass(frozen=True)

@@ -78,10 +78,7 @@ def alone(node: torch.fx.Node) -> torch.fx.Graph:
     inputs: dict[torch.fx.Node, torch.fx.Node] = {}
     for operand in _operands(node):
         placeholder = graph.placeholder(operand.name)
-        # torch-mlir reads the dtype of the operand of `item` from `tensor_meta`.
-        placeholder.meta = {
-            key: operand.meta[key] for key in ("val", "tensor_meta") if key in operand.meta
-        }
+        placeholder.meta = {"val": operand.meta.get("val")}
         inputs[operand] = placeholder
     copy = graph.node_copy(node, inputs.__getitem__)
     value = copy.meta["val"] = node.meta.get("val")

@@ -8,11 +8,13 @@ from importers.decompositions.angles import angle, atan2
 from importers.decompositions.comparison import compare_booleans_with_number
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.division import divide, fmod, remainder
+from importers.decompositions.divisors import gcd, lcm
 from importers.decompositions.float_bits import frexp, nextafter
 from importers.decompositions.gradients import huber_loss, threshold_backward
 from importers.decompositions.integer_products import bmm, int_mm, mm
 from importers.decompositions.logarithms import acosh, asinh, exp2, log10
 from importers.decompositions.magnitude import distance, hypot
+from importers.decompositions.matrix_sums import addbmm, addmv
 from importers.decompositions.narrow_sums import batch_norm, in_f32, rms_norm
 from importers.decompositions.negation import neg, neg_view
 from importers.decompositions.numbers import with_tensor
@@ -291,5 +293,29 @@ ARITHMETIC = (
         "torch-mlir's lowering to linalg asserts that no element is zero; eager gives infinity. "
         "Every batch norm computes a reciprocal",
         reciprocal,
+    ),
+    *(
+        Decomposition(
+            "common divisors and multiples",
+            f"aten::{function.__name__}.default",
+            "torch",
+            "the torch dialect has no gcd and no lcm",
+            function,
+        )
+        for function in (gcd, lcm)
+    ),
+    Decomposition(
+        "sum with a matrix-vector product",
+        "aten::addmv.default",
+        "torch",
+        "the torch dialect has no addmv",
+        addmv,
+    ),
+    Decomposition(
+        "sum with a sum of matrix products",
+        "aten::addbmm.default",
+        "linalg",
+        "torch-mlir has no lowering for all dtypes and factors",
+        addbmm,
     ),
 )

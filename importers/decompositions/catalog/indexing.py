@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from importers.decompositions import boolean_sums
 from importers.decompositions.concatenation import concatenate
 from importers.decompositions.counts import bincount, one_hot, repeat_interleave
 from importers.decompositions.cumulative import cummax, cummin
@@ -282,10 +283,10 @@ INDEXING = (
         searchsorted_number,
     ),
     Decomposition(
-        "nonzero without dimensions",
+        "nonzero of complex numbers or without dimensions",
         "aten::nonzero.default",
         "linalg",
-        "torch-mlir's lowering crashes on tensors without dimensions",
+        "torch-mlir has no lowering for complex tensors, and crashes on tensors without dimensions",
         nonzero,
     ),
     Decomposition(
@@ -301,5 +302,21 @@ INDEXING = (
         "linalg",
         "torch-mlir lowers indexing by a mask, but not masked_select",
         masked_select,
+    ),
+    *(
+        Decomposition(
+            "sums of booleans",
+            f"aten::{operator}",
+            "run",
+            "torch-mlir adds bits, so that True + True is False; True is -1 in a maximum",
+            function,
+        )
+        for operator, function in (
+            ("scatter_add.default", boolean_sums.scatter_add),
+            ("scatter_reduce.two", boolean_sums.scatter_reduce),
+            ("index_put.default", boolean_sums.index_put),
+            ("sum.dim_IntList", boolean_sums.total),
+            ("sum.default", boolean_sums.total_of_all),
+        )
     ),
 )

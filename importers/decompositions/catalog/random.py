@@ -12,6 +12,7 @@ from importers.decompositions.sampling import (
     integers_of_other_dtypes,
     log_normal,
     multinomial,
+    narrow_exponential,
     narrow_normal,
     narrow_normal_in_place,
     narrow_normal_like,
@@ -62,6 +63,7 @@ RANDOM = (
             ("randn_like", narrow_normal_like),
             ("uniform", narrow_uniform_in_place),
             ("normal_functional", narrow_normal_in_place),
+            ("exponential", narrow_exponential),
         )
     ),
     Decomposition(

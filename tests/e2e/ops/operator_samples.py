@@ -11,7 +11,7 @@ import itertools
 import random
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,16 @@ _SEEDS = range(16)
 # Operators that return uninitialized memory.
 _UNDEFINED = re.compile(r"(new_)?empty(_.*)?|resize_.*")
 
-# Operators that may return the index of any of several equal elements.
-_ANY_PLACE = frozenset({"kthvalue", "median", "mode", "nanmedian"})
+_WITH_FLOAT64 = ("f32", "bf16", "c64")
+# Other dtypes have no result of higher precision that would show eager's own error.
+_WITHOUT_FLOAT64 = replace(_ACCURACY, of_largest=16)
+# Operators that may return the index of any of several equal elements: their arguments by position.
+_ANY_PLACE = {
+    "kthvalue": ("k", "dim", "keepdim"),
+    **dict.fromkeys(("median", "mode", "nanmedian"), ("dim", "keepdim")),
+    "topk": ("k", "dim"),
+    **dict.fromkeys(("sort", "argsort"), ("dim", "descending", "stable")),
+}
 
 OPERATORS: dict[str, OpInfo] = {info.full_name: info for info in common_methods_invocations.op_db}
 
@@ -110,16 +118,19 @@ class OperatorSample:
 
     def _with_elements(self, result: Any) -> Any:
         """Replaces indices by the elements there. Equal elements leave a choice of indices."""
-        if isinstance(result, torch.Tensor):
-            return result
-        x, places = self._sample.input, result.indices
-        if not x.dim():
-            return result.values, places
-        names = ("k", "dim", "keepdim") if self.operator == "kthvalue" else ("dim", "keepdim")
+        x = self._sample.input
+        names = _ANY_PLACE[self.operator]
         given = {**dict(zip(names, self._sample.args, strict=False)), **self._sample.kwargs}
+        is_index = self.operator == "argsort"
+        if (isinstance(result, torch.Tensor) and not is_index) or given.get("stable"):
+            return result
+        places = result if is_index else result.indices
+        if not x.dim():
+            return result if is_index else (result.values, places)
         dim = given.get("dim", -1)
         places = places if places.dim() == x.dim() else places.unsqueeze(dim)
-        return result.values, x.gather(dim, places)
+        elements = x.gather(dim, places)
+        return elements if is_index else (result.values, elements)
 
     @functools.cached_property
     def accuracy(self) -> Accuracy:
@@ -132,7 +143,9 @@ class OperatorSample:
             arguments = pytree.tree_map_only(torch.Tensor, torch.clone, self.tensors())
             results.append(pytree.tree_leaves(module(*arguments)))
         same = all(map(_equal, itertools.repeat(results[0]), results[1:]))
-        return _ACCURACY if same else _RANDOM
+        if not same:
+            return _RANDOM
+        return _ACCURACY if self.dtype in _WITH_FLOAT64 else _WITHOUT_FLOAT64
 
     def limit_on(self, _runner: str) -> Limit | None:
         """Returns None: no limits are known in advance."""

@@ -149,3 +149,10 @@ op(
     function=lambda x, y: x.clone().add_(y).mul_(2),
     accuracy=EXACT,
 )
+for name in ("gcd", "lcm"):
+    op(
+        f"torch.{name}",
+        *(C("i64[n]", "i64[n]"), C("i8[8] extreme", "i8[8,1] extreme")),
+        *(C("u8[6] extreme", "u8[6]"), C("i32[5]", "i64[5]")),
+        accuracy=EXACT,
+    )

@@ -95,6 +95,7 @@ for dtype in ("i16", "i8", "u8"):
 # Numbers read from tensors, and Python arithmetic with them.
 op("bool(x)", "f32[]", "i64[1]", "bool[]", function=lambda x: bool(x))
 op("int(x)", "f32[]", "i64[]", "bool[1,1]", function=lambda x: int(x))
+op("x.item()", "u8[]", "i8[1]", function=lambda x: x.item())
 op("x.item() // y.item()", C("i64[]", "i64[] positive"), function=lambda x, y: x.item() // y.item())
 op("x.item() % y.item()", C("i64[]", "i64[] positive"), function=lambda x, y: x.item() % y.item())
 for text, function in (

@@ -209,3 +209,10 @@ op(
     C("f32[2,3,4]", "f32[3,2]", 1, 0, 2),
     C("f32[2,5,3]", "f32[2,3]", 2, 2, 1),
 )
+# Sums of booleans.
+op("torch.scatter_add", C("bool[4]", 0, "i64[7] <4", "bool[7]"))
+for how in ("sum", "prod", "amax", "amin"):
+    op("torch.scatter_reduce", C("bool[4]", 0, "i64[7] <4", "bool[7]", how))
+op("torch.index_add", C("bool[4]", 0, "i64[7] <4", "bool[7]"))
+op("torch.put", C("bool[4]", "i64[7] <4", "bool[7]", accumulate=True))
+op("torch.scatter", C("c64[3,4]", 1, "i64[3,1] <4", "c64[3,1]"))

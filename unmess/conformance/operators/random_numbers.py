@@ -35,6 +35,8 @@ op(
 op("F.gumbel_softmax", C("f32[500,4] zero"), function=lambda x: F.gumbel_softmax(x, hard=True))
 op("torch.rand(x.shape)", "f32[n,700]", function=torch.rand_like)
 op("Tensor.cauchy_", X, function=lambda x: x.clone().cauchy_())
+op("Tensor.exponential_", "bf16[40,50]", function=lambda x: x.clone().exponential_())
+op("Tensor.geometric_", "i64[40,50]", function=lambda x: x.clone().geometric_(0.5))
 op("Tensor.geometric_", X, function=lambda x: x.clone().geometric_(0.3))
 op("Tensor.log_normal_", X, function=lambda x: x.clone().log_normal_())
 op("torch.poisson", "f32[40,50] positive")

@@ -37,6 +37,12 @@ op(
     C("f32[2,3]", dtype=torch.float64),
     C("f32[2,3]", []),
 )
+op("torch.sum", C("bool[n,4]", 1, dtype=torch.bool), C("f32[4] sparse", dtype=torch.bool))
+op("torch.all", "c64[5] sparse", C("c64[3,2] sparse", 1))
+op("torch.any", "c64[5] sparse", C("c64[3,2] zero", 0))
+op("torch.var", "c64[6]", C("c64[3,4]", 1))
+op("torch.std", C("c64[3,4]", 0))
+op("torch.var_mean", C("c64[3,4]", 1, keepdim=True))
 op("torch.nansum", "f32[3] special", C("f32[n,3]", 1))
 op("torch.nanmean", "f32[1] special", C("f32[n,3]", 1))
 op("torch.prod", X, C("f32[n,3]", 1), C("f32[n,3]", 0, keepdim=True), "i64[5]", "f32[0]", "bool[3]")

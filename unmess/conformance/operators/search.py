@@ -31,6 +31,8 @@ op(
 op("torch.argsort", "f32[n,4] distinct", C("f32[3,4] distinct", 0), C("i64[7] ties", stable=True))
 op("torch.argsort", C("i64[5] distinct", descending=True))
 op("torch.msort", "f32[n,3] distinct")
+# A row that is too long for sorting by counting.
+op("torch.msort", "bool[4500]")
 op(
     "torch.topk",
     *(
@@ -56,6 +58,7 @@ op(
     *(C("f32[n,2]", "f32[5]"), C("f32[4]", "f32[5]", right=True)),
     function=lambda x, y, **options: torch.bucketize(x, y.sort().values, **options),
 )
+op("torch.nonzero", "c64[5] sparse")
 op("torch.nonzero", "f32[5] sparse", "i64[3,4] sparse", "bool[3,2]", "f32[4] zero")
 op("torch.nonzero", C("i64[3,4] sparse", as_tuple=True))
 op("torch.argwhere", "f32[3,4] sparse")

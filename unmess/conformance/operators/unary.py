@@ -87,6 +87,13 @@ op("torch.imag", "c64[n]", accuracy=EXACT)
 op("torch.view_as_real", "c64[n,3]", accuracy=EXACT)
 op("torch.view_as_complex", "f32[n,3,2]", accuracy=EXACT)
 op("torch.isnan", "c64[5]")
+for name in ("log2", "log10", "log1p", "exp2", "expm1"):
+    op(f"torch.{name}", "c64[5]")
+op("torch.isfinite", "c64[5]")
+op("torch.logaddexp", C("c64[5]", "c64[5]"))
+for name in ("logical_and", "logical_or", "logical_xor"):
+    op(f"torch.{name}", C("c64[6] sparse", "f32[6] sparse"), C("bool[6]", "c64[6] sparse"))
+op("torch.logical_not", "c64[6] sparse")
 
 # Mantissas and exponents.
 op("torch.frexp", "f32[5]", "f64[13] special", "bf16[7]", accuracy=EXACT)
