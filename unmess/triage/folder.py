@@ -25,7 +25,7 @@ from unmess.triage.program_text import program_text
 from unmess.triage.running import RunFile
 from unmess.triage.search import Search
 from unmess.triage.trace import Call, Trace
-from unmess.triage.trials import Trials, dynamic_of
+from unmess.triage.trials import CANDIDATE, Trials, dynamic_of
 from unmess.triage.versions import versions
 
 
@@ -74,7 +74,7 @@ class Folder:
             files=(),
             tool=form.tool,
             reproduces=reproduces,
-            limit=matching_limit(failure, self._trials.runner),
+            limit=matching_limit(failure, self._trials.runner, self._search.row.model),
             origin=best.origin,
             value=_described(best.wrong),
             trials=self._trials.count,
@@ -113,7 +113,7 @@ class Folder:
             write_text(file, f"{program}\n\n{form.code}" if trace else f"{program}\n{form.code}")
             if self._run_file is None:
                 return form, None
-            self._trials.on_trial("run repro.py by itself")
+            self._trials.say("run repro.py by itself")
             run = self._run_file(file, options.timeout or 60.0, options.memory_mb)
             if is_shown(form, self._failure, run.status, run.output):
                 return form, True
@@ -142,13 +142,24 @@ class Folder:
         return re.sub(re.escape(str(self._trials.folder)) + "/", "", text)
 
     def _culprit(self, trace: Trace | None) -> Call | None:
-        """Returns the call behind the failure: the one that the message names, else the last."""
+        """Returns the call that the message names by its operator or its line.
+
+        If it names none, that is the last call of a program that nothing can be removed from.
+        """
         if trace is None or not trace.calls:
             return None
-        name = operator_in(self._best.row.error or "")
-        named = [call for call in trace.calls if name and f"{call.operator}.".startswith(name)]
-        whole = [call for call in trace.calls if call.part_of is None]
-        return (named or whole or list(trace.calls))[-1]
+        row = self._best.row
+        name = operator_in(row.error or "")
+        named = [
+            call for call in trace.calls if name and f"{call.operator}.".startswith(f"{name}.")
+        ]
+        # The program is the one that was checked, but for its inputs.
+        lines = program_text(self._best.trace).splitlines()
+        file, _, number = (row.where or "").rpartition(":")
+        line = lines[int(number) - 1].strip() if Path(file).name == CANDIDATE else ""
+        placed = [call for call in trace.calls if line.startswith(f"{call.value.name} = ")]
+        last = [call for call in trace.calls if call.part_of is None and self._best.is_complete]
+        return next(reversed(named or placed or last), None)
 
 
 def _wrapped(text: str | None) -> str:

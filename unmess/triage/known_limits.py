@@ -30,10 +30,10 @@ class Match:
         return f"{self.of} fails in the same way{link}"
 
 
-def matching_limit(failure: Failure, runner: str) -> Match | None:
-    """Returns the known limit that a failure matches, one with an upstream issue if there is one.
+def matching_limit(failure: Failure, runner: str, model: str) -> Match | None:
+    """Returns the known limit that a failure matches.
 
-    Limits of single operators come before those of models.
+    The model's own limit comes first, then one with an upstream issue, then those of operators.
     """
     if not failure.message:
         return None
@@ -46,4 +46,4 @@ def matching_limit(failure: Failure, runner: str) -> Match | None:
         and limit.holds_for(runner)
         and normalized(limit.cause) == failure.message
     ]
-    return next((match for match in matches if match.limit.link), matches[0] if matches else None)
+    return min(matches, key=lambda m: (m.of != model, m.limit.link is None), default=None)

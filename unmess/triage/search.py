@@ -69,7 +69,7 @@ class Search:
         """
         self._trials = trials
         self._model = model
-        trials.on_trial("the model itself")
+        trials.say("the model itself")
         self.row = trials.check(model)
         if self.row.stage in ("usage", "source"):
             row = self.row
@@ -102,7 +102,7 @@ class Search:
     def _find_wrong_value(self) -> None:
         """Finds the first wrong value, and whether calls of the model itself differ."""
         options = self._trials.options
-        self._trials.on_trial("call the model several times in eager PyTorch")
+        self._trials.say("call the model several times in eager PyTorch")
         folder = str(self._trials.folder / "stability")
         unstable = self._ask(recording.unstable, self._model, options, folder)
         if unstable is not None:
@@ -158,7 +158,7 @@ class Search:
 
     def _recorded(self, level: str, options: Options) -> Trace | None:
         """Returns a trace of the model; None if the recording fails, as the model may do."""
-        self._trials.on_trial("record the values of the model in eager PyTorch")
+        self._trials.say("record the values of the model in eager PyTorch")
         name = f"{level}-{options.only or ''}"
         if name not in self._traces:
             folder = str(self._trials.folder / name)
@@ -178,7 +178,7 @@ class Search:
 
     def _fails(self, module: str) -> bool:
         """Returns whether a module of the model fails alone, and takes it as the best."""
-        self._trials.on_trial(f"the module {module}")
+        self._trials.say(f"the module {module}")
         options = replace(self._trials.options, only=module, inputs=(), dynamic=())
         row = self._trials.check(self._model, options)
         if Failure.of(row) != self.failure:

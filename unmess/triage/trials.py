@@ -54,6 +54,10 @@ class Trials:
         """The seconds that are left."""
         return self._start + self.seconds - time.monotonic()
 
+    def say(self, text: str) -> None:
+        """Calls `on_trial` with a text and the time that is left."""
+        self.on_trial(f"{text} ({max(self.left, 0):.0f} s left)")
+
     def extend(self, seconds: float) -> None:
         """Makes sure that this much time is left."""
         self.seconds += max(seconds - self.left, 0.0)
@@ -96,7 +100,7 @@ class Trials:
         key = (text, dynamic, runner)
         if key not in self._known:
             operators = f"{trace.operators} operator{'s' * (trace.operators != 1)}"
-            self.on_trial(f"{about}: {operators}")
+            self.say(f"{about}: {operators}")
             file = self.folder / CANDIDATE
             file.write_text(text)
             options = replace(self.options, inputs=(), only=None, dynamic=dynamic)
