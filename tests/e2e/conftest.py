@@ -31,6 +31,7 @@ def always_vectors(request, monkeypatch):
 # compilations. The longest start first, so that all processes end at about the same time.
 _LONGEST = (
     "test_hostile_values.py",
+    "test_triage.py",
     "test_sources.py",
     "test_dynamic_shapes.py",
     "test_smollm2.py",

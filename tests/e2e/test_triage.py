@@ -88,7 +88,7 @@ CASES = {
     "crash": (PRODUCT, {"runner": "Crash"}, "compile", "crash", "aten.mul.Tensor"),
     "hang": (
         PRODUCT,
-        {"runner": "Hang", "timeout": 3.0, "layers": 1},
+        {"runner": "Hang", "timeout": 4.0, "layers": 1},
         "run",
         "hang",
         "aten.mul.Tensor",
