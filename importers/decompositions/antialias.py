@@ -7,22 +7,33 @@ from typing import Any
 
 import torch
 
+Kernel = Callable[[torch.Tensor], torch.Tensor]
 
-def _triangle(x: torch.Tensor) -> torch.Tensor:
+
+def triangle(x: torch.Tensor) -> torch.Tensor:
+    """Returns the weight at a distance from the center, which falls linearly to 0 at 1."""
     return (1 - x).clamp(min=0)
 
 
-def _cubic(x: torch.Tensor) -> torch.Tensor:
-    """Evaluates Keys' cubic kernel with a = -0.5, as for antialiasing (plain bicubic has -0.75)."""
-    near = (1.5 * x - 2.5) * x * x + 1
-    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
-    return torch.where(x < 1, near, torch.where(x < 2, far, torch.zeros_like(x)))
+def cubic(a: float) -> Kernel:
+    """Returns Keys' cubic kernel, a function of the distance from the center."""
+
+    def kernel(x: torch.Tensor) -> torch.Tensor:
+        near = ((a + 2) * x - (a + 3)) * x * x + 1
+        far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+        return torch.where(x < 1, near, torch.where(x < 2, far, torch.zeros_like(x)))
+
+    return kernel
 
 
-def _weights(
-    size: int, to: int, scale: float | None, kernel: Callable, reach: int, dtype: torch.dtype
+# The kernels for antialiasing, and how far they reach. Plain bicubic resizing has a = -0.75.
+KERNELS = {"bilinear": (triangle, 1), "bicubic": (cubic(-0.5), 2)}
+
+
+def antialiased_weights(
+    size: int, to: int, scale: float | None, kernel: Kernel, reach: int
 ) -> torch.Tensor:
-    """Returns the weights `[to, size]` of `size` input elements in `to` output elements."""
+    """Returns the weights `[to, size]` (f64) of `size` input elements in `to` output elements."""
     step = size / to if scale is None or scale <= 0 else 1 / scale
     stretch = max(step, 1.0)
     center = (torch.arange(to, dtype=torch.float64) + 0.5) * step
@@ -33,12 +44,11 @@ def _weights(
     high = (center + reach * stretch + 0.5).to(torch.int64).unsqueeze(1)
     visited = (place >= low) & (place < high)
     weights = torch.where(visited, kernel(distance), torch.zeros_like(distance))
-    return (weights / weights.sum(1, keepdim=True)).to(dtype)
+    return weights / weights.sum(1, keepdim=True)
 
 
 def resize(kernel: str) -> Callable[..., Any]:
     """Returns a decomposition of `_upsample_…2d_aa` for the kernel `bilinear` or `bicubic`."""
-    function, reach = {"bilinear": (_triangle, 1), "bicubic": (_cubic, 2)}[kernel]
 
     def resized(
         x: torch.Tensor,
@@ -49,11 +59,12 @@ def resize(kernel: str) -> Callable[..., Any]:
     ) -> Any:
         """Resizes floating-point `x` (batch, channels, height, width) to `output_size`."""
         sizes = (*x.shape[-2:], *output_size)
-        if align_corners or not all(isinstance(size, int) for size in sizes):
+        is_static = all(isinstance(size, int) for size in sizes)
+        if not x.is_floating_point() or align_corners or not is_static:
             return NotImplemented
         height, width, to_height, to_width = sizes
-        rows = _weights(height, to_height, scales_h, function, reach, x.dtype)
-        columns = _weights(width, to_width, scales_w, function, reach, x.dtype)
-        return rows @ (x @ columns.T)
+        rows = antialiased_weights(height, to_height, scales_h, *KERNELS[kernel])
+        columns = antialiased_weights(width, to_width, scales_w, *KERNELS[kernel])
+        return rows.to(x.dtype) @ (x @ columns.to(x.dtype).T)
 
     return resized

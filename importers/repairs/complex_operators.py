@@ -390,7 +390,8 @@ def _truth(value: Any) -> torch.Tensor:
 
 
 def _variance(z: Complex, *args: Any, **options: Any) -> torch.Tensor:
-    return aten.var(z.real, *args, **options) + aten.var(z.imaginary, *args, **options)
+    variance = aten.var.correction
+    return variance(z.real, *args, **options) + variance(z.imaginary, *args, **options)
 
 
 def _variance_and_mean(z: Complex, dim: Any = None, **options: Any) -> tuple:

@@ -7,6 +7,7 @@ import torch
 from importers.decompositions.antialias import resize
 from importers.decompositions.attention import attention
 from importers.decompositions.batch_norm import batch_norm_no_update, batch_norm_with_update
+from importers.decompositions.byte_resizing import resize_bytes, resize_bytes_by_factors
 from importers.decompositions.cropped_transposed import cropped_transposed_convolution
 from importers.decompositions.ctc_loss import ctc_loss
 from importers.decompositions.decomposition import Decomposition
@@ -169,6 +170,22 @@ LAYERS = (
             resize(kernel),
         )
         for kernel in ("bilinear", "bicubic")
+    ),
+    *(
+        Decomposition(
+            "resizing of uint8 images",
+            f"aten::{operator}",
+            "run",
+            "eager rounds weights and rows to integers; torch-mlir has no antialiasing, and "
+            "PyTorch's other decompositions compute in floating point",
+            function,
+        )
+        for kernel in ("bilinear", "bicubic")
+        for operator, function in (
+            (f"_upsample_{kernel}2d_aa.default", resize_bytes(kernel, antialias=True)),
+            (f"upsample_{kernel}2d.default", resize_bytes(kernel, antialias=False)),
+            (f"upsample_{kernel}2d.vec", resize_bytes_by_factors(kernel)),
+        )
     ),
     Decomposition(
         "fused attention",

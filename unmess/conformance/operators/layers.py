@@ -193,6 +193,14 @@ for mode in ("nearest", "nearest-exact"):
         accuracy=EXACT,
     )
 op("F.interpolate", C(X1, size=5, mode="linear"), C(X1, scale_factor=1.5, mode="nearest"))
+# Eager resizes uint8 images in integer arithmetic.
+op(
+    "F.interpolate",
+    C("u8[1,3,7,6] extreme", size=(3, 4), mode="bilinear", antialias=True),
+    C("u8[2,1,5,6]", size=(9, 4), mode="bicubic"),
+    C("u8[1,2,5,6] extreme", scale_factor=1.7, mode="bilinear"),
+    accuracy=EXACT,
+)
 op(
     "F.interpolate",
     C(X2, size=(9, 5), mode="bilinear"),

@@ -1,0 +1,122 @@
+"""Resizing of uint8 images in the integer arithmetic of eager's kernels.
+
+Eager rounds the weights to 16-bit integers, resizes the rows and then the columns, and rounds to
+uint8 after each of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from importers.decompositions.antialias import KERNELS, Kernel, antialiased_weights, cubic
+
+# The kernels without antialiasing, and how far they reach.
+_PLAIN = {"bilinear": (KERNELS["bilinear"][0], 1), "bicubic": (cubic(-0.75), 2)}
+# The largest number of bits after the binary point of a weight.
+_MOST_BITS = 22
+
+
+def resize_bytes(kernel: str, antialias: bool) -> Callable[..., Any]:
+    """Returns a decomposition of resizing, for the kernel `bilinear` or `bicubic`.
+
+    It takes the arguments of `upsample_bilinear2d` and its relatives.
+    """
+
+    def resized(
+        x: torch.Tensor,
+        output_size: Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Any:
+        """Resizes uint8 `x` (batch, channels, height, width) to `output_size`.
+
+        Returns NotImplemented for other dtypes and for dynamic heights and widths.
+        """
+        sizes = (*x.shape[-2:], *output_size)
+        is_static = all(isinstance(size, int) for size in sizes)
+        if x.dtype != torch.uint8 or not is_static or (antialias and align_corners):
+            return NotImplemented
+        height, width, to_height, to_width = sizes
+
+        def weights(size: int, to: int, scale: float | None) -> torch.Tensor:
+            if antialias:
+                return antialiased_weights(size, to, scale, *KERNELS[kernel])
+            return _weights(size, to, scale, align_corners, *_PLAIN[kernel])
+
+        columns, bits = _rounded(lambda: weights(width, to_width, scales_w))
+        wide = _shifted(x.to(torch.int32) @ columns.T, bits)
+        rows, bits = _rounded(lambda: weights(height, to_height, scales_h))
+        return _shifted(rows @ wide, bits).to(torch.uint8)
+
+    return resized
+
+
+def resize_bytes_by_factors(kernel: str) -> Callable[..., Any]:
+    """Returns a decomposition of `upsample_…2d.vec`, without antialiasing; see `resize_bytes`."""
+    resized = resize_bytes(kernel, antialias=False)
+
+    def by_factors(
+        x: torch.Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+    ) -> Any:
+        """Resizes `x` to a size, or by factors; rounds the new size down."""
+        factors = scale_factors or (None, None)
+        if output_size is None:
+            pairs = zip(x.shape[-2:], factors, strict=True)
+            if not all(isinstance(size, int) for size in x.shape[-2:]):
+                return NotImplemented
+            output_size = [int(size * factor) for size, factor in pairs]
+        return resized(x, output_size, align_corners, *factors)
+
+    return by_factors
+
+
+def _weights(
+    size: int,
+    to: int,
+    scale: float | None,
+    align_corners: bool,
+    kernel: Kernel,
+    reach: int,
+) -> torch.Tensor:
+    """Returns the weights `[to, size]` (f64) of `size` elements in `to`, without antialiasing.
+
+    Elements beyond the border are those at the border.
+    """
+    place = torch.arange(to, dtype=torch.float64)
+    if align_corners:
+        center = place * ((size - 1) / (to - 1) if to > 1 else 0.0)
+    else:
+        step = size / to if scale is None or scale <= 0 else 1 / scale
+        center = (place + 0.5) * step - 0.5
+    nearest = torch.floor(center).to(torch.int64)
+    weights = torch.zeros(to, size, dtype=torch.float64)
+    for offset in range(1 - reach, reach + 1):
+        read = nearest + offset
+        weight = kernel((read - center).abs())
+        one_hot = torch.arange(size) == read.clamp(0, size - 1).unsqueeze(1)
+        weights = weights + torch.where(one_hot, weight.unsqueeze(1), 0.0)
+    return weights
+
+
+def _rounded(weights: Callable[[], torch.Tensor]) -> tuple[torch.Tensor, int]:
+    """Returns weights as multiples (i32) of 2^-n, and n. The largest has at most 15 bits."""
+    with _disable_current_modes():
+        largest = float(weights().max())
+    bits = next(
+        n for n in range(_MOST_BITS + 1) if n == _MOST_BITS or largest * 2 ** (n + 1) + 0.5 >= 2**15
+    )
+    scaled = weights() * 2**bits
+    return torch.where(scaled < 0, scaled - 0.5, scaled + 0.5).to(torch.int32), bits
+
+
+def _shifted(sums: torch.Tensor, bits: int) -> torch.Tensor:
+    """Divides by 2^bits, rounds to the nearest integer, and limits the result to 0 to 255."""
+    return ((sums + (1 << (bits - 1))) >> bits).clamp(0, 255)
