@@ -68,13 +68,11 @@ class ControlFlowImporter(fx_importer.GraphNodeImporter):
         # If the initial condition folds to true, torch-mlir assumes that only the trip count ends
         # the loop. That is correct for a loop with a known trip count. For any other loop the
         # initial condition must not fold, and no pattern folds `logical_and`.
-        trips = _trip_count(state, *graphs)
+        trips = _trip_count((*state, *outside), *graphs)
         if trips is not None:
             holds = self._true(loc)
         first = holds_at_first() if trips is None else holds(values)
-        bound = self._constant(
-            loc, "int", self._cc.integer_attr(_NO_BOUND if trips is None else trips, 64)
-        )
+        bound = self._trips(loc, _NO_BOUND if trips is None else trips)
         loop = ir.Operation.create(
             "torch.prim.Loop", types, [bound, first, *values], regions=1, loc=loc
         )
@@ -128,6 +126,16 @@ class ControlFlowImporter(fx_importer.GraphNodeImporter):
             "torch.tensor_static_info_cast", [type_], [value], loc=loc
         ).result
 
+    def _trips(self, loc: ir.Location, trips: int | tuple[torch.fx.Node, int]) -> ir.Value:
+        """Returns a trip count, which is a number or the size of an axis of a tensor."""
+        if isinstance(trips, int):
+            return self._constant(loc, "int", self._cc.integer_attr(trips, 64))
+        tensor, axis = trips
+        (value,) = self._values(loc, [tensor])
+        number = self._constant(loc, "int", self._cc.integer_attr(axis, 64))
+        kind = self._cc.torch_int_type
+        return ir.Operation.create("torch.aten.size.int", [kind], [value, number], loc=loc).result
+
     def _true(self, loc: ir.Location):
         attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(1), 1)
         return lambda _operands: self._constant(loc, "bool", attribute)
@@ -142,15 +150,16 @@ class ControlFlowImporter(fx_importer.GraphNodeImporter):
 
 
 def _trip_count(
-    state: tuple[torch.fx.Node, ...],
+    operands: tuple[torch.fx.Node, ...],
     condition: torch.fx.GraphModule,
     body: torch.fx.GraphModule,
-) -> int | None:
-    """Returns the trip count of a loop whose first value counts by one between two constants.
+) -> int | tuple[torch.fx.Node, int] | None:
+    """Returns the trip count of a loop whose first value counts by one from a constant.
 
-    None for any other loop.
+    A loop ends at a constant, or, if it starts at 0, at the size of a tensor. Then the result is
+    the tensor and the axis. None for any other loop.
     """
-    start = state[0]
+    start = operands[0]
     if not isinstance(start, torch.fx.Node) or start.target is not torch.ops.aten.full_like.default:
         return None
     ends = _output(condition)
@@ -161,7 +170,15 @@ def _trip_count(
         return None
     if counter.args[1] != 1 or not _is_first(counter.args[0]):
         return None
-    return max(ends.args[1] - start.args[1], 0)
+    end, first = ends.args[1], start.args[1]
+    if not isinstance(end, torch.fx.Node):
+        return max(end - first, 0)
+    if end.target is not torch.ops.aten.sym_size.int or first != 0:
+        return None
+    tensor, axis = end.args
+    # The sizes of a loop's values do not change.
+    placeholders = [node for node in condition.graph.nodes if node.op == "placeholder"]
+    return (operands[placeholders.index(tensor)], axis) if tensor in placeholders else None
 
 
 def _output(graph: torch.fx.GraphModule):

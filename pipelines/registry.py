@@ -109,7 +109,9 @@ def _steps() -> dict[str, Step]:
 FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     **{name: partial(_apply, step) for name, step in _steps().items()},
     **{
-        f"reference-vectorize-{name}": partial(vectorize, machine=machine, deserves=lambda _: True)
+        f"reference-vectorize-{name}": partial(
+            vectorize, machine=machine, deserves=lambda *_: True, calls={}
+        )
         for name, machine in MACHINES.items()
     },
     SEPARATE_PACKING.name: _separate_packing,

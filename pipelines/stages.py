@@ -8,6 +8,8 @@ from functools import partial
 
 from pipelines.output_dialects.bits import bitcast_views
 from pipelines.output_dialects.dynamic_sizes import infer_reshape_sizes
+from pipelines.output_dialects.loop_slices import slice_rows
+from pipelines.output_dialects.loops import loops_to_stablehlo, loops_to_tosa
 from pipelines.output_dialects.nan_order import order_nan
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
 from pipelines.output_dialects.stablehlo_convolution import to_canonical_layout
@@ -38,6 +40,12 @@ CAPTURED_NAN_ORDER = replace(
     NAN_ORDER,
     why="sort NaN as the largest number, as PyTorch does; in captured programs only",
     function=lambda module: None if is_foreign(module) else order_nan(module),
+)
+
+ROWS = Step(
+    "linalg-loop-slices",
+    "read and write the rows of loops over sequences as slices, not by index tensors",
+    slice_rows,
 )
 
 BITS = Step(
@@ -128,6 +136,7 @@ LINALG = Pipeline(
     # torch-mlir's own steps and the rewrites, as a list. With separate steps, errors can name the
     # step that failed and the operators that it left in the torch dialect.
     steps=(
+        ROWS,
         Step(
             "func.func(torch-restructure-non-constant-axes)",
             "replace a computed axis by a choice between constant ones",
@@ -223,6 +232,7 @@ TOSA = Pipeline(
         SIZES,
         INTEGERS,
         CASTS,
+        Step("tosa-loops", "lower loops, which torch-mlir does not support", loops_to_tosa),
         Step(
             "func.func(torch-fuse-quantized-ops)",
             "fuse dequantized operands and requantized results into integer arithmetic",
@@ -277,6 +287,11 @@ STABLEHLO = Pipeline(
         BOOLEAN_SUMS,
         SIZES,
         OPERATORS,
+        Step(
+            "stablehlo-loops",
+            "lower loops, which torch-mlir does not support",
+            loops_to_stablehlo,
+        ),
         Step(
             "func.func(convert-torch-to-stablehlo)",
             "lower most operators, some of them to CHLO",

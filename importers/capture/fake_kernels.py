@@ -10,6 +10,7 @@ import torch
 from torch._C import DispatchKey
 from torch._subclasses.fake_impls import op_implementations_dict
 
+from importers.capture.recurrent_shapes import recurrent_shapes
 from importers.decompositions.indexing import take_along_dim
 from importers.decompositions.linear_algebra.least_squares import lstsq_shapes
 
@@ -45,7 +46,7 @@ def corrected_fake_kernels() -> Iterator[None]:
     op_implementations_dict[_aten.nonzero.default] = nonzero
     op_implementations_dict[_aten.linalg_lstsq.default] = lstsq
     try:
-        with _composite(_aten.take_along_dim.default, take_along_dim):
+        with recurrent_shapes(), _composite(_aten.take_along_dim.default, take_along_dim):
             yield
     finally:
         op_implementations_dict.update(rules)

@@ -46,6 +46,7 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
         yield changed
         return
     values, tensors = _attributes(module), tensor_attributes(module)
+    ignored = _views_of_parameters(module)
     before = [(part, dict(vars(part))) for part in module.modules()]
     # Tracing writes these tensors in place if the model does.
     contents = [
@@ -64,14 +65,18 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
             {
                 name: value
                 for name, value in now.items()
-                if name not in tensors or not is_same(tensors[name], value)
+                if name not in ignored
+                and (name not in tensors or not is_same(tensors[name], value))
             }
         )
         after = _attributes(module)
         changed.values.update(
             name
             for name in after
-            if after[name] != values.get(name) and name not in now and name not in tensors
+            if after[name] != values.get(name)
+            and name not in now
+            and name not in tensors
+            and name not in ignored
         )
 
     handle = module.register_forward_hook(look)
@@ -87,6 +92,19 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
                 changed.written.add(name)
                 with torch.no_grad():
                     tensor.copy_(content)
+
+
+def _views_of_parameters(module: torch.nn.Module) -> set[str]:
+    """Returns the attributes in which PyTorch's recurrent layers list their own parameters.
+
+    A tracer that replaces a parameter also replaces it there, but the model does not change it.
+    """
+    return {
+        f"{path}.{name}" if path else name
+        for path, part in module.named_modules()
+        if isinstance(part, torch.nn.RNNBase)
+        for name in ("_flat_weights", "_flat_weight_refs")
+    }
 
 
 def _restore_tensors(part: torch.nn.Module, before: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.modules import build_op, find_operations
 
@@ -64,3 +65,33 @@ def maker_of(value: ir.Value, name: str) -> ir.Operation | None:
     owner = value.owner
     is_one = not isinstance(owner, ir.Block) and owner.operation.name == name
     return owner.operation if is_one else None
+
+
+def builtin_type(kind: ir.Type) -> str:
+    """Returns the builtin tensor type of a `!torch.vtensor`, with signless integers."""
+    sizes = ["?" if size is None else str(size) for size in sizes_of(kind)]
+    return f"tensor<{'x'.join([*sizes, element_of(kind).removeprefix('s').removeprefix('u')])}>"
+
+
+def to_builtin(value: ir.Value) -> ir.Value:
+    """Creates the conversion of a `!torch.vtensor` to a builtin tensor.
+
+    The dialect `torch_c` must be loaded; any pass that lowers the torch dialect loads it.
+    """
+    return build_op("torch_c.to_builtin_tensor", builtin_type(value.type), value)
+
+
+def from_builtin(value: ir.Value, kind: ir.Type) -> ir.Value:
+    """Creates the conversion of a builtin tensor to a `!torch.vtensor`, see `to_builtin`."""
+    return build_op("torch_c.from_builtin_tensor", kind, value)
+
+
+def load_dialects(module: ir.Module, lowering: str) -> None:
+    """Loads the dialects of a pass on functions into the module's context.
+
+    Runs the pass on an empty module.
+    """
+    with module.context, ir.Location.unknown():
+        nothing = ir.Module.create()
+        pipeline = PassManager.parse(f"builtin.module(func.func({lowering}))")
+        pipeline.run(nothing.operation)

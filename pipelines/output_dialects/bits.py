@@ -6,7 +6,13 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.modules import build_op, find_operations
-from pipelines.ir.torch_operations import element_of, rewrite, sizes_of
+from pipelines.ir.torch_operations import (
+    builtin_type,
+    element_of,
+    from_builtin,
+    rewrite,
+    to_builtin,
+)
 
 _VIEW = "torch.aten.view.dtype"
 _TO_LINALG = "builtin.module(func.func(convert-elementwise-to-linalg))"
@@ -31,12 +37,5 @@ def _bitcast(view: ir.Operation) -> ir.Value | None:
     width = _WIDTHS.get(element_of(source))
     if width is None or width != _WIDTHS.get(element_of(target)):
         return None
-    elements = build_op("torch_c.to_builtin_tensor", _builtin(source), view.operands[0])
-    bits = build_op("arith.bitcast", _builtin(target), elements)
-    return build_op("torch_c.from_builtin_tensor", target, bits)
-
-
-def _builtin(kind: ir.Type) -> str:
-    """Returns the builtin tensor type of a `!torch.vtensor`, with signless integers."""
-    sizes = ["?" if size is None else str(size) for size in sizes_of(kind)]
-    return f"tensor<{'x'.join([*sizes, element_of(kind).removeprefix('s').removeprefix('u')])}>"
+    bits = build_op("arith.bitcast", builtin_type(target), to_builtin(view.operands[0]))
+    return from_builtin(bits, target)

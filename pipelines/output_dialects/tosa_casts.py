@@ -7,9 +7,9 @@ rounds to the nearest integer, and a comparison with zero for booleans.
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.torch_operations import load_dialects
 
 _CONVERSION = "torch.aten.to.dtype"
 
@@ -19,19 +19,12 @@ def cast_dynamic_sizes(module: ir.Module) -> None:
     with module.context:
         conversions = find_operations(module, _is_dynamic)
         if conversions:
-            _load_dialects()
+            load_dialects(module, "convert-torch-to-tosa")
         for conversion in conversions:
             with ir.InsertionPoint(conversion), conversion.location:
                 result = _converted(_to_builtin(conversion.operands[0]), conversion.result.type)
             conversion.result.replace_all_uses_with(result)
             conversion.erase()
-
-
-def _load_dialects() -> None:
-    """Loads the dialects of the lowering by running its pass on an empty module."""
-    with ir.Location.unknown():
-        nothing = ir.Module.create()
-    PassManager.parse("builtin.module(func.func(convert-torch-to-tosa))").run(nothing.operation)
 
 
 def _is_dynamic(operation: ir.Operation) -> bool:

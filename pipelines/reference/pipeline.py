@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pipelines.pipeline import Pipeline, Step
-from pipelines.reference.analysis.effort import deserves_schedule, optimization_level
+from pipelines.reference.analysis.effort import (
+    calls_by_function,
+    deserves_schedule,
+    optimization_level,
+)
 from pipelines.reference.lowering import (
     BUFFERIZE,
     LLVM,
@@ -80,7 +84,7 @@ def _look_for_bf16(module: ir.Module, context: LoweringContext) -> None:
 
 def _vectorize(module: ir.Module, context: LoweringContext) -> None:
     if context.level:
-        vectorize(module, host_machine(), deserves_schedule)
+        vectorize(module, host_machine(), deserves_schedule, calls_by_function(module))
 
 
 def _compute_in_f32(module: ir.Module, context: LoweringContext) -> None:

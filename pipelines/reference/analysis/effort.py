@@ -8,9 +8,9 @@ from torch_mlir import ir
 
 from pipelines.ir.contraction import loop_sizes
 
-# Average number of innermost iterations per operation and call up to which optimization takes
-# longer than it saves in a few calls. LLVM's level 3 takes about 5 ms more for an operation, and
-# saves about 5 ns in an iteration.
+# Average number of innermost iterations per compiled operation and call up to which optimization
+# takes longer than it saves in a few calls. Equal operations are compiled once. LLVM's level 3
+# takes about 5 ms more for an operation, and saves about 5 ns in an iteration.
 _LITTLE = 200_000
 # Iterations below which plain loops take no longer to run than vector code takes to compile.
 _FEW = 1 << 18
@@ -19,20 +19,20 @@ _FEW = 1 << 18
 def optimization_level(module: ir.Module) -> int:
     """Returns LLVM's optimization level for a module whose linalg operations are all generic.
 
-    Dynamic sizes count as infinite.
+    Dynamic sizes and trip counts count as infinite. A `scf.while` counts once.
     """
-    total, operations = 0.0, 0
+    total, compiled = 0.0, set()
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        nonlocal total, operations
+        nonlocal total
         if operation.name == "linalg.generic":
-            total += _iterations(operation)
-            operations += 1
+            total += _iterations(operation) * _repetitions(operation)
+            compiled.add(_form(operation))
         return ir.WalkResult.ADVANCE
 
     with module.context:
         module.operation.walk(visit)
-    return 0 if total <= _LITTLE * operations else 3
+    return 0 if total <= _LITTLE * len(compiled) else 3
 
 
 def _iterations(generic: ir.Operation) -> float:
@@ -40,6 +40,57 @@ def _iterations(generic: ir.Operation) -> float:
     return math.prod(math.inf if size is None else size for size in loop_sizes(generic))
 
 
-def deserves_schedule(generic: ir.Operation) -> bool:
+def _form(generic: ir.Operation) -> tuple:
+    """Returns a key that is equal for operations that share a compiled function, as a rule."""
+    types = tuple(str(operand.type) for operand in generic.operands)
+    body = tuple(each.name for each in generic.regions[0].blocks[0].operations)
+    return str(generic.attributes["indexing_maps"]), types, body
+
+
+def _repetitions(operation: ir.Operation) -> float:
+    """Returns the product of the trip counts of the `scf.for` loops around an operation."""
+    repetitions = 1.0
+    parent = operation.parent
+    while parent is not None and parent.name != "builtin.module":
+        if parent.operation.name == "scf.for":
+            repetitions *= _trips(parent.operation)
+        parent = parent.operation.parent
+    return repetitions
+
+
+def _trips(loop: ir.Operation) -> float:
+    bounds = [_constant(value) for value in list(loop.operands)[:3]]
+    if None in bounds:
+        return math.inf
+    start, end, step = bounds
+    return max(-(-(end - start) // step), 0)
+
+
+def _constant(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(owner.operation.attributes["value"]).value
+
+
+def calls_by_function(module: ir.Module) -> dict[str, float]:
+    """Returns how often each function is called at most, from one call site, in one run.
+
+    Functions that no `func.call` calls are missing.
+    """
+    sites: dict[str, list[ir.Operation]] = {}
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "func.call":
+            name = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+            sites.setdefault(name, []).append(operation)
+        return ir.WalkResult.ADVANCE
+
+    with module.context:
+        module.operation.walk(visit)
+        return {name: max(map(_repetitions, calls)) for name, calls in sites.items()}
+
+
+def deserves_schedule(generic: ir.Operation, calls: float = 1) -> bool:
     """Returns whether an operation is large enough for vector code of its own."""
-    return _iterations(generic) >= _FEW
+    return _iterations(generic) * calls >= _FEW

@@ -141,7 +141,8 @@ def _call_instead(module: ir.Module, operation: ir.Operation, name: str) -> None
 def fold_transpositions(module: ir.Module) -> None:
     """Folds transposes, broadcasts and widenings into the reductions that read them.
 
-    The main case is the matrix of a linear layer, which PyTorch stores transposed.
+    The main case is the matrix of a linear layer, which PyTorch stores transposed. A copy that is
+    made before a loop stays there, so that the loop reads the form that the program chose for it.
     """
     readers = find_operations(
         module, lambda operation: operation.name == "linalg.generic" and _sums(operation)
@@ -156,7 +157,7 @@ def _fold_copies(reader: ir.Operation) -> None:
     found = find_contraction(reader)
     for index in range(len(maps) - 1):
         source = reader.operands[index].owner
-        while (copied := _copied(source)) is not None:
+        while (copied := _copied(source)) is not None and source.operation.block == reader.block:
             original, before = copied
             narrow = ir.ShapedType(original.type).element_type
             widened = narrow != ir.ShapedType(reader.operands[index].type).element_type

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from torch_mlir import ir
 
@@ -12,17 +12,24 @@ from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED, is_outlined
 
 
 def vectorize(
-    module: ir.Module, machine: Machine, deserves: Callable[[ir.Operation], bool]
+    module: ir.Module,
+    machine: Machine,
+    deserves: Callable[[ir.Operation, float], bool],
+    calls: Mapping[str, float],
 ) -> None:
     """Replaces the outlined functions that a schedule supports, in place. The others stay.
 
     Args:
-        deserves: returns whether to try the schedules on an operation.
+        deserves: returns whether to try the schedules on an operation that is called this often.
+        calls: the number of calls of each function; by default 1.
     """
     with module.context, ir.Location.unknown():
         for function in list(module.body.operations):
             operation = _outlined(function)
-            if operation is None or not deserves(operation):
+            if operation is None:
+                continue
+            name = ir.StringAttr(function.attributes["sym_name"]).value
+            if not deserves(operation, calls.get(name, 1)):
                 continue
             for schedule in SCHEDULES:
                 if text := schedule(function, operation, machine):

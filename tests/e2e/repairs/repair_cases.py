@@ -216,6 +216,12 @@ def recurrent(x):
     return LSTM(x)
 
 
+def lstm_of_onednn(x, input_weight, hidden_weight, bias, state):
+    weights = (input_weight, hidden_weight, bias, bias)
+    options = (True, False, False, False)
+    return torch.mkldnn_rnn_layer(x, *weights, state, state, True, [], 2, 4, 1, *options)[:3]
+
+
 def branch_on_a_flag(x, mask):
     """Branches on whether any token attends to all others, as Longformer does."""
     if (mask > 0).any().item():
@@ -536,7 +542,12 @@ CASES = [
         certain,
         (torch.tensor([[0.0, 2.0, 0.0], [0.0, 0.0, 1.0]]),),
     ),
-    Case("LSTM layer of oneDNN", recurrent, (random(5, 2, 3),)),
+    Case("recurrent layers", recurrent, (random(5, 2, 3),), None),
+    Case(
+        "LSTM layer of oneDNN",
+        lstm_of_onednn,
+        (random(5, 2, 3), random(16, 3), random(16, 4), random(16), random(1, 2, 4)),
+    ),
     Case(
         "depthwise transposed convolution",
         depthwise_transposed,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import torch
-from torch._decomp.decompositions import one_layer_lstm
+
+from importers.decompositions.recurrent.cells import LSTM, Weights
+from importers.decompositions.recurrent.loops import run
 
 
 def mkldnn_lstm_layer(
@@ -22,18 +24,13 @@ def mkldnn_lstm_layer(
     has_biases: bool,
     *_options: bool,
 ) -> tuple[torch.Tensor, ...]:
-    """Computes one layer in one direction, step by step; `x` is (steps, batch, width).
+    """Computes one layer in one direction; `x` is (steps, batch, width).
 
     Returns:
         All hidden states (steps, batch, hidden), the last hidden and cell state, each (1, batch,
         hidden), and the workspace of the gradient, which is empty.
     """
     biases = (input_bias, hidden_bias) if has_biases else ()
-    states, (last_hidden, last_cell) = one_layer_lstm(
-        x,
-        (hidden.squeeze(0), cell.squeeze(0)),
-        (input_weight, hidden_weight, *biases),
-        has_biases,
-        reverse,
-    )
-    return states, last_hidden.unsqueeze(0), last_cell.unsqueeze(0), x.new_empty(0)
+    weights = Weights(input_weight, hidden_weight, *biases)
+    states, last = run(LSTM, x, [hidden.squeeze(0), cell.squeeze(0)], weights, reverse)
+    return states, *(each.unsqueeze(0) for each in last), x.new_empty(0)

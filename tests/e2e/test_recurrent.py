@@ -1,0 +1,117 @@
+"""Recurrent layers with all options are loops that compute what eager PyTorch computes."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils.rnn import PackedSequence
+
+import unmess
+
+RUNNERS = ("reference", "iree-cpu")
+
+
+class Layers(nn.Module):
+    """Layers that together use every option. The dropout has no effect in inference."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 5, 2, batch_first=True, bidirectional=True, dropout=0.5)
+        self.projected = nn.LSTM(4, 5, proj_size=3, bias=False, bidirectional=True)
+        self.gru = nn.GRU(4, 5, 2, bidirectional=True)
+        self.plain = nn.GRU(4, 5, bias=False)
+        self.rnn = nn.RNN(4, 5, batch_first=True)
+        self.relu = nn.RNN(4, 5, nonlinearity="relu")
+
+    def forward(self, x, state):
+        by_batch = x.transpose(0, 1)
+        return (
+            self.lstm(by_batch, (state.repeat(4, 1, 1), state.expand(4, -1, -1))),
+            self.projected(x),
+            self.gru(x),
+            self.plain(x, state),
+            self.rnn(by_batch, state),
+            self.relu(x),
+        )
+
+
+def inputs(steps, batch=2, dtype=torch.float32):
+    torch.manual_seed(steps)
+    return torch.randn(steps, batch, 4, dtype=dtype), torch.randn(1, batch, 5, dtype=dtype)
+
+
+def assert_like_eager(run, model, args):
+    with torch.no_grad():
+        torch.testing.assert_close(run(*args), model(*args), rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_every_option(runner):
+    model = Layers().eval()
+    run = unmess.load(unmess.capture(model, inputs(3)), on=runner)
+    assert_like_eager(run, model, inputs(3))
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_dynamic_steps_and_batch(runner):
+    model = Layers().eval()
+    steps, batch = torch.export.Dim("steps"), torch.export.Dim("batch")
+    program = unmess.capture(model, inputs(3), dynamic_shapes=({0: steps, 1: batch}, {1: batch}))
+    run = unmess.load(program, on=runner)
+    for args in (inputs(3), inputs(1, 1), inputs(9, 3)):
+        assert_like_eager(run, model, args)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_other_dtypes(dtype):
+    model = Layers().eval().to(dtype)
+    report = unmess.check(unmess.capture(model, inputs(5, dtype=dtype)), on="reference")
+    assert report.ok, report.error
+
+
+@pytest.mark.parametrize("dialect", ["tosa", "stablehlo"])
+def test_loops_of_other_dialects(dialect):
+    model = Layers().eval()
+    module = unmess.lower(unmess.capture(model, inputs(3)), to=dialect)
+    assert_like_eager(unmess.load(module, on="reference"), model, inputs(3))
+
+
+class Packed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 5, 2, bidirectional=True)
+        self.gru = nn.GRU(4, 5, bidirectional=True)
+        self.rnn = nn.RNN(4, 5)
+
+    def forward(self, data, batch_sizes):
+        packed = PackedSequence(data, batch_sizes)
+        results = [layer(packed) for layer in (self.lstm, self.gru, self.rnn)]
+        return [(sequences.data, state) for sequences, state in results]
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_packed_sequences(runner):
+    model = Packed().eval()
+    data = torch.randn(7, 4)
+    run = unmess.load(unmess.capture(model, (data, torch.tensor([3, 2, 1, 1]))), on=runner)
+    for batch_sizes in ([3, 2, 1, 1], [4, 1, 1, 1], [2, 2, 2, 1]):
+        assert_like_eager(run, model, (data, torch.tensor(batch_sizes)))
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_the_size_of_the_ir_does_not_depend_on_the_steps(kind):
+    model = kind(4, 5).eval()
+    few, many = (
+        str(unmess.lower(unmess.capture(model, (torch.randn(steps, 2, 4),)), to="linalg"))
+        for steps in (3, 300)
+    )
+    assert len(few.splitlines()) == len(many.splitlines())
+
+
+def test_no_steps_are_an_error():
+    with pytest.raises(unmess.Error, match="sequence length to be larger than 0"):
+        unmess.capture(nn.GRU(4, 5), (torch.zeros(0, 2, 4),))
+
+
+def test_weights_of_a_layer_are_not_state():
+    program = unmess.capture(nn.GRU(4, 5).eval(), (torch.randn(3, 2, 4),))
+    assert not any("state that the model writes" in note.text for note in program.notes)
