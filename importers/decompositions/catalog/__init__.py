@@ -10,6 +10,7 @@ from importers.decompositions.catalog.layers import LAYERS
 from importers.decompositions.catalog.linear_algebra import LINEAR_ALGEBRA
 from importers.decompositions.catalog.memory import MEMORY
 from importers.decompositions.catalog.random import RANDOM
+from importers.decompositions.catalog.recurrent import RECURRENT
 from importers.decompositions.catalog.special import SPECIAL
 from importers.decompositions.catalog.statistics import STATISTICS
 from importers.decompositions.catalog.views import VIEWS
@@ -19,6 +20,7 @@ DECOMPOSITIONS = (
     *MEMORY,
     *ARITHMETIC,
     *LAYERS,
+    *RECURRENT,
     *LINEAR_ALGEBRA,
     *COMPARISON,
     *RANDOM,

@@ -25,11 +25,8 @@ from importers.decompositions.linear_cross_entropy import (
     linear_cross_entropy,
     linear_cross_entropy_no_reduction,
 )
+from importers.decompositions.lstm import mkldnn_lstm_layer
 from importers.decompositions.pooling import avg_pool2d, max_pool2d, without_batch
-from importers.decompositions.recurrent.cells import GRU, LSTM, RNN_RELU, RNN_TANH
-from importers.decompositions.recurrent.layers import layers
-from importers.decompositions.recurrent.onednn import mkldnn_lstm_layer
-from importers.decompositions.recurrent.packed import packed_layers
 from importers.decompositions.segments import segment_reduce
 from importers.decompositions.softmax import log_softmax, softmax
 from importers.detection.deform_conv2d import deform_conv2d
@@ -226,22 +223,6 @@ LAYERS = (
             embedding_bag,
         )
         for name in ("_embedding_bag", "_embedding_bag_forward_only")
-    ),
-    *(
-        Decomposition(
-            "recurrent layers",
-            f"aten::{name}.{overload}",
-            "torch",
-            "PyTorch's decomposition repeats the operators of a step for every step",
-            function(cell),
-        )
-        for overload, function in (("input", layers), ("data", packed_layers))
-        for name, cell in (
-            ("lstm", LSTM),
-            ("gru", GRU),
-            ("rnn_tanh", RNN_TANH),
-            ("rnn_relu", RNN_RELU),
-        )
     ),
     Decomposition(
         "LSTM layer of oneDNN",
