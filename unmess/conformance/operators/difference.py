@@ -184,7 +184,11 @@ def _parts(
     wrong = theirs.isnan() != ours.isnan()
     # The scale of an infinite element allows any difference.
     wrong |= (theirs.isinf() | ours.isinf()) & (theirs != ours) & ~theirs.isnan()
-    allowed = accuracy.units * torch.finfo(theirs.dtype).eps * scale
+    eps = torch.finfo(theirs.dtype).eps
+    allowed = accuracy.units * eps * scale
+    if accuracy.of_largest and theirs.numel():
+        largest = torch.where(scale.isfinite(), scale, 0).max()
+        allowed = allowed + accuracy.of_largest * eps * largest
     if exact is not None and theirs.numel():
         own = (theirs.double() - exact).abs()
         own = torch.where(torch.isfinite(own), own, 0)
