@@ -15,7 +15,7 @@ _LOOPS = ("scf.for", "scf.while")
 
 
 def lower_loops(function: func.FuncOp) -> None:
-    """Replaces a function's control flow by branches in place, if it has a loop.
+    """Replaces a function's control flow by branches in place, if a loop has a dynamic size.
 
     A function with further control flow inside other operations, such as the bodies of
     `linalg.generic`, stays as it is: the pass would also rewrite that, which is not possible there.
@@ -26,13 +26,19 @@ def lower_loops(function: func.FuncOp) -> None:
         nonlocal has_loop, inside_others
         if operation.name.startswith("scf."):
             on_host = _is_on_host(operation)
-            has_loop = has_loop or (on_host and operation.name in _LOOPS)
+            is_loop = operation.name in _LOOPS and _has_dynamic_size(operation)
+            has_loop = has_loop or (on_host and is_loop)
             inside_others = inside_others or not on_host
         return ir.WalkResult.ADVANCE
 
     function.operation.walk(visit)
     if has_loop and not inside_others:
         PassManager.parse("func.func(convert-scf-to-cf)").run(function.operation)
+
+
+def _has_dynamic_size(loop: ir.Operation) -> bool:
+    types = [value.type for value in loop.operands]
+    return any(isinstance(t, ir.ShapedType) and not t.has_static_shape for t in types)
 
 
 def _is_on_host(operation: ir.Operation) -> bool:
