@@ -66,7 +66,7 @@ class _Recorder(TorchFunctionMode):
                 self._add_input(leaf, key.key if key else f"x{len(self._inputs)}")
 
     def trace(self, result: Any) -> Trace:
-        """Returns what was recorded, with the tensors of `result` as results."""
+        """Returns the recorded calls. The tensors of `result` are the results of the program."""
         leaves = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
         names = [self._reference(leaf).name for leaf in leaves]
         return Trace(tuple(self._inputs), tuple(self._calls), tuple(dict.fromkeys(names)))

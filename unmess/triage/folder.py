@@ -45,7 +45,7 @@ class Folder:
         self._failure = search.failure
 
     def write(self) -> Finding:
-        """Writes all files, and returns what they show.
+        """Writes all files, and returns the finding that they describe.
 
         Raises:
             OSError: the folder cannot be written.

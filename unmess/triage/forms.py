@@ -184,7 +184,7 @@ def is_shown(form: Form, failure: Failure, status: int | None, output: str) -> b
 
     Args:
         status: as `os.waitstatus_to_exitcode` gives it; None if the run took too long.
-        output: what it printed.
+        output: the standard output and standard error of the process.
     """
     if failure.kind == "hang":
         return status is None

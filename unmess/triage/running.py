@@ -26,7 +26,7 @@ class Run:
 
     Attributes:
         status: as `os.waitstatus_to_exitcode` gives it; None if it took too long.
-        output: what it printed.
+        output: the standard output and standard error of the process.
     """
 
     status: int | None
