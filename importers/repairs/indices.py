@@ -89,9 +89,10 @@ def _put_at_normalized(
 
 
 def check_selected_indices(graph: torch.fx.Graph) -> int:
-    """Asserts that computed indices of selections are at least -size; returns how many there are.
+    """Asserts that computed indices of selections are in [-size, size); returns how many there are.
 
-    An index past the last element needs no assertion: the slice that it lowers to is out of range.
+    The slice that a selection lowers to does not check this: with a dimension of size 1, it is
+    the whole tensor, whatever the index.
     """
     nodes = [node for node in graph.nodes if _selects_by_data(node)]
     for node in nodes:
@@ -103,10 +104,14 @@ def check_selected_indices(graph: torch.fx.Graph) -> int:
             from_the_front = _number(
                 graph, node, operator.add, (place, size), place.meta["val"] + _value(size)
             )
-            inside = _number(
-                graph, node, operator.ge, (from_the_front, 0), from_the_front.meta["val"] >= 0
-            )
-            _number(graph, node, aten._assert_scalar.default, (inside, "index out of range"), None)
+            for compare, number, bound in (
+                (operator.ge, from_the_front, 0),
+                (operator.lt, place, size),
+            ):
+                value = compare(number.meta["val"], _value(bound))
+                inside = _number(graph, node, compare, (number, bound), value)
+                arguments = (inside, "index out of range")
+                _number(graph, node, aten._assert_scalar.default, arguments, None)
     return len(nodes)
 
 

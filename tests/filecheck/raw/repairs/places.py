@@ -24,6 +24,9 @@ import torch
 # CHECK:         torch.aten.add.int %[[I]],
 # CHECK:         torch.constant.str "index out of range"
 # CHECK:         torch.aten._assert_scalar
+# CHECK:         torch.aten.lt.int %[[I]],
+# CHECK:         torch.constant.str "index out of range"
+# CHECK:         torch.aten._assert_scalar
 # CHECK:         torch.aten.select.int %x, %{{.*}}, %[[I]]
 
 
