@@ -26,7 +26,6 @@ from onnx_cases import OnnxCase, left_out, onnx_cases  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn  # noqa: E402
 
-from tools.row_log import appending, read_rows, write_row  # noqa: E402
 from unmess.conformance.operators.case import RUNNERS  # noqa: E402
 from unmess.conformance.operators.outcomes import Outcome, outcomes  # noqa: E402
 from unmess.core.cache.folder import cache_folder  # noqa: E402
@@ -35,6 +34,7 @@ from unmess.core.files.writing import write_text  # noqa: E402
 from unmess.core.processes.workers import Parent  # noqa: E402
 from unmess.isolated import libraries_of  # noqa: E402
 from unmess.row import Row  # noqa: E402
+from unmess.row_log import appending, read_rows, write_row  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators" / "onnx.md"
 # The number of cases that are compiled together.

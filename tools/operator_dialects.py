@@ -24,7 +24,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.row_log import appending  # noqa: E402
 from tools.torch_mlir_alone import why_not  # noqa: E402
 from unmess.conformance.operators import groups  # noqa: E402
 from unmess.conformance.operators.case import Case  # noqa: E402
@@ -35,6 +34,7 @@ from unmess.core.errors.quiet import quiet_libraries  # noqa: E402
 from unmess.core.files.writing import write_text  # noqa: E402
 from unmess.core.processes.workers import Died, each_in_workers  # noqa: E402
 from unmess.isolated import shared_parent  # noqa: E402
+from unmess.row_log import appending  # noqa: E402
 
 OUTPUT_DIALECTS = ("tosa", "stablehlo")
 PAGE = ROOT / "docs" / "operators" / "output-dialects.md"

@@ -44,7 +44,6 @@ from rich.console import Console  # noqa: E402
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn  # noqa: E402
 
 from importers.recipes.limits import Limit, record_limits  # noqa: E402
-from tools.row_log import appending, read_rows, write_row  # noqa: E402
 from unmess.conformance.operators.case import RUNNERS  # noqa: E402
 from unmess.conformance.operators.outcomes import Outcome, outcomes  # noqa: E402
 from unmess.conformance.operators.torch_compile import (  # noqa: E402
@@ -57,6 +56,7 @@ from unmess.core.files.writing import write_text  # noqa: E402
 from unmess.core.processes.workers import Parent  # noqa: E402
 from unmess.isolated import libraries_of  # noqa: E402
 from unmess.row import Row  # noqa: E402
+from unmess.row_log import appending, read_rows, write_row  # noqa: E402
 
 PAGES = ROOT / "docs" / "operators"
 # The number of samples that are compiled together.

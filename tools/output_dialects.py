@@ -19,7 +19,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pipelines.backends.table import DEFAULT_RUNNERS
-from tools.row_log import appending, read_rows, write_row
 from tools.torch_mlir_alone import why_not
 from unmess.core.cache.folder import cache_folder
 from unmess.core.errors.error import Error
@@ -28,6 +27,7 @@ from unmess.core.files.writing import write_text
 from unmess.core.processes.workers import Died, Parent, each_in_workers
 from unmess.isolated import Options, check_isolated, libraries_of
 from unmess.row import Row
+from unmess.row_log import appending, read_rows, write_row
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "output-dialects" / "table.md"
 HF = (

@@ -31,12 +31,12 @@ from importers.recipes import Recipe, list_recipes
 from importers.recipes.limits import FILE, NOT_BUILT, Limit, record_limits
 from importers.sources.models import record_models
 from pipelines.backends.table import DEFAULT_RUNNERS
-from tools.row_log import appending, read_rows, write_row
 from unmess.core.cache.folder import cache_folder
 from unmess.core.files.writing import write_text
 from unmess.core.processes.workers import Parent
 from unmess.isolated import Options, check_together, libraries_of
 from unmess.row import Row
+from unmess.row_log import appending, read_rows, write_row
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "models"
 _TITLES = {"torchvision": "torchvision", "hf": "Hugging Face"}
@@ -171,7 +171,8 @@ def sweep(
     with parent, progress, appending(file) as log:
         task = progress.add_task(options.source, total=len(work))
         left = {model: len(missing) for model, missing in work.items()}
-        for row in check_together(parent, work.items(), settings, options.jobs):
+        items = [(model, missing, settings) for model, missing in work.items()]
+        for row in check_together(parent, items, options.jobs):
             results[row.model, row.runner] = row
             write_row(log, row)
             progress.print(

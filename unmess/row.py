@@ -19,6 +19,9 @@ class Row:
     Attributes:
         model: the model string as the user wrote it.
         via: the output dialect whose IR runs, if the user chose one.
+        operators: the operators of the captured graph, sorted, if requested; None if unknown.
+        versions: the versions of the libraries, if requested, by package.
+        finished: when the row was finished: UTC in ISO 8601, if requested.
         ok: the result matches eager PyTorch.
         stage: `done`, or the stage where it stopped (`compare` for a wrong result).
         error: why it stopped, in one line.
@@ -56,6 +59,9 @@ class Row:
     traceback: str | None = None
     via: str | None = None
     with_plain: dict[str, Any] | None = None
+    operators: list[str] | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    finished: str | None = None
 
     @property
     def place(self) -> str:

@@ -17,6 +17,7 @@ from unmess.cli.contract import contract
 from unmess.cli.doctor import doctor
 from unmess.cli.generate import generate
 from unmess.cli.import_ import import_
+from unmess.cli.matrix import matrix
 from unmess.cli.models import models
 from unmess.cli.ops import ops
 from unmess.cli.package import package_
@@ -111,6 +112,7 @@ for _command in (
     run,
     check,
     triage,
+    matrix,
     conformance,
     generate,
     tune,

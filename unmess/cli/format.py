@@ -17,3 +17,12 @@ def duration(seconds: float | None) -> str:
 def difference(number: float | None) -> str:
     """Returns the error of a result with two digits; empty for None."""
     return "" if number is None else f"{number:.1e}" if number else "0"
+
+
+def time_left(seconds: float) -> str:
+    """Returns a long duration with one unit, such as `12 min`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 100 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

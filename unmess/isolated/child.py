@@ -36,6 +36,7 @@ class Child:
         self._clock = Clock()
         self._runner: str | None = None
         self._notes: list[str] = []
+        self._operators: list[str] | None = None
         self.stage = SHARED[0]
         self.repro: str | None = None
         if crash is None:
@@ -78,6 +79,7 @@ class Child:
             seconds=self._clock.seconds(),
             peak_rss_mb=self._worker.peak_rss_mb,
             notes=self._notes,
+            operators=self._operators,
             via=self._options.via,
         )
 
@@ -89,6 +91,7 @@ class Child:
             return Row(**event["row"])
         if "runner" in event:
             self._runner, self._notes = event["runner"], event["notes"]
+            self._operators = event["operators"]
             self._clock.begin_runner()
         elif "stage" in event:
             self.stage = event["stage"]

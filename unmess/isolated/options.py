@@ -34,6 +34,7 @@ class Options:
         debug: keep tracebacks, print the Python stack of a crash, verify the IR after each step.
         via: the output dialect whose IR runs; None for the runner's default.
         trust: let the model's files run code.
+        list_operators: whether rows list the operators of the captured graph.
         fallback, allow_ops, deny_ops: as for `unmess.load`.
     """
 
@@ -53,3 +54,4 @@ class Options:
     allow_ops: tuple[str, ...] = ()
     deny_ops: tuple[str, ...] = ()
     only: str | None = None
+    list_operators: bool = False

@@ -14,8 +14,7 @@ from unmess.row import Row
 
 def check_together(
     parent: Parent,
-    work: Iterable[tuple[str, Sequence[str]]],
-    options: Options,
+    work: Iterable[tuple[str, Sequence[str], Options]],
     jobs: int,
     *,
     on_stage: Callable[[str, str, str | None], None] = lambda _model, _stage, _runner: None,
@@ -27,14 +26,14 @@ def check_together(
 
     Args:
         parent: starts the workers. Closing it ends the work.
-        work: models, each with its runners.
+        work: models, each with its runners and options. A model may occur several times.
         jobs: number of models to check at the same time.
         on_stage: called with a model, the stage that begins, and the runner, if there is one yet.
         on_output: called with each line that a worker prints. Both are called by other threads.
     """
 
-    def check_model(each: tuple[str, Sequence[str]]) -> Iterator[Row]:
-        model, runners = each
+    def check_model(each: tuple[str, Sequence[str], Options]) -> Iterator[Row]:
+        model, runners, options = each
         return check_isolated(
             parent,
             model,

@@ -55,6 +55,7 @@ class _Work:
         self._clock = Clock()
         self._stage = SHARED[0]
         self._send = send
+        self._operators: list[str] | None = None
         if options.debug:
             faulthandler.enable()
         if options.debug or options.verbose:
@@ -79,10 +80,12 @@ class _Work:
                     self._send_failure(runner, problem, [])
                 return
             notes = [str(note) for note in program.notes]
+            if self._options.list_operators:
+                self._operators = _operators_of(program)
             target = TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
             capture_peak = _peak_rss_mb()
             for runner in runners:
-                self._send({"runner": runner, "notes": notes})
+                self._send({"runner": runner, "notes": notes, "operators": self._operators})
                 self._clock.begin_runner()
                 _reset_peak_rss()
                 try:
@@ -117,6 +120,7 @@ class _Work:
                         sizes=[asdict(check) for check in report.sizes],
                         via=report.via,
                         with_plain=_with_plain(report),
+                        operators=self._operators,
                     )
                 )
 
@@ -198,11 +202,30 @@ class _Work:
                 detail=full_cause(problem),
                 traceback="".join(traceback.format_exception(problem)) if debug else None,
                 via=self._options.via,
+                operators=self._operators,
             )
         )
 
     def _send_row(self, row: Row) -> None:
         self._send({"row": asdict(row)})
+
+
+def _operators_of(program: Program) -> list[str] | None:
+    """Returns the names of the operators in the captured graphs; None without a graph."""
+    from importers.captured_program import is_captured
+
+    if not is_captured(program):
+        return None
+    return sorted(
+        {
+            str(node.target)
+            for entry in program.entries.values()
+            for module in entry.exported.graph_module.modules()
+            if hasattr(module, "graph")
+            for node in module.graph.nodes
+            if node.op == "call_function" and hasattr(node.target, "overloadpacket")
+        }
+    )
 
 
 def _with_plain(report: Report) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@
 | `recording`, `graph_recording`, `call_recording`, `values` | record a model, in a worker |
 | `trace`, `program_text` | a program as a list of calls, and as a Python file |
 | `reduction`, `delta`, `inputs`, `trials` | the search for a small program |
-| `folder`, `forms`, `running`, `issue`, `versions`, `known_limits`, `finding` | the result |
+| `folder`, `forms`, `running`, `issue`, `known_limits`, `finding` | the result |
 
 All programs run in workers, so that a crash or a hang is a finding, too. Nothing here imports
 PyTorch, but for the code that runs in workers.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from unmess.core.errors.error import Error
 from unmess.core.files.writing import write_text
+from unmess.environment.versions import versions
 from unmess.isolated.child import Child
 from unmess.isolated.options import INPUT
 from unmess.triage.failure import operator_in
@@ -26,7 +27,6 @@ from unmess.triage.running import RunFile
 from unmess.triage.search import Search
 from unmess.triage.trace import Call, Trace
 from unmess.triage.trials import CANDIDATE, Trials, dynamic_of
-from unmess.triage.versions import versions
 
 
 class Folder:

@@ -5,10 +5,10 @@ This module does not import PyTorch.
 
 from __future__ import annotations
 
+from unmess.environment.versions import versions
 from unmess.row import Row
 from unmess.triage.finding import Finding
 from unmess.triage.forms import Form
-from unmess.triage.versions import versions
 
 # Longer IR is in its file only.
 _MOST_LINES = 60

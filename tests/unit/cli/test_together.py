@@ -16,8 +16,8 @@ def rows(model, runners):
 
 def checked(monkeypatch, check, jobs):
     monkeypatch.setattr(together, "check_isolated", check)
-    work = [(model, ("reference", "iree-cpu")) for model in MODELS]
-    return check_together(None, work, Options(), jobs)
+    work = [(model, ("reference", "iree-cpu"), Options()) for model in MODELS]
+    return check_together(None, work, jobs)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 9])

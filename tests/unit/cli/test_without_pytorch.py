@@ -51,6 +51,12 @@ COMMANDS = (
     ("check torchvision:resnet18 --on tpu", 2),
     ("triage torchvision:resnet18 --on tpu", 2),
     ("check", 2),
+    ("matrix --models hf:berd", 2),
+    ("matrix --models tf:*", 2),
+    ("matrix --on tpu", 2),
+    ("matrix --via tossa", 2),
+    ("matrix --shard 3/2", 2),
+    ("matrix diff missing missing", 2),
 )
 RUN = """
 import json, sys

@@ -5,10 +5,10 @@ import stat
 
 import pytest
 
-from tools.row_log import appending
 from unmess.core.cache import reproducer
 from unmess.core.errors.error import Error
 from unmess.core.files.writing import Replacements, check_writable, replacing, write_text
+from unmess.row_log import appending
 
 
 def content(folder):

@@ -1,4 +1,4 @@
-"""The versions that a failure was seen with.
+"""The versions that a result depends on.
 
 This module does not import PyTorch.
 """

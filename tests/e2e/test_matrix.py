@@ -1,0 +1,91 @@
+"""`unmess matrix`: a crash costs one cell, and an interrupted run goes on where it stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+MODELS = """
+import ctypes
+import os
+import pathlib
+import time
+
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.softmax(x @ x, -1)
+
+
+class Crash(torch.nn.Module):
+    def forward(self, x):
+        ctypes.string_at(0)
+        return x
+
+
+def crash():
+    return Crash(), (torch.randn(4, 4),)
+
+
+def good():
+    here = pathlib.Path(__file__).parent
+    (here / "begun").touch()
+    # The first run is interrupted while this waits.
+    while not (here / "go").exists():
+        time.sleep(0.05)
+    return Model().eval(), (torch.randn(4, 4),)
+"""
+
+
+def command(tmp_path):
+    models = (f"--models={tmp_path / 'net.py'}:{name}" for name in ("crash", "good"))
+    options = ["--on=reference", "--via=linalg", "--jobs=1", "-o", str(tmp_path / "out")]
+    return [sys.executable, "-m", "unmess", "matrix", *models, *options]
+
+
+def rows(tmp_path):
+    return [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, number):
+    (tmp_path / "net.py").write_text(MODELS)
+    run = subprocess.Popen(
+        command(tmp_path), stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 300
+    while not (tmp_path / "begun").exists():
+        assert run.poll() is None and time.monotonic() < deadline, run.communicate()
+        time.sleep(0.05)
+    os.killpg(run.pid, number)
+    _, messages = run.communicate(timeout=60)
+    if number == signal.SIGINT:
+        assert run.returncode == 130
+        assert "interrupted: 1 of 2 cells are finished; run it again to go on" in messages
+    crash, *others = rows(tmp_path)
+    assert not others and crash["model"].endswith(":crash")
+    assert (crash["stage"], crash["ok"]) == ("source", False) or crash["stage"] == "capture"
+    assert "SIGSEGV" in crash["error"] and crash["peak_rss_mb"] > 0
+
+    (tmp_path / "go").touch()
+    done = subprocess.run(command(tmp_path), capture_output=True, text=True)
+    assert "1 of 2 cells are in" in done.stderr, done.stderr
+    again, good = rows(tmp_path)
+    assert again == crash
+    assert good["model"].endswith(":good") and good["ok"] and good["via"] == "linalg"
+    assert {"capture", "run", "eager"} <= good["seconds"].keys()
+    assert "aten.mm.default" in good["operators"] and good["versions"]["torch"]
+    # The highest status, as for `unmess check`: the first one is that of the crash.
+    assert done.returncode == (2 if crash["stage"] == "source" else 3)
+    assert done.stdout.startswith("reference via linalg: 1 of ")
+
+    complete = subprocess.run([*command(tmp_path), "--json"], capture_output=True, text=True)
+    assert "2 of 2 cells are in" in complete.stderr
+    assert [row["ok"] for row in json.loads(complete.stdout)] == [False, True]
+    assert len(rows(tmp_path)) == 2

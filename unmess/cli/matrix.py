@@ -1,0 +1,268 @@
+"""`unmess matrix`: checks many models on many backends and output dialects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipelines.backends.table import DEFAULT_RUNNERS, HELP, check_runner
+from unmess.cli import arguments
+from unmess.cli.format import time_left
+from unmess.cli.session import INTERRUPTED, Session, command
+from unmess.cli.streams import say
+from unmess.core.errors.stages import OUTPUT_DIALECTS
+
+if TYPE_CHECKING:
+    from unmess.core.processes.workers import Parent
+    from unmess.isolated import Options
+    from unmess.matrix.cells import Cell
+    from unmess.matrix.difference import Difference
+    from unmess.matrix.folder import MatrixFolder
+    from unmess.row import Row
+
+_JOBS = len(os.sched_getaffinity(0))
+
+
+@click.group(invoke_without_command=True)
+@click.option(
+    "--models",
+    "patterns",
+    multiple=True,
+    metavar="PATTERN",
+    help="A model string, or a pattern of recipes such as torchvision:* or hf:*bert*; may be "
+    "repeated. Default: all recipes.",
+)
+@click.option(
+    "--on",
+    "runners",
+    multiple=True,
+    metavar="RUNNER[,RUNNER...]",
+    help=f"Runner: {HELP}. May be repeated. Default: {','.join(DEFAULT_RUNNERS)}.",
+)
+@click.option(
+    "--via",
+    "dialects",
+    multiple=True,
+    metavar="DIALECT[,DIALECT...]",
+    help=f"Output dialect whose IR runs: {', '.join(OUTPUT_DIALECTS)}, or default for the one "
+    f"that the runner takes by default. May be repeated. Default: {','.join(OUTPUT_DIALECTS)}.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=_JOBS,
+    metavar="N",
+    help="Models that are checked at the same time. Default: one for each processor.",
+)
+@click.option(
+    "--timeout",
+    type=arguments.Seconds(),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time limit for each cell; that of a model's first one includes the capture.",
+)
+@click.option(
+    "--memory",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MB",
+    help="Memory that one model may allocate, in millions of bytes. Default: no limit.",
+)
+@click.option(
+    "--shard",
+    default="1/1",
+    metavar="I/N",
+    help="Check only the I-th of N shares of the models.",
+)
+@click.option(
+    "--again",
+    type=click.Choice(("failed", "all")),
+    help="Also check the cells again that have a result, or that have failed.",
+)
+@click.option(
+    "-o",
+    "--output",
+    default="matrix",
+    show_default=True,
+    metavar="DIR",
+    help="Where the results go. Another run there only checks what is missing.",
+)
+@arguments.trust
+@command
+def matrix(
+    session: Session,
+    patterns: tuple[str, ...],
+    runners: tuple[str, ...],
+    dialects: tuple[str, ...],
+    jobs: int,
+    timeout: float,
+    memory: float | None,
+    shard: str,
+    again: str | None,
+    output: str,
+    trust: bool,
+) -> int:
+    """Check many models on many backends and output dialects, and keep the results in a folder.
+
+    Each cell is one model on one runner by one output dialect, as `unmess check` runs it: in a
+    separate process, so that a crash, a hang or a lack of memory costs one cell. DIR gets
+    rows.jsonl, with a line for each cell as soon as it is finished, and reproducers. After an
+    interruption, run the command again. `unmess report DIR` writes a page. The exit status is the
+    highest of all cells, as for `unmess check`.
+    """
+    if click.get_current_context().invoked_subcommand is not None:
+        return 0
+    runners = _split(runners) or DEFAULT_RUNNERS
+    for name in runners:
+        check_runner(name)
+    # Imported here, because `--help` does not need them.
+    from unmess.core.processes.workers import Parent
+    from unmess.environment.versions import versions
+    from unmess.isolated import Options, libraries_of
+    from unmess.matrix.cells import Cell, dialects_of, matching_models, parse_shard
+    from unmess.matrix.folder import opened
+    from unmess.matrix.running import missing_cells
+
+    share = parse_shard(shard)
+    vias = dialects_of(_split(dialects) or OUTPUT_DIALECTS)
+    models = share.of(matching_models(patterns))
+    cells = [Cell(model, runner, via) for model in models for via in vias for runner in runners]
+    options = Options(
+        timeout=timeout,
+        memory_mb=memory,
+        trust=trust,
+        verbose=session.verbose,
+        debug=session.debug,
+    )
+    interrupted = False
+    with opened(Path(output), share, versions()) as folder:
+        missing = missing_cells(cells, folder.results, again)
+        if len(missing) < len(cells):
+            say(f"{len(cells) - len(missing)} of {len(cells)} cells are in {output} already")
+        try:
+            if missing:
+                # Start it before the progress thread: a process with threads must not be forked.
+                parent = Parent(libraries_of(models, runners))
+                parent.begin()
+                _run(session, parent, missing, options, jobs, folder)
+        except KeyboardInterrupt:
+            interrupted = True
+        rows = [folder.results[cell] for cell in cells if cell in folder.results]
+    _write(session, rows)
+    if interrupted:
+        say(f"interrupted: {len(rows)} of {len(cells)} cells are finished; run it again to go on")
+        return INTERRUPTED
+    return max((row.exit_status for row in rows), default=0)
+
+
+def _split(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for each in names for name in each.split(",")))
+
+
+def _run(
+    session: Session,
+    parent: Parent,
+    missing: list[Cell],
+    options: Options,
+    jobs: int,
+    folder: MatrixFolder,
+) -> None:
+    """Runs the missing cells, and shows how many are finished and how long the others take."""
+    import time
+
+    from unmess.matrix.running import run_cells
+
+    count, total, start = 0, len(missing), time.monotonic()
+
+    def left() -> str:
+        if not count or count == total:
+            return f"{count}/{total}"
+        seconds = (time.monotonic() - start) / count * (total - count)
+        return f"{count}/{total}, {time_left(seconds)} left"
+
+    def begin(model: str, stage: str, runner: str | None) -> None:
+        place = f"{model} on {runner}" if runner else model
+        session.progress.begin(f"[{left()}] {place}: {stage}")
+
+    with parent, session.progress.showing():
+        session.progress.begin("loading PyTorch")
+        found = run_cells(
+            *(parent, missing, options, jobs, folder),
+            on_stage=begin,
+            on_output=session.progress.line,
+        )
+        for row in found:
+            count += 1
+            session.progress.finished(f"[{left()}] {row.model} on {row.place}: {row.stage}")
+            if row.traceback:
+                session.progress.line(row.traceback.rstrip())
+
+
+def _write(session: Session, rows: list[Row]) -> None:
+    from unmess.matrix.summary import columns_of
+
+    if session.json:
+        session.write_json([row.as_json() for row in rows])
+        return
+    for column in columns_of(rows):
+        session.write(str(column))
+
+
+@matrix.command()
+@click.argument("old")
+@click.argument("new")
+@click.option(
+    "--factor",
+    type=click.FloatRange(min=1, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="A relative error that grows or shrinks by more than this factor is a change. Errors "
+    "below 1e-7 count as 1e-7.",
+)
+@command
+def diff(session: Session, old: str, new: str, factor: float) -> int:
+    """List what got better and worse between two folders or files of results.
+
+    A cell gets worse if it stops at an earlier stage, or if its error grows. Times are only
+    printed. The exit status is 1 if a cell got worse.
+    """
+    from unmess.matrix.difference import difference
+    from unmess.matrix.folder import read_matrix
+
+    found = difference(read_matrix(Path(old)), read_matrix(Path(new)), factor)
+    if session.json:
+        session.write_json(_document(found))
+    else:
+        _write_difference(session, found, old, new)
+    return 1 if found.worse else 0
+
+
+def _write_difference(session: Session, found: Difference, old: str, new: str) -> None:
+    for title, changes in (("better", found.better), ("worse", found.worse)):
+        for change in changes:
+            place = f"{change.cell.model} on {change.cell.column}"
+            session.write(f"{title}: {place}: {change.before} -> {change.after}")
+    for column, ratio in found.times.items():
+        session.write(f"time on {column}: {ratio:.2f} times the old one (median)")
+    for count, folder in ((len(found.removed), old), (len(found.added), new)):
+        if count:
+            session.write(f"only in {folder}: {count} cells")
+    session.write(f"{len(found.worse)} got worse, {len(found.better)} got better")
+
+
+def _document(found: Difference) -> dict[str, Any]:
+    return {
+        "ok": not found.worse,
+        "changes": [
+            {**change.cell._asdict(), **asdict(change), "cell": change.cell.column}
+            for change in found.changes
+        ],
+        "removed": [cell._asdict() for cell in found.removed],
+        "added": [cell._asdict() for cell in found.added],
+        "times": found.times,
+    }
