@@ -30,6 +30,7 @@ class Row:
         seconds: time by step. Steps that failed or were not reached are missing.
         peak_rss_mb: peak memory of the process, in 10**6 bytes.
         where, hint, repro: as in `unmess.Error`.
+        source: the text of the line `where`, if it is the model's own code.
         notes: all differences from the model that the user passed in.
         sizes: the comparisons at further sizes of dynamic dimensions: `sizes` by symbol, `ok` (null
             if eager does not accept them) and `error`.
@@ -62,6 +63,7 @@ class Row:
     operators: list[str] | None = None
     versions: dict[str, str] = field(default_factory=dict)
     finished: str | None = None
+    source: str | None = None
 
     @property
     def place(self) -> str:

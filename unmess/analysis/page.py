@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import jinja2
-
 from unmess.analysis import numbers, plots, text
 from unmess.analysis.drawing import draw
 from unmess.core.errors.model_sources import source_text
+from unmess.pages.plot import legend
+from unmess.pages.rendering import render
 
 if TYPE_CHECKING:
     from pipelines.analysis.analysis import Analysis
@@ -20,33 +20,25 @@ _FOLDER = Path(__file__).parent
 
 def page(analysis: Analysis) -> str:
     """Returns the page as HTML."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "count": numbers.count,
-        "size": numbers.size,
-        "ratio": numbers.ratio,
-        "rank": numbers.rank,
-        "short_line": text.short_line,
-        "source": source_text,
-        "layer_name": text.layer_name,
-        "loops": text.loops,
-        "draw": draw,
-    }
-    environment.globals |= {"percent": numbers.percent, "headline": text.headline}
-    return environment.get_template("page.html.jinja").render(
+    return render(
+        _FOLDER,
+        {
+            "count": numbers.count,
+            "size": numbers.size,
+            "ratio": numbers.ratio,
+            "rank": numbers.rank,
+            "short_line": text.short_line,
+            "source": source_text,
+            "layer_name": text.layer_name,
+            "loops": text.loops,
+            "draw": draw,
+        },
+        percent=numbers.percent,
         analysis=analysis,
         entries=[
             (entry, _plots(entry), text.costly(entry.layers), text.costly(entry.lines))
             for entry in analysis.entries
         ],
-        style=(_FOLDER / "page.css").read_text("utf-8"),
-        script=(_FOLDER / "page.js").read_text("utf-8"),
     )
 
 
@@ -65,7 +57,7 @@ def _plots(entry: Entry) -> dict[str, object]:
     }
     return {
         "tree": {name: tree for name, tree in trees.items() if tree is not None},
-        "legend": plots.legend(list(color)),
+        "legend": legend(list(color)),
         "scatter": plots.scatter(entry, color),
         "timeline": plots.timeline(entry),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,15 +11,13 @@ from markupsafe import Markup
 
 from unmess.analysis.numbers import count, percent, ratio, size
 from unmess.analysis.text import layer_name, short_line
+from unmess.pages.plot import COLORS, WIDTH, Plot, logarithmic
 
 if TYPE_CHECKING:
     from pipelines.analysis.entries import Entry, Share
 
-_WIDTH = 1160
-# The number of classes of layers that have a color of their own.
-_COLORS = 8
 _ROW, _LABEL = 26, 6.6
-# Layers narrower than this, in units of `_WIDTH`, cannot be seen and are not drawn.
+# Layers narrower than this, in units of `WIDTH`, cannot be seen and are not drawn.
 _NARROW = 0.4
 
 
@@ -51,13 +49,13 @@ def has_numbers(entry: Entry) -> bool:
 
 
 def colors(entry: Entry) -> dict[str, int]:
-    """Assigns a number below `_COLORS` to each of the most expensive classes of layers."""
+    """Assigns a number below `COLORS` to each of the most expensive classes of layers."""
     totals: dict[str, float] = {}
     for share in entry.layers:
         if share.type:
             work = math.log1p(share.cost.flops) + math.log1p(share.cost.bytes)
             totals[share.type] = totals.get(share.type, 0.0) + work
-    names = sorted(totals, key=lambda name: -totals[name])[:_COLORS]
+    names = sorted(totals, key=lambda name: -totals[name])[:COLORS]
     return {name: index for index, name in enumerate(names)}
 
 
@@ -85,7 +83,7 @@ def icicle(
     parts = list(_bars(root, 0.0, 0, root.total, shown, color))
     height = root.depth * _ROW
     return Markup('<svg class="icicle" role="img" viewBox="0 0 {} {}">{}</svg>').format(
-        _WIDTH, height, Markup("").join(parts)
+        WIDTH, height, Markup("").join(parts)
     )
 
 
@@ -97,7 +95,7 @@ def _bars(
     shown: Callable[[int], str],
     color: dict[str, int],
 ) -> Iterator[Markup]:
-    width = _WIDTH * module.total / whole
+    width = WIDTH * module.total / whole
     if width < _NARROW:
         return
     fits = int((width - 8) / _LABEL)
@@ -122,7 +120,7 @@ def _bars(
     )
     for child in module.children.values():
         yield from _bars(child, x, level + 1, whole, shown, color)
-        x += _WIDTH * child.total / whole
+        x += WIDTH * child.total / whole
 
 
 def scatter(entry: Entry, color: dict[str, int]) -> Markup | None:
@@ -134,10 +132,9 @@ def scatter(entry: Entry, color: dict[str, int]) -> Markup | None:
     layers = [share for share in entry.layers if share.cost.intensity]
     if not layers:
         return None
-    plot = _Plot(
-        (min(s.cost.intensity for s in layers), max(s.cost.intensity for s in layers)),
-        (min(s.cost.flops for s in layers), max(s.cost.flops for s in layers)),
-        height=360,
+    plot = Plot(
+        logarithmic(min(s.cost.intensity for s in layers), max(s.cost.intensity for s in layers)),
+        logarithmic(min(s.cost.flops for s in layers), max(s.cost.flops for s in layers)),
     )
     parts = [*plot.axes("FLOP per byte", "FLOPs", ratio, count)]
     for share in layers:
@@ -155,56 +152,7 @@ def scatter(entry: Entry, color: dict[str, int]) -> Markup | None:
                 ratio(share.cost.intensity),
             )
         )
-    return Markup('<svg class="scatter" role="img" viewBox="0 0 {} {}">{}</svg>').format(
-        _WIDTH, plot.height, Markup("").join(parts)
-    )
-
-
-class _Plot:
-    """A plot area with two logarithmic axes."""
-
-    _LEFT, _BOTTOM, _TOP, _RIGHT = 70, 44, 12, 16
-
-    def __init__(self, x: tuple[float, float], y: tuple[float, float], height: int):
-        self.height = height
-        self._x = _decades(*x)
-        self._y = _decades(*y)
-
-    def x(self, value: float) -> float:
-        first, last = self._x
-        share = (math.log10(value) - first) / (last - first)
-        return self._LEFT + share * (_WIDTH - self._LEFT - self._RIGHT)
-
-    def y(self, value: float) -> float:
-        first, last = self._y
-        share = (math.log10(value) - first) / (last - first)
-        return self.height - self._BOTTOM - share * (self.height - self._BOTTOM - self._TOP)
-
-    def axes(
-        self, x_title: str, y_title: str, x_text: Callable, y_text: Callable
-    ) -> Iterator[Markup]:
-        left, right = self._LEFT, _WIDTH - self._RIGHT
-        bottom = self.height - self._BOTTOM
-        line = Markup('<line class="grid" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>')
-        text = Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>')
-        for power in range(self._x[0], self._x[1] + 1):
-            x = self.x(10.0**power)
-            yield line.format(x, self._TOP, x, bottom)
-            yield text.format("tick middle", x, bottom + 16, x_text(10.0**power))
-        for power in range(self._y[0], self._y[1] + 1):
-            y = self.y(10.0**power)
-            yield line.format(left, y, right, y)
-            yield text.format("tick end", left - 6, y + 4, y_text(10.0**power))
-        yield text.format("axis middle", (left + right) / 2, self.height - 8, x_title)
-        yield Markup(
-            '<text class="axis middle" transform="translate(14 {}) rotate(-90)">{}</text>'
-        ).format(bottom / 2, y_title)
-
-
-def _decades(low: float, high: float) -> tuple[int, int]:
-    """Returns the exponents of the powers of ten around a range, at least one apart."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    return first, max(last, first + 1)
+    return plot.svg("scatter", parts)
 
 
 def timeline(entry: Entry) -> Markup | None:
@@ -216,7 +164,7 @@ def timeline(entry: Entry) -> Markup | None:
     memory = entry.memory
     if memory is None or not memory.peak:
         return None
-    left, right, top, bottom, height = 70, _WIDTH - 16, 26, 236, 270
+    left, right, top, bottom, height = 70, WIDTH - 16, 26, 236, 270
     last = max(memory.moments[-1].operation, 1)
     step = (right - left) / (last + 1)
     made = entry.by_position
@@ -264,7 +212,7 @@ def timeline(entry: Entry) -> Markup | None:
             peak, top - 4, bottom
         ),
         Markup('<text class="axis {}" x="{:.1f}" y="{}">{}</text>').format(
-            "end" if peak > _WIDTH / 2 else "", peak + (-6 if peak > _WIDTH / 2 else 6), 16, where
+            "end" if peak > WIDTH / 2 else "", peak + (-6 if peak > WIDTH / 2 else 6), 16, where
         ),
         Markup('<text class="axis middle" x="{}" y="{}">operations, in order</text>').format(
             (left + right) / 2, height - 10
@@ -272,7 +220,7 @@ def timeline(entry: Entry) -> Markup | None:
         *touch,
     ]
     return Markup('<svg class="timeline" role="img" viewBox="0 0 {} {}">{}</svg>').format(
-        _WIDTH, height, Markup("").join(parts)
+        WIDTH, height, Markup("").join(parts)
     )
 
 
@@ -281,12 +229,3 @@ def _level(left: float, right: float, y: float, text: str) -> Markup:
         '<line class="grid" x1="{0}" y1="{2:.1f}" x2="{1}" y2="{2:.1f}"/>'
         '<text class="tick end" x="{3}" y="{4:.1f}">{5}</text>'
     ).format(left, right, y, left - 6, y + 4, text or "0")
-
-
-def legend(entries: Sequence[str]) -> Markup:
-    """Draws the legend: the color of each class of layers."""
-    items = Markup("").join(
-        Markup('<li><i class="c{}"></i>{}</li>').format(index, name)
-        for index, name in enumerate(entries)
-    )
-    return Markup('<ul class="legend">{}</ul>').format(items)

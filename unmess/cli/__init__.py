@@ -25,6 +25,7 @@ from unmess.cli.partition import partition_
 from unmess.cli.pipeline import pipeline
 from unmess.cli.portable import portable
 from unmess.cli.repairs import repairs
+from unmess.cli.report import report
 from unmess.cli.run import run
 from unmess.cli.schema import schema
 from unmess.cli.targets import targets
@@ -113,6 +114,7 @@ for _command in (
     check,
     triage,
     matrix,
+    report,
     conformance,
     generate,
     tune,

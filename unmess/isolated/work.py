@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from unmess.core.errors.failure import as_error, full_cause
+from unmess.core.errors.model_sources import source_text
 from unmess.core.errors.quiet import quiet_libraries, show_libraries
 from unmess.core.options.target_options import TargetOptions
 from unmess.core.processes.current_stage import listening
@@ -191,11 +192,12 @@ class _Work:
         self, runner: str, problem: BaseException, notes: list[str], peak_before: float = 0.0
     ) -> None:
         debug = self._options.debug
+        error = as_error(problem, self._stage)
         self._send_row(
             Row.failed(
                 self._model,
                 runner,
-                as_error(problem, self._stage),
+                error,
                 seconds=self._clock.seconds(),
                 peak_rss_mb=max(peak_before, _peak_rss_mb()),
                 notes=notes,
@@ -203,6 +205,7 @@ class _Work:
                 traceback="".join(traceback.format_exception(problem)) if debug else None,
                 via=self._options.via,
                 operators=self._operators,
+                source=source_text(error.where) or None,
             )
         )
 

@@ -11,6 +11,7 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %b : tensor<4xf32>
 }
 """,
+    "rows.jsonl": '{"model": "a.py", "runner": "reference", "ok": true, "stage": "done"}\n',
     "torch.mlir": """
 func.func @main(%a: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
   %b = torch.aten.tanh %a : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
@@ -57,6 +58,8 @@ COMMANDS = (
     ("matrix --via tossa", 2),
     ("matrix --shard 3/2", 2),
     ("matrix diff missing missing", 2),
+    ("report missing", 2),
+    ("report rows.jsonl -o page.html", 0),
 )
 RUN = """
 import json, sys
