@@ -22,6 +22,7 @@ from torch._decomp.decompositions import native_batch_norm_decomposition
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
+from importers.capture.data_positions import DataPositions
 from importers.capture.named_state import (
     named_state,
     optimizers,
@@ -76,7 +77,7 @@ class MakeFx:
             results = [t for t in outputs if isinstance(t, torch.Tensor)]
             return [t.detach() for t in (*results, *(after[name] for name in start))]
 
-        with _as_if_compiled(), data_access(module, detach=False):
+        with _as_if_compiled(), DataPositions(), data_access(module, detach=False):
             traced = make_fx(
                 run,
                 tracing_mode="symbolic" if dynamic_shapes else "fake",

@@ -13,6 +13,7 @@ import torch
 from torch._guards import detect_fake_mode
 from torch.utils import _pytree as pytree
 
+from importers.capture.data_positions import DataPositions
 from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
 from importers.capture.higher_order import block_masks_without_vmap
 from importers.capture.known_values import known_values, named_tensors
@@ -90,7 +91,12 @@ class NonStrict:
             return exported
 
     def _export(self, module, args, kwargs, dynamic_shapes):
-        with full_stack_traces(__file__), data_access(module), block_masks_without_vmap():
+        with (
+            full_stack_traces(__file__),
+            DataPositions(),
+            data_access(module),
+            block_masks_without_vmap(),
+        ):
             return torch.export.export(
                 module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
             )
@@ -122,7 +128,7 @@ class Draft:
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
-        with full_stack_traces(__file__), data_access(module):
+        with full_stack_traces(__file__), DataPositions(), data_access(module):
             exported = torch.export.draft_export(
                 module, args, kwargs, dynamic_shapes=dynamic_shapes
             )

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch._decomp import decomposition_table
 from torch._prims_common import canonicalize_dim
-from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
+
+from importers.decompositions.assertions import require
 
 
 def index_without_dimensions(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -29,6 +31,19 @@ def index_select(x: torch.Tensor, dim: int, index: torch.Tensor) -> Any:
     # by 1, the size, which `index` rejects.
     places = [None] * (dim % x.dim()) + [torch.where(index < 0, 1, index).reshape(-1)]
     return torch.ops.aten.index.Tensor(x, places)
+
+
+def select_scatter(x: torch.Tensor, source: torch.Tensor, dim: int, index: Any) -> Any:
+    """Replaces the slice of `x` at an index that depends on data; NotImplemented for others."""
+    if not isinstance(index, torch.SymInt) or not free_unbacked_symbols(index):
+        return NotImplemented
+    dim = canonicalize_dim(x.dim(), dim)
+    size = x.shape[dim]
+    place = torch.scalar_tensor(index, dtype=torch.int64)
+    require(torch.logical_and(place >= -size, place < size), "index out of range")
+    place = torch.where(place < 0, place + size, place)
+    here = torch.arange(size).reshape(-1, *[1] * (x.dim() - dim - 1)) == place
+    return torch.where(here, source.unsqueeze(dim).to(x.dtype), x)
 
 
 def take_along_dim(x: torch.Tensor, indices: torch.Tensor, dim: int | None = None) -> torch.Tensor:

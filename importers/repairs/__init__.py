@@ -118,11 +118,11 @@ REPAIRS = (
     ),
     Repair(
         "linear indices for dynamic sizes",
-        "aten::index, aten::index_put with indices of dynamic sizes",
+        "aten::index, aten::index_put with indices of dynamic sizes or without dimensions",
         "run",
         "torch-mlir writes at least one element, so a write by no index fails or is out of bounds; "
         "it does not lower reads by several indices of one dynamic size, nor writes by indices "
-        "around a slice",
+        "around a slice or without dimensions",
         use_linear_indices,
     ),
     Repair(

@@ -49,11 +49,12 @@ def _is_read_to_change(node: torch.fx.Node) -> bool:
 def _is_write_to_change(node: torch.fx.Node) -> bool:
     """Returns whether the written part has a dynamic size, or torch-mlir has no lowering for it."""
     indices = _without_trailing_slices(_values(node))
-    if not _are_adjacent(indices):
+    given = [index for index in indices if index is not None]
+    if not _are_adjacent(indices) or not any(index.dim() for index in given):
         return True
     x, value = node.args[0].meta["val"], node.args[2].meta["val"]
     sizes = [
-        *(size for index in indices if index is not None for size in index.shape),
+        *(size for index in given for size in index.shape),
         *(size for dim, size in enumerate(x.shape) if indices[dim : dim + 1] in ([], [None])),
     ]
     if all(isinstance(size, int) for size in sizes):
@@ -129,7 +130,7 @@ def _linear_index(x: torch.Tensor, indices: _Indices) -> torch.Tensor:
     # Slices precede adjacent indices, and follow indices that are not adjacent.
     after = 0 if _are_adjacent(indices) else len(slices)
     rank = linear.dim() + len(slices)
-    linear = linear.reshape(*linear.shape, *[1] * after)
+    linear = linear.reshape([*linear.shape, *[1] * after])
     for position, dim in enumerate(slices, linear.dim() - after if after else 0):
         steps = torch.arange(sizes[dim]) * strides[dim]
         linear = linear + steps.reshape(-1, *[1] * (rank - position - 1))

@@ -99,7 +99,56 @@ def nll_loss(x, i):
     return F.nll_loss(x[:2], i)
 
 
+def set_row(x, i):
+    y = x.clone()
+    y[i[1]] = 2.0
+    return y
+
+
+def set_column(x, i):
+    y = x.clone()
+    y[..., i[1]] = torch.ones(1, 1, len(x), dtype=torch.float64)
+    return y
+
+
+def set_element(x, i):
+    y = x.clone()
+    y[i[1].int(), i[1]] = torch.tensor(True)
+    return y
+
+
+def set_between(x, i):
+    y = x.clone().reshape(1, len(x), 4)
+    y[-1, :, i[1]] = torch.arange(float(len(x)))
+    return y
+
+
+def add_to_row(x, i):
+    y = x.clone()
+    y[i[1]] += torch.ones(4)
+    return y
+
+
+def set_row_by_number(x, i):
+    y = x.clone()
+    y[i[1].item()] = torch.ones(4)
+    return y
+
+
+def put_row(x, i):
+    return x.index_put((i[1],), torch.ones(4))
+
+
+def select_scatter(x, i):
+    return x.select_scatter(torch.ones(len(x)), 1, i[1].item())
+
+
+# These functions index in their second line.
+WRITES = [set_row, set_column, set_element, set_between, add_to_row, set_row_by_number]
 FUNCTIONS = [
+    *WRITES,
+    put_row,
+    select_scatter,
     embedding,
     embedding_bag,
     rows,
@@ -364,7 +413,7 @@ def expect_eagers_answers(functions, run, x=X, valid=VALID):
                 pytest.fail(f"{about}: no error")
             assert caught.value.stage == "run", about
             assert "out of range" in caught.value.cause, about
-            line = function.__code__.co_firstlineno + 1
+            line = function.__code__.co_firstlineno + (2 if function in WRITES else 1)
             assert caught.value.where == f"{__file__}:{line}", about
             continue
         for found, wanted in zip(run(x, indices), expected, strict=True):
@@ -404,7 +453,9 @@ def test_indices_of_a_single_row_are_checked(runner):
 
 def test_raises_where_eager_does_via_stablehlo():
     """StableHLO itself clamps indices, and IREE does not check those of a scatter."""
-    functions = [each for each in FUNCTIONS if each not in (one_row, scatter_reduce)]
+    # Assertions of numbers do not lower to StableHLO.
+    without = (one_row, scatter_reduce, add_to_row, select_scatter)
+    functions = [each for each in FUNCTIONS if each not in without]
     module = unmess.lower(captured(functions), "stablehlo")
     expect_eagers_answers(functions, unmess.load(module, on="iree-cpu"))
 

@@ -13,6 +13,7 @@ from importers.decompositions.histogram import histc
 from importers.decompositions.indexing import (
     index_select,
     index_without_dimensions,
+    select_scatter,
     take,
     take_along_dim,
     with_negative_indices,
@@ -129,6 +130,13 @@ INDEXING = (
         "run",
         "torch-mlir returns the single slice for every index, also for one out of range",
         index_select,
+    ),
+    Decomposition(
+        "select_scatter at an index that depends on data",
+        "aten::select_scatter.default",
+        "capture",
+        "PyTorch's decomposition compares the index with 0, which the capture rejects",
+        select_scatter,
     ),
     Decomposition(
         "take_along_dim of sizes that depend on data",

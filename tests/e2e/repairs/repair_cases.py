@@ -233,6 +233,10 @@ def integer_powers(x):
     return x**0, x**1, x**2, x**5
 
 
+def row_at_a_number(x, i):
+    return x.select_scatter(x[0], 0, i.item())
+
+
 def selected(x):
     return x[x > 0]
 
@@ -449,6 +453,12 @@ CASES = [
         elements_along_selected,
         (torch.tensor([[1.0, -1.0, 2.0]]), torch.tensor([1, 0])),
         None,
+    ),
+    Case(
+        "select_scatter at an index that depends on data",
+        row_at_a_number,
+        (random(2, 3), torch.tensor(-1)),
+        "data-dependent",
     ),
     Case("masked_select", torch.masked_select, (random(2, 3), random(3) > 0)),
     Case("pooling without a batch", one_picture, (random(2, 4, 5),)),
