@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from unmess.matrix.cells import Cell
 from unmess.matrix.folder import Results
+from unmess.matrix.summary import state
 from unmess.row import Row
 
 # The stages in the order in which a check goes through them: TOSA and StableHLO become linalg.
@@ -103,11 +104,3 @@ def _times(old: Results, new: Results) -> Iterable[tuple[str, float]]:
         if before and after:
             ratios.setdefault(cell.column, []).append(after / before)
     return ((column, statistics.median(found)) for column, found in ratios.items())
-
-
-def state(row: Row) -> str:
-    """Returns the stage and cause of a row, or its relative error: `equal` if there is none."""
-    if not row.ok:
-        return f"{row.stage}: {row.error}"
-    # Results without floating-point elements have no relative error.
-    return "equal" if not row.max_rel_error else f"{row.max_rel_error:.0e}"

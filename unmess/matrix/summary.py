@@ -1,4 +1,4 @@
-"""Counts the rows of a matrix by column."""
+"""Rows in a few words, and counts by column."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from unmess.row import Row
+
+# The result of a model without floating-point elements, and of one without any difference.
+EQUAL = "equal"
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,11 @@ def _column(name: str, rows: list[Row]) -> Column:
     built = [row for row in rows if row.stage != "source"]
     stops = Counter(row.stage for row in built if not row.ok)
     return Column(name, len(built), sum(row.ok for row in built), dict(stops.most_common()))
+
+
+def state(row: Row) -> str:
+    """Returns the stage and cause of a row, or its relative error: `equal` if there is none."""
+    if not row.ok:
+        return f"{row.stage}: {row.error}"
+    # Results without floating-point elements have no relative error.
+    return EQUAL if not row.max_rel_error else f"{row.max_rel_error:.0e}"

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from unmess.core.errors.stages import STAGES
 from unmess.matrix.cells import Cell
-from unmess.matrix.difference import state
 from unmess.matrix.folder import Results
-from unmess.matrix.summary import columns_of
+from unmess.matrix.summary import columns_of, state
 from unmess.matrix_report import plots
 from unmess.matrix_report.coverage import by_family, by_operator, families
 from unmess.matrix_report.details import details_of

@@ -1,13 +1,15 @@
 """Tests the results, limits and tables of a sweep."""
 
 import json
-from dataclasses import asdict
+import subprocess
+from dataclasses import asdict, replace
 
 import pytest
 
 from importers.recipes import Recipe
 from importers.recipes.limits import Limit, known_limits
-from tools import sweep
+from tools import model_pages, sweep
+from unmess.cli.matrix import matrix
 from unmess.row import Row
 
 RUNNERS = ("reference", "iree-cpu")
@@ -22,20 +24,34 @@ def results(*rows):
     return {(row.model, row.runner): row for row in rows}
 
 
-def test_last_row_counts_in_an_interrupted_results_file(tmp_path):
-    lines = [json.dumps(asdict(row("reference", stage))) for stage in ("torch", "done")]
+def test_results_of_a_matrix_or_of_one_file(tmp_path):
+    stored = [
+        replace(row("reference", stage, "no"), via=via)
+        for stage, via in (
+            ("torch", "linalg"),
+            ("tosa", "tosa"),
+            ("done", None),
+            ("done", "linalg"),
+        )
+    ]
     file = tmp_path / "rows.jsonl"
-    file.write_text("\n".join([*lines, lines[0][:30]]))
-    assert sweep.read(file)["hf:a", "reference"].ok
-    assert sweep.read(tmp_path / "none.jsonl") == {}
+    file.write_text("".join(json.dumps(asdict(one)) + "\n" for one in stored[:2]))
+    assert sweep.read(tmp_path) == sweep.read(file) == results(row("reference", "torch", "no"))
+    file.write_text("".join(json.dumps(asdict(one)) + "\n" for one in [*stored[:3], stored[0]]))
+    assert sweep.read(tmp_path) == results(row("reference", "done", "no"))
+    assert sweep.read(tmp_path / "none") == {}
 
 
-def test_missing_checks_are_selected():
-    known = results(row("reference", "torch", "no"))
-    assert sweep._missing("hf:a", RUNNERS, known, None) == ["iree-cpu"]
-    assert sweep._missing("hf:a", RUNNERS, known, "failed") == list(RUNNERS)
-    assert sweep._missing("hf:a", RUNNERS, results(row("reference")), "failed") == ["iree-cpu"]
-    assert sweep._missing("hf:a", ("reference",), results(row("reference")), "all") == ["reference"]
+def test_models_are_checked_on_runners_without_a_known_result():
+    recipes = [Recipe(f"hf:{name}", "hf", "encoder") for name in "cab"]
+    known = results(row("reference", model="hf:a"))
+    assert sweep.missing_checks(recipes, RUNNERS, known) == {
+        RUNNERS: ["hf:c", "hf:b"],
+        ("iree-cpu",): ["hf:a"],
+    }
+    assert sweep.missing_checks(recipes, ("reference",), known) == {
+        ("reference",): ["hf:c", "hf:b"]
+    }
 
 
 def test_failure_before_the_runners_is_a_limit_of_all_runners():
@@ -90,7 +106,7 @@ def test_models_that_are_not_built_are_recorded_in_their_own_file(monkeypatch, t
         file.write_text("")
         monkeypatch.setattr(sweep, name, file)
     monkeypatch.setattr(sweep, "record_models", lambda _: None)
-    monkeypatch.setattr(sweep, "DOCS", tmp_path / "docs" / "models")
+    monkeypatch.setattr(model_pages, "DOCS", tmp_path / "docs" / "models")
     recipes = [Recipe(f"hf:{name}", "hf", "encoder") for name in "abc"]
     monkeypatch.setattr(sweep, "list_recipes", lambda: recipes)
     rows = tmp_path / "rows.jsonl"
@@ -107,19 +123,10 @@ def test_models_that_are_not_built_are_recorded_in_their_own_file(monkeypatch, t
     assert known_limits(files["NOT_BUILT"]) == {"hf:a": (Limit("source", "no"),)}
 
 
-def test_models_that_are_not_built_are_not_counted():
-    rows = [
-        row("reference", model="hf:a"),
-        row("reference", "torch", "no", model="hf:b"),
-        row("reference", "source", "no", model="hf:c"),
-    ]
-    assert sweep.summary(rows) == "reference: 1 of 2 match eager (50.0%); stopped: 1 in torch"
-
-
 def test_models_that_are_not_built_have_their_own_table():
     recipes = [Recipe(f"hf:{name}", "hf", "encoder") for name in "ab"]
     found = results(row("reference"), row("reference", "source", "a|b", model="hf:b"))
-    text = sweep.page("hf", recipes, found, RUNNERS)
+    text = model_pages.page("hf", recipes, found, RUNNERS)
     assert text.splitlines()[-7:] == [
         "| `hf:a` | encoder | 2e-07 | not run |",
         "",
@@ -129,23 +136,23 @@ def test_models_that_are_not_built_have_their_own_table():
         "| --- | --- | --- |",
         "| `hf:b` | encoder | a\\|b |",
     ]
-    assert sweep.page("hf", recipes, sweep.read_page(text), RUNNERS) == text
+    assert model_pages.page("hf", recipes, model_pages.read_page(text), RUNNERS) == text
 
 
 def test_a_result_replaces_copies_of_an_earlier_stop():
     stop = row("reference", "source", "no"), row("iree-cpu", "source", "no")
     table = results(*stop, row("iree-cpu", model="hf:b"))
-    kept = sweep.without_outdated(table, results(row("reference")))
+    kept = model_pages.without_outdated(table, results(row("reference")))
     assert list(kept) == [("hf:b", "iree-cpu")]
     capture = results(row("reference", "capture", "no"))
-    assert list(sweep.without_outdated(table, capture)) == [("hf:b", "iree-cpu")]
-    assert sweep.without_outdated(table, results(stop[0])) == table
+    assert list(model_pages.without_outdated(table, capture)) == [("hf:b", "iree-cpu")]
+    assert model_pages.without_outdated(table, results(stop[0])) == table
 
 
 def test_the_table():
     recipes = [Recipe("hf:a", "hf", "encoder"), Recipe("hf:b", "hf", "decoder")]
     found = results(row("reference"), row("reference", "torch", "a|b", model="hf:b"))
-    lines = sweep.page("hf", recipes, found, ["reference"]).splitlines()
+    lines = model_pages.page("hf", recipes, found, ["reference"]).splitlines()
     assert lines[0] == "# Hugging Face"
     assert lines[-2:] == [
         "| `hf:a` | encoder | 2e-07 |",
@@ -155,7 +162,7 @@ def test_the_table():
 
 def test_the_table_of_an_unfinished_sweep():
     recipes = [Recipe("hf:a", "hf", "encoder"), Recipe("hf:b", "hf", "encoder")]
-    text = sweep.page("hf", recipes, results(row("reference")), ("reference",))
+    text = model_pages.page("hf", recipes, results(row("reference")), ("reference",))
     assert "1 checks have not been run, and are not counted." in text
     assert "| `hf:a` | encoder | 2e-07 |" in text
     assert "| `hf:b` | encoder | not run |" in text
@@ -175,11 +182,11 @@ def test_table_keeps_earlier_results():
         row("reference", "torch", "1 < 2 | a*b: no", model="hf:b"),
         row("reference", "compare", "off", model="hf:c"),
     )
-    first = sweep.page("hf", recipes, found, ["reference"])
-    earlier = sweep.read_page(first)
-    assert sweep.page("hf", recipes, earlier, ["reference"]) == first
+    first = model_pages.page("hf", recipes, found, ["reference"])
+    earlier = model_pages.read_page(first)
+    assert model_pages.page("hf", recipes, earlier, ["reference"]) == first
     new = results(row("iree-cpu"))
-    lines = sweep.page("hf", recipes, earlier | new, RUNNERS).splitlines()
+    lines = model_pages.page("hf", recipes, earlier | new, RUNNERS).splitlines()
     assert lines[-5] == "| model | task | reference | iree-cpu |"
     assert lines[-3] == "| `hf:a` | encoder | 2e-07 | 2e-07 |"
     # Stages up to linalg are the same for all runners. Each runner has its own comparison.
@@ -188,26 +195,58 @@ def test_table_keeps_earlier_results():
     assert lines[-1] == "| `hf:c` | encoder | compare: off | not run |"
 
 
-def test_models_are_checked_in_the_order_of_the_command_line(monkeypatch, tmp_path):
-    checked = []
-    monkeypatch.setattr(sweep, "sweep", lambda models, *_: checked.extend(models))
-    command = ["sweep", "torchvision", "vgg11", "alexnet", "--on", "iree-cpu"]
-    monkeypatch.setattr("sys.argv", [*command, "--results", str(tmp_path / "rows.jsonl")])
-    assert sweep.main() == 1
-    assert checked == ["torchvision:vgg11", "torchvision:alexnet"]
+@pytest.fixture
+def commands(monkeypatch, tmp_path):
+    """Runs no matrix, and records its command lines."""
+    found = []
+
+    def run(command, **_):
+        found.append(command[command.index("matrix") :])
+        return subprocess.CompletedProcess(command, 3, "[]")
+
+    monkeypatch.setattr(sweep.subprocess, "run", run)
+    monkeypatch.setattr(model_pages, "DOCS", tmp_path / "docs" / "models")
+    return found
 
 
-def test_sweep_resumes_from_the_table(monkeypatch, tmp_path):
-    monkeypatch.setattr(sweep, "DOCS", tmp_path)
+def swept(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["sweep", *map(str, arguments)])
+    return sweep.main()
+
+
+def test_models_are_checked_in_the_order_of_the_command_line(commands, monkeypatch, tmp_path):
+    names = ("vgg11", "alexnet", "--on", "iree-cpu", "--timeout", "5", "--again", "failed")
+    assert swept(monkeypatch, "torchvision", *names, "--results", tmp_path / "m") == 1
+    assert commands == [
+        [
+            *("matrix", "--json", "-o", str(tmp_path / "m")),
+            *("--on", "iree-cpu", "--via", "default"),
+            *("--models=torchvision:vgg11", "--models=torchvision:alexnet"),
+            *("--timeout=5", "--again=failed"),
+        ]
+    ]
+    # The command that is run exists, and takes these options.
+    with matrix.make_context("matrix", commands[0][1:]) as context:
+        assert context.params["patterns"] == ("torchvision:vgg11", "torchvision:alexnet")
+
+
+def test_sweep_resumes_from_the_table(commands, monkeypatch, tmp_path):
     recipe = Recipe("torchvision:vgg11", "torchvision", "classification")
     known = results(row("iree-cpu", model=recipe.model))
-    (tmp_path / "torchvision.md").write_text(
-        sweep.page("torchvision", [recipe], known, ["iree-cpu"])
+    path = model_pages.page_of("torchvision")
+    path.parent.mkdir(parents=True)
+    path.write_text(model_pages.page("torchvision", [recipe], known, ["iree-cpu"]))
+    names = ("vgg11", "alexnet", "--on", "iree-cpu", "--from-table")
+    assert swept(monkeypatch, "torchvision", *names, "--results", tmp_path / "m") == 1
+    assert [each for each in commands[0] if each.startswith("--models")] == [
+        "--models=torchvision:alexnet"
+    ]
+
+
+def test_a_matrix_that_does_not_run_ends_the_sweep(commands, monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        sweep.subprocess,
+        "run",
+        lambda command, **_: subprocess.CompletedProcess(command, 2, '{"ok": false}'),
     )
-    seen = {}
-    monkeypatch.setattr(sweep, "sweep", lambda _models, _runners, rows, *_: seen.update(rows))
-    command = ["sweep", "torchvision", "vgg11", "alexnet", "--on", "iree-cpu", "--from-table"]
-    monkeypatch.setattr("sys.argv", [*command, "--results", str(tmp_path / "rows.jsonl")])
-    assert sweep.main() == 1
-    assert seen == known
-    assert sweep._missing("torchvision:alexnet", ["iree-cpu"], seen, None) == ["iree-cpu"]
+    assert swept(monkeypatch, "torchvision", "vgg11", "--results", tmp_path / "m") == 2
