@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from unmess.matrix.folder import MatrixFolder
     from unmess.row import Row
 
-_JOBS = len(os.sched_getaffinity(0))
-
 
 @click.group(invoke_without_command=True)
 @click.option(
@@ -55,7 +53,6 @@ _JOBS = len(os.sched_getaffinity(0))
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    default=_JOBS,
     metavar="N",
     help="Models that are checked at the same time. Default: one for each processor.",
 )
@@ -99,7 +96,7 @@ def matrix(
     patterns: tuple[str, ...],
     runners: tuple[str, ...],
     dialects: tuple[str, ...],
-    jobs: int,
+    jobs: int | None,
     timeout: float,
     memory: float | None,
     shard: str,
@@ -149,7 +146,7 @@ def matrix(
                 # Start it before the progress thread: a process with threads must not be forked.
                 parent = Parent(libraries_of(models, runners))
                 parent.begin()
-                _run(session, parent, missing, options, jobs, folder)
+                _run(session, parent, missing, options, jobs or _processors(), folder)
         except KeyboardInterrupt:
             interrupted = True
         rows = [folder.results[cell] for cell in cells if cell in folder.results]
@@ -158,6 +155,13 @@ def matrix(
         say(f"interrupted: {len(rows)} of {len(cells)} cells are finished; run it again to go on")
         return INTERRUPTED
     return max((row.exit_status for row in rows), default=0)
+
+
+def _processors() -> int:
+    """Returns the number of processors that this process may use, which SLURM limits."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _split(names: Iterable[str]) -> tuple[str, ...]:
