@@ -11,6 +11,7 @@ from importers.capture.flex_attention import inline_flex_attention
 from importers.capture.higher_order import simpler_operators
 from importers.capture.local_decompositions import NotLocal, decompose_locally
 from importers.decompositions import decomposition_table, recording
+from importers.decompositions.tracing import tracing
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
 from unmess.core.program.note import Note
@@ -43,6 +44,16 @@ def decompose(
                 return _decompose_whole(exported, table), list(used.values())
         except Exception as problem:
             raise _does_not_decompose(problem) from problem
+
+
+def prepare() -> None:
+    """Makes the table and registers the decompositions of composite operators with PyTorch.
+
+    Otherwise the first capture of a process does it, which takes a third of a second. A process
+    that is forked for each model does it before the forks.
+    """
+    with tracing(torch.fx.Graph(), decomposition_table()):
+        pass
 
 
 def _decompose_whole(

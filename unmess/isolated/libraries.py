@@ -23,9 +23,9 @@ _COMMON = (
     "torch.export.pt2_archive",
     "torch.fx.experimental.validator",
     "torch_mlir.dialects.torch",
-    # Making the table takes as long as capturing a small model.
-    "importers.decompositions:decomposition_table",
     "importers.capture",
+    # This takes longer than capturing a small model.
+    "importers.capture.decompositions:prepare",
     "importers.combine",
     "importers.sources",
     "importers.torch_dialect",
@@ -36,6 +36,8 @@ _COMMON = (
     "unmess.captured",
     "unmess.compare",
     "unmess.isolated.work",
+    # The program cache compares it with the sources of its entries.
+    "unmess.program_cache.environment:own_digest",
     # `unmess triage` records models.
     "unmess.triage.call_recording",
     "unmess.triage.graph_recording",

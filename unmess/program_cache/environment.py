@@ -38,10 +38,25 @@ def is_installed(path: str) -> bool:
     return path.startswith(folders()) or os.path.realpath(path).startswith(folders())
 
 
+@functools.cache
+def is_outside(path: str) -> bool:
+    """Returns whether `path` is absolute and does not belong to the environment."""
+    return os.path.isabs(path) and not is_installed(path)
+
+
 def user_folders() -> list[str]:
     """Returns the folders on `sys.path` that do not belong to the environment, in order."""
     found = dict.fromkeys(os.path.abspath(folder or os.getcwd()) for folder in sys.path)
     return [folder for folder in found if not is_installed(f"{folder}{os.sep}")]
+
+
+@functools.cache
+def own_digest() -> str:
+    """Returns a digest of the sources of unmess, as they were when it was first called.
+
+    A process that is forked for each command calls it when it has imported the sources.
+    """
+    return digest_of(*_OWN)
 
 
 def digest() -> str:
@@ -61,7 +76,7 @@ def digest() -> str:
                 except OSError:
                     continue
                 found.update(f"{status.st_mtime_ns} {status.st_size}".encode())
-    found.update(digest_of(*_OWN).encode())
+    found.update(own_digest().encode())
     return found.hexdigest()
 
 

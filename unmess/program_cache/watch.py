@@ -79,6 +79,7 @@ class Watch:
         self.reason: str | None = None
         self._files: set[str] = set()
         self._listed: set[str] = set()
+        self._modules: set[str] = set()
         self._variables: dict[str, str | None] = {}
         self._names: set[str] = set()
         self._user_names: set[str] = set()
@@ -167,10 +168,15 @@ class Watch:
         found = {}
         for name, module in [*sys.modules.items()]:
             path = getattr(module, "__file__", None)
-            is_file = path and os.path.isabs(path) and path != main
-            if is_file and not environment.is_installed(path):
+            if path and path != main and environment.is_outside(path):
                 found[path] = name
         return found
+
+    def _is_module(self, path: str) -> bool:
+        """Returns whether a file is an imported module outside the environment."""
+        if path not in self._modules:
+            self._modules |= self._user_modules().keys()
+        return path in self._modules
 
     def _check_modules(self) -> None:
         """Refuses modules of the user whose effects cannot be observed while they run."""
@@ -220,7 +226,7 @@ class Watch:
             name = os.path.abspath(os.fsdecode(path))
             if name.startswith(_SYSTEM) or environment.is_installed(name):
                 return
-            if name.endswith(".pyc") or (name.endswith(".py") and name in self._user_modules()):
+            if name.endswith(".pyc") or (name.endswith(".py") and self._is_module(name)):
                 return
             if self._user_frame(frame) is not None:
                 self._refuse(f"the model's code {what} {name}")
