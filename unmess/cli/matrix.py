@@ -180,6 +180,7 @@ def _run(
     import time
 
     from unmess.matrix.running import run_cells
+    from unmess.matrix.summary import state
 
     count, total, start = 0, len(missing), time.monotonic()
 
@@ -202,7 +203,7 @@ def _run(
         )
         for row in found:
             count += 1
-            session.progress.finished(f"[{left()}] {row.model} on {row.place}: {row.stage}")
+            session.progress.finished(f"[{left()}] {row.model} on {row.place}: {state(row)}")
             if row.traceback:
                 session.progress.line(row.traceback.rstrip())
 
