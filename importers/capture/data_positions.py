@@ -12,8 +12,11 @@ import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 from torch.overrides import TorchFunctionMode
 
+from importers.decompositions.assertions import require
+
 # Eager takes a tensor of these dtypes as a mask, also one without dimensions.
 _MASKS = (torch.bool, torch.uint8)
+_INDICES = (torch.int32, torch.int64)
 _NUMBERS = (bool, int, float, complex, *torch.types.py_sym_types)
 
 
@@ -26,9 +29,12 @@ class DataPositions(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         """Called for each function on tensors; see PyTorch's `TorchFunctionMode`."""
+        kwargs = kwargs or {}
         if func in _ACCESSES and (items := _items(args[0], args[1])) is not None:
             return _ACCESSES[func](args[0], items, *args[2:])
-        return func(*args, **(kwargs or {}))
+        if func in _FUNCTIONS and any(map(_depends_on_data, (*args[2:], *kwargs.values()))):
+            return _FUNCTIONS[func](*args, **kwargs)
+        return func(*args, **kwargs)
 
 
 def _items(x: torch.Tensor, index: Any) -> list[Any] | None:
@@ -77,12 +83,35 @@ def _indexed_dims(item: Any) -> int:
 
 
 def _get(x: torch.Tensor, items: list[Any]) -> torch.Tensor:
+    if _are_adjacent_indices(items):
+        # One read. IREE does not compile the read of a selection, and torch-mlir crashes on
+        # an index without dimensions beside others.
+        indices = _indices(items)
+        shape = torch.broadcast_shapes(*(index.shape for index in indices if index is not None))
+        indices = [index if index is None else index.expand(shape) for index in indices]
+        return torch.ops.aten.index.Tensor(x, indices)
     view, rest = _view(x, items)
     return view if rest is Ellipsis else view[rest]
 
 
+def _are_adjacent_indices(items: list[Any]) -> bool:
+    """Returns True for indices side by side, with dimensions, beside slices of everything."""
+    if not all(_is_plain(item) or _is_index(item) for item in items):
+        return False
+    places = [dim for dim, item in enumerate(items) if not isinstance(item, slice)]
+    return any(map(_is_index, items)) and places[-1] - places[0] == len(places) - 1
+
+
+def _is_index(item: Any) -> bool:
+    return isinstance(item, torch.Tensor) and item.dim() > 0 and item.dtype in _INDICES
+
+
+def _indices(items: list[Any]) -> list[torch.Tensor | None]:
+    """Returns the operand of `aten.index` and `aten.index_put` for positions, indices and `:`."""
+    return [None if isinstance(item, slice) else _as_tensor(item) for item in items]
+
+
 def _set(x: torch.Tensor, items: list[Any], value: Any) -> None:
-    is_number = [_is_integer(item) or _is_position(item) for item in items]
     is_plain = all(map(_is_plain, items)) and isinstance(value, (torch.Tensor, *_NUMBERS))
     if not is_plain or _writes_the_only_row(x, items):
         view, rest = _view(x, items)
@@ -90,18 +119,15 @@ def _set(x: torch.Tensor, items: list[Any], value: Any) -> None:
         return
     # One write to the whole tensor, which compilers do in place.
     if isinstance(value, torch.Tensor):
-        rank = is_number.count(False)
+        rank = sum(isinstance(item, slice) for item in items)
         # Eager drops leading dimensions of size 1, and converts the dtype.
         while value.dim() > rank and value.shape[0] == 1:
             value = value.squeeze(0)
         value = value.to(x.dtype)
     else:
         value = x.new_full((), value)
-    positions = [
-        _as_tensor(item) if number else None for item, number in zip(items, is_number, strict=True)
-    ]
     # The method of tensors does not take None.
-    torch.ops.aten.index_put_.default(x, positions, value)
+    torch.ops.aten.index_put_.default(x, _indices(items), value)
 
 
 def _writes_the_only_row(x: torch.Tensor, items: list[Any]) -> bool:
@@ -152,4 +178,53 @@ def _as_tensor(position: torch.Tensor | torch.SymInt | int) -> torch.Tensor:
     return torch.scalar_tensor(position, dtype=torch.int64)
 
 
+def _narrow(input: torch.Tensor, dim: int, start: Any, length: Any) -> torch.Tensor:
+    """Returns a view like `torch.narrow`. Its size is known if `length` is known."""
+    size = input.shape[dim]
+    place = _as_tensor(start)
+    place = torch.where(place < 0, place + size, place)
+    inside = torch.logical_and(place >= 0, place <= size - length)
+    require(inside, "narrow: start and length are out of range")
+    # The conditions of `_check` are always true here. They give the result its size.
+    number = torch.where(inside, place, 0).item()
+    torch._check(number >= 0)
+    torch._check(number + length <= size)
+    return torch.ops.aten.slice.Tensor(input, dim, number, number + length)
+
+
+def _narrow_copy(input: torch.Tensor, dim: int, start: Any, length: Any) -> torch.Tensor:
+    return _narrow(input, dim, start, length).clone()
+
+
+def _select_copy(input: torch.Tensor, dim: int, index: Any) -> torch.Tensor:
+    return torch.select(input, dim, index).clone()
+
+
+def _slice_scatter(
+    input: torch.Tensor,
+    src: torch.Tensor,
+    dim: int = 0,
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+) -> torch.Tensor:
+    result = input.clone()
+    view = torch.ops.aten.slice.Tensor(result, dim, *map(_as_number, (start, end, step)))
+    given, size = src.shape[dim], view.shape[dim]
+    if not statically_known_true(given == size):
+        is_equal = torch.scalar_tensor(given) == torch.scalar_tensor(size)
+        require(is_equal, "slice_scatter: the source has another size than the slice")
+    view.copy_(src)
+    return result
+
+
+_FUNCTIONS = {
+    torch.narrow: _narrow,
+    torch.Tensor.narrow: _narrow,
+    torch.narrow_copy: _narrow_copy,
+    torch.Tensor.narrow_copy: _narrow_copy,
+    torch.select_copy: _select_copy,
+    torch.slice_scatter: _slice_scatter,
+    torch.Tensor.slice_scatter: _slice_scatter,
+}
 _ACCESSES = {torch.Tensor.__getitem__: _get, torch.Tensor.__setitem__: _set}

@@ -27,6 +27,7 @@ from importers.repairs.quotients import prevent_folding_of_quotients
 from importers.repairs.reshape import split_symbolic_views
 from importers.repairs.shifts import limit_shift_counts
 from importers.repairs.signature import with_fitting_signature
+from importers.repairs.storage_offsets import drop_assertions_of_offsets
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
 from unmess.core.program.note import Note
@@ -77,6 +78,14 @@ REPAIRS = (
         "the torch dialect has no strides; an index_select picks the same elements, whose offsets "
         "are known at capture",
         gather_strided,
+    ),
+    Repair(
+        "offsets in memory",
+        "aten::sym_storage_offset in an assertion",
+        "torch",
+        "torch.export asserts that a view at a position of data starts inside its storage; the "
+        "torch dialect has no storage",
+        drop_assertions_of_offsets,
     ),
     Repair(
         "data-dependent numbers as tensors",

@@ -143,8 +143,66 @@ def select_scatter(x, i):
     return x.select_scatter(torch.ones(len(x)), 1, i[1].item())
 
 
+def set_narrow(x, i):
+    y = x.clone()
+    y.narrow(1, i[1], 2).copy_(torch.ones(2))
+    return y
+
+
+def set_slice(x, i):
+    y = x.clone()
+    y[:, i[1] : i[1] + 2] = torch.ones(1)
+    return y
+
+
+def add_to_slice(x, i):
+    y = x.clone()
+    y[..., i[1].item() :: 2] += 1.0
+    return y
+
+
+def set_in_a_slice(x, i):
+    y = x.clone()
+    y[0:1, i[1], None] = torch.ones(1)
+    return y
+
+
+def narrow(x, i):
+    return x.narrow(0, i[1], 1), torch.narrow(x, dim=1, start=i[1].int(), length=2)
+
+
+def narrow_copy(x, i):
+    return torch.narrow_copy(x, -1, i[1].item(), 3)
+
+
+def select_copy(x, i):
+    return torch.select_copy(x, 1, i[1].item())
+
+
+def slices(x, i):
+    n = i[1].item()
+    return x[n:], x[:n], x[:, n : n + 1], x[:, -n : i[1] : 2], x[..., i[0], n:]
+
+
+def element_of_rows(x, i):
+    return x[i, i[1]], x[i[1], i]
+
+
+def parts(x, i):
+    n = i[1].clamp(min=-(2**62))
+    return x.tensor_split((n.item(),)), torch.tensor_split(x, n.reshape(1).cpu(), 1)
+
+
+def roll(x, i):
+    n = i[1].clamp(min=-(2**62)).item()
+    return x.roll(n, 0), x.roll(n), x.roll((1, n), (0, 1))
+
+
 # These functions index in their second line.
 WRITES = [set_row, set_column, set_element, set_between, add_to_row, set_row_by_number]
+VIEWS = [set_narrow, set_slice, add_to_slice, set_in_a_slice]
+LONGER = [*WRITES, *VIEWS]
+VIEWS += [narrow, narrow_copy, select_copy, slices, element_of_rows, parts, roll]
 FUNCTIONS = [
     *WRITES,
     put_row,
@@ -413,7 +471,7 @@ def expect_eagers_answers(functions, run, x=X, valid=VALID):
                 pytest.fail(f"{about}: no error")
             assert caught.value.stage == "run", about
             assert "out of range" in caught.value.cause, about
-            line = function.__code__.co_firstlineno + (2 if function in WRITES else 1)
+            line = function.__code__.co_firstlineno + (2 if function in LONGER else 1)
             assert caught.value.where == f"{__file__}:{line}", about
             continue
         for found, wanted in zip(run(x, indices), expected, strict=True):
@@ -449,6 +507,55 @@ def test_indices_of_a_single_row_are_checked(runner):
     x, valid = torch.randn(1, COLUMNS), torch.tensor([0, 0])
     run = unmess.load(captured(functions, x, valid), on=runner)
     expect_eagers_answers(functions, run, x, valid)
+
+
+def loaded_together(functions, runner, rows=None):
+    """Loads a program for each function, with `rows` as the dynamic shape of its first argument."""
+    shapes = None if rows is None else ({0: rows}, None)
+    programs = {
+        f.__name__: unmess.capture(f, (X, torch.tensor([0, 0])), dynamic_shapes=shapes)
+        for f in functions
+    }
+    entries = unmess.load(unmess.combine(programs), on=runner)
+
+    def run(x, indices):
+        return [entries[f.__name__](x, i) for f, i in zip(functions, indices, strict=True)]
+
+    return run
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_views_at_positions_from_data(runner):
+    expect_eagers_answers(VIEWS, loaded_together(VIEWS, runner))
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_positions_in_a_dynamic_size(runner):
+    functions = [set_row, add_to_row, set_in_a_slice, select_copy, narrow, slices]
+    run = loaded_together(functions, runner, torch.export.Dim("rows", min=1))
+    for x in (X, X[:1]):
+        expect_eagers_answers(functions, run, x, torch.tensor([0, 0]))
+
+
+def test_a_source_of_another_size_than_its_slice():
+    def scatter(x, i):
+        return x.slice_scatter(torch.ones(8, 2), 1, i, i + 2)
+
+    def copy(x, i):
+        y = x.clone()
+        y[:, i : i + 2] = torch.ones(8, 2)
+        return y
+
+    programs = {f.__name__: unmess.capture(f, (X, torch.tensor(0))) for f in (scatter, copy)}
+    run = unmess.load(unmess.combine(programs))
+    for function in (scatter, copy):
+        for i in map(torch.tensor, (0, 2, -4, -3)):
+            torch.testing.assert_close(run[function.__name__](X, i), function(X, i))
+        for i in map(torch.tensor, (3, 4, -1, -2, 2**63 - 1)):
+            with pytest.raises(RuntimeError):
+                function(X, i)
+            with pytest.raises(unmess.Error, match="a check in the program failed"):
+                run[function.__name__](X, i)
 
 
 def test_raises_where_eager_does_via_stablehlo():

@@ -233,6 +233,10 @@ def integer_powers(x):
     return x**0, x**1, x**2, x**5
 
 
+def rows_from_a_number(x, i):
+    return x[i.item() :]
+
+
 def row_at_a_number(x, i):
     return x.select_scatter(x[0], 0, i.item())
 
@@ -454,6 +458,7 @@ CASES = [
         (torch.tensor([[1.0, -1.0, 2.0]]), torch.tensor([1, 0])),
         None,
     ),
+    Case("offsets in memory", rows_from_a_number, (random(2, 3), torch.tensor(-1))),
     Case(
         "select_scatter at an index that depends on data",
         row_at_a_number,
