@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._guards import detect_fake_mode
 from torch.utils import _pytree as pytree
 
 from importers.decompositions import decomposition_table
@@ -114,7 +116,8 @@ class _Splitter:
 
         values = [operand.meta["val"] for operand in operands]
         try:
-            run(values, note)
+            with _ignored_symbols(values):
+                run(values, note)
         except NotImplementedError:
             return None
         constants = [constant_placeholder(self._graph, *item) for item in wanted.items()]
@@ -161,6 +164,14 @@ class _Splitter:
         values = [operand.meta["val"] for operand in operands]
         traced = trace(function, values, self._table)
         return inline(traced, operands, self._graph, origin_of(origin))
+
+
+def _ignored_symbols(values: Sequence[Any]) -> AbstractContextManager:
+    """Returns a context whose sizes of data a later trace does not expect among its results."""
+    fake_mode = detect_fake_mode(values)
+    if fake_mode is None or fake_mode.shape_env is None:
+        return nullcontext()
+    return fake_mode.shape_env.ignore_fresh_unbacked_symbols()
 
 
 @dataclass(frozen=True)

@@ -529,6 +529,15 @@ def test_views_at_positions_from_data(runner):
     expect_eagers_answers(VIEWS, loaded_together(VIEWS, runner))
 
 
+def test_views_of_complex_numbers():
+    x, functions = torch.complex(X, -X), (slices, narrow, add_to_row, set_slice)
+    programs = {f.__name__: unmess.capture(f, (x, torch.tensor([0, 0]))) for f in functions}
+    run = unmess.load(unmess.combine(programs))
+    for function in functions:
+        for i in (torch.tensor([0, place]) for place in (0, 2, -2, -4)):
+            torch.testing.assert_close(run[function.__name__](x, i), function(x, i))
+
+
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_positions_in_a_dynamic_size(runner):
     functions = [set_row, add_to_row, set_in_a_slice, select_copy, narrow, slices]
