@@ -91,8 +91,8 @@ def _ready(parent: Parent) -> float:
 def _seconds(parent: Parent, models: Sequence[str], cache: str, jobs: int) -> float:
     os.environ["UNMESS_CACHE"] = cache
     start = time.perf_counter()
-    work = [(model, DEFAULT_RUNNERS, Options(timeout=600)) for model in models]
-    rows = list(check_together(parent, work, jobs))
+    work = [(model, DEFAULT_RUNNERS) for model in models]
+    rows = list(check_together(parent, work, Options(timeout=600), jobs))
     seconds = time.perf_counter() - start
     for row in rows:
         if not row.ok:

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+BACKENDS = Path(__file__).parents[1] / "shared" / "failing_backends.py"
 MODELS = """
 import ctypes
 import os
@@ -23,6 +25,11 @@ class Model(torch.nn.Module):
         return torch.softmax(x @ x, -1)
 
 
+class Square(torch.nn.Module):
+    def forward(self, x):
+        return x * x
+
+
 class Crash(torch.nn.Module):
     def forward(self, x):
         ctypes.string_at(0)
@@ -31,6 +38,10 @@ class Crash(torch.nn.Module):
 
 def crash():
     return Crash(), (torch.randn(4, 4),)
+
+
+def square():
+    return Square().eval(), (torch.randn(4, 4),)
 
 
 def good():
@@ -89,3 +100,24 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, number):
     assert "2 of 2 cells are in" in complete.stderr
     assert [row["ok"] for row in json.loads(complete.stdout)] == [False, True]
     assert len(rows(tmp_path)) == 2
+
+
+def test_a_crash_and_a_hang_of_a_backend_cost_one_cell_each(tmp_path, unmess_command):
+    file = tmp_path / "net.py"
+    file.write_text(MODELS)
+    crash, hang = (f"{BACKENDS}:{name}" for name in ("Crash", "Hang"))
+    done = unmess_command(
+        *("matrix", "--models", f"{file}:square", "--on", f"{crash},{hang},reference"),
+        *("--via", "default,linalg", "--timeout", "20", "-o", str(tmp_path / "out"), "--json"),
+    )
+    assert done.returncode == 3, done.stderr
+    found = {(row["runner"], row["via"]): row for row in json.loads(done.stdout)}
+    assert len(found) == len(rows(tmp_path)) == 6
+    crashed, hung = found[crash, None], found[hang, None]
+    assert crashed["stage"] == "compile" and "SIGSEGV" in crashed["error"]
+    assert "net.py:square" in (tmp_path / "out" / crashed["repro"]).read_text()
+    assert hung["stage"] == "run" and "timed out after 20 s" in hung["error"]
+    # The cells that follow run in another worker.
+    assert found["reference", None]["ok"] and found["reference", "linalg"]["ok"]
+    # These backends take the torch dialect only.
+    assert not found[crash, "linalg"]["ok"] and "SIG" not in found[crash, "linalg"]["error"]

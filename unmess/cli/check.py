@@ -203,7 +203,7 @@ def _check_all(
 
     session.progress.begin(f"{models[0]}: loading PyTorch")
     found = check_together(
-        *(parent, [(model, runners, options) for model in models], jobs),
+        *(parent, [(model, runners) for model in models], options, jobs),
         on_stage=begin,
         on_output=session.progress.line,
     )

@@ -141,7 +141,7 @@ def _run_programs(parent: Parent, cases: Sequence[ConformanceCase], on: str) -> 
 def _run_models(parent: Parent, cases: Sequence[ConformanceCase], on: str) -> Iterable[Result]:
     options = Options(timeout=_MODEL_SECONDS)
     for case in cases:
-        for row in check_together(parent, [(case.content, (on,), options)], jobs=1):
+        for row in check_together(parent, [(case.content, (on,))], options, jobs=1):
             yield _result(case, None if row.ok else Failure(row.stage, row.error or ""))
 
 

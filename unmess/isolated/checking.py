@@ -16,14 +16,14 @@ from importers.sources.model_string import check_model_string
 from unmess.core.errors.error import Error
 from unmess.core.processes.workers import Parent
 from unmess.isolated.child import Child
-from unmess.isolated.options import INPUT, SHARED, Options
+from unmess.isolated.options import INPUT, SHARED, Options, Place
 from unmess.row import Row
 
 
 def check_isolated(
     parent: Parent,
     model: str,
-    runners: Sequence[str],
+    runners: Sequence[str | Place],
     options: Options,
     *,
     on_stage: Callable[[str, str | None], None],
@@ -36,34 +36,37 @@ def check_isolated(
     Args:
         parent: starts the workers; `libraries_of` returns the modules for it.
         model: a model string.
+        runners: names, or pairs of a name and an output dialect. All are checked with the same
+            capture.
         on_stage: called with each stage that begins, and the runner that it is for; the runner is
             None until there is a program.
         on_output: called with each line that the worker prints to stdout or stderr.
     """
+    remaining = [(each, options.via) if isinstance(each, str) else each for each in runners]
     try:
         check_model_string(model)
     except Error as error:
-        for runner in runners:
-            yield Row.failed(model, runner, error, via=options.via)
+        for runner, via in remaining:
+            yield Row.failed(model, runner, error, via=via)
         return
-    remaining = list(runners)
     while remaining:
-        with Child(parent, model, options, runners=remaining) as child:
+        with Child(parent, model, options, places=remaining) as child:
             for row in child.rows(on_stage, on_output):
-                remaining.remove(row.runner)
+                remaining.remove((row.runner, row.via))
                 yield row
         if child.death is None:
             return
         cause = f"{child.death} in stage {child.stage}"
         repro = None
         if child.stage in INPUT:
-            crash = {"stage": child.stage, "runner": remaining[0], "cause": cause}
+            runner, via = remaining[0]
+            crash = {"stage": child.stage, "runner": runner, "via": via, "cause": cause}
             with Child(parent, model, options, crash=crash) as reproducer:
                 # It sends no rows, and its output has been shown before.
                 list(reproducer.rows(lambda _stage, _runner: None, lambda _line: None))
             repro = reproducer.repro
         error = Error(child.stage, cause, hint=child.hint, repro=repro)
         affected = list(remaining) if child.stage in SHARED else remaining[:1]
-        for runner in affected:
-            remaining.remove(runner)
-            yield child.last_row(runner, error)
+        for place in affected:
+            remaining.remove(place)
+            yield child.last_row(*place, error)

@@ -9,7 +9,7 @@ from unmess.core.errors.error import Error
 from unmess.core.processes.workers import Parent
 from unmess.isolated import work
 from unmess.isolated.clock import Clock
-from unmess.isolated.options import SHARED, Options
+from unmess.isolated.options import SHARED, Options, Place
 from unmess.row import Row
 
 
@@ -27,10 +27,10 @@ class Child:
         model: str,
         options: Options,
         *,
-        runners: Sequence[str] = (),
-        crash: dict[str, str] | None = None,
+        places: Sequence[Place] = (),
+        crash: dict[str, Any] | None = None,
     ):
-        """Starts the worker: it checks `runners`, or writes a reproducer for `crash`."""
+        """Starts the worker: it checks `places`, or writes a reproducer for `crash`."""
         self._model = model
         self._options = options
         self._clock = Clock()
@@ -40,7 +40,7 @@ class Child:
         self.stage = SHARED[0]
         self.repro: str | None = None
         if crash is None:
-            self._worker = parent.start(work.check, model, options, list(runners))
+            self._worker = parent.start(work.check, model, options, list(places))
         else:
             self._worker = parent.start(work.reproduce, model, options, *crash.values())
 
@@ -70,8 +70,8 @@ class Child:
                 self._worker.allow(self._options.timeout)
                 yield row
 
-    def last_row(self, runner: str, error: Error) -> Row:
-        """Returns the row for a runner that this worker did not finish."""
+    def last_row(self, runner: str, via: str | None, error: Error) -> Row:
+        """Returns the row for a place that this worker did not finish."""
         return Row.failed(
             self._model,
             runner,
@@ -80,7 +80,7 @@ class Child:
             peak_rss_mb=self._worker.peak_rss_mb,
             notes=self._notes,
             operators=self._operators,
-            via=self._options.via,
+            via=via,
         )
 
     def _take(

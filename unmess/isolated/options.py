@@ -15,6 +15,9 @@ INPUT = {
     **dict.fromkeys(("compile", "load", "run"), "linalg"),
 }
 
+# A runner, and the output dialect whose IR it runs; None for the runner's default.
+Place = tuple[str, str | None]
+
 
 @dataclass(frozen=True)
 class Options:
@@ -32,7 +35,8 @@ class Options:
         cpu, preset: options of `iree-cpu`; see `TargetOptions`.
         unchecked: leave out the checks of data when the program runs.
         debug: keep tracebacks, print the Python stack of a crash, verify the IR after each step.
-        via: the output dialect whose IR runs; None for the runner's default.
+        via: the output dialect whose IR runs, if a runner is given without one; None for the
+            runner's default.
         trust: let the model's files run code.
         list_operators: whether rows list the operators of the captured graph.
         fallback, allow_ops, deny_ops: as for `unmess.load`.

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from unmess.core.processes.threads import in_threads
 from unmess.core.processes.workers import Parent
 from unmess.isolated.checking import check_isolated
-from unmess.isolated.options import Options
+from unmess.isolated.options import Options, Place
 from unmess.row import Row
 
 
 def check_together(
     parent: Parent,
-    work: Iterable[tuple[str, Sequence[str], Options]],
+    work: Iterable[tuple[str, Sequence[str | Place]]],
+    options: Options,
     jobs: int,
     *,
     on_stage: Callable[[str, str, str | None], None] = lambda _model, _stage, _runner: None,
@@ -27,24 +27,21 @@ def check_together(
 
     Args:
         parent: starts the workers. Closing it ends the work.
-        work: models, each with its runners and options. A model may occur several times: its
-            entries that follow each other are checked one after the other, so that the later ones
-            find the capture of the first one in the cache.
+        work: models, each with its runners, as for `check_isolated`.
         jobs: number of models to check at the same time.
         on_stage: called with a model, the stage that begins, and the runner, if there is one yet.
         on_output: called with each line that a worker prints. Both are called by other threads.
     """
 
-    def check_model(entries: list[tuple[str, Sequence[str], Options]]) -> Iterator[Row]:
-        for model, runners, options in entries:
-            yield from check_isolated(
-                parent,
-                model,
-                runners,
-                options,
-                on_stage=functools.partial(on_stage, model),
-                on_output=on_output,
-            )
+    def check_model(each: tuple[str, Sequence[str | Place]]) -> Iterator[Row]:
+        model, runners = each
+        return check_isolated(
+            parent,
+            model,
+            runners,
+            options,
+            on_stage=functools.partial(on_stage, model),
+            on_output=on_output,
+        )
 
-    models = [list(entries) for _, entries in itertools.groupby(work, key=lambda each: each[0])]
-    return in_threads(models, check_model, jobs)
+    return in_threads(work, check_model, jobs)

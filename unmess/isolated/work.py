@@ -20,7 +20,7 @@ from unmess.core.options.target_options import TargetOptions
 from unmess.core.processes.current_stage import listening
 from unmess.core.processes.memory import limit_memory
 from unmess.isolated.clock import Clock
-from unmess.isolated.options import INPUT, SHARED, Options
+from unmess.isolated.options import INPUT, SHARED, Options, Place
 from unmess.row import Row
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def check(
-    send: Callable[[dict[str, Any]], None], model: str, options: Options, runners: Sequence[str]
+    send: Callable[[dict[str, Any]], None], model: str, options: Options, places: Sequence[Place]
 ) -> None:
-    """Checks a model on runners, and sends each stage that begins and each row."""
-    _Work(model, options, send).check(runners)
+    """Checks a model at places, and sends each stage that begins and each row."""
+    _Work(model, options, send).check(places)
 
 
 def reproduce(
@@ -41,10 +41,11 @@ def reproduce(
     options: Options,
     stage: str,
     runner: str,
+    via: str | None,
     cause: str,
 ) -> None:
     """Writes a reproducer for a crash, and sends its path."""
-    _Work(model, options, send).reproduce(stage, runner, cause)
+    _Work(model, options, send).reproduce(stage, runner, via, cause)
 
 
 class _Work:
@@ -67,8 +68,8 @@ class _Work:
         # Flush each line that the model's code prints, so that a crash does not lose it.
         sys.stdout.reconfigure(line_buffering=True)
 
-    def check(self, runners: Sequence[str]) -> None:
-        """Captures the model once and checks it on each runner."""
+    def check(self, places: Sequence[Place]) -> None:
+        """Captures the model once and checks it at each place."""
         with listening(self._enter), self._debugging():
             try:
                 import unmess
@@ -77,15 +78,15 @@ class _Work:
             except KeyboardInterrupt:
                 raise
             except BaseException as problem:
-                for runner in runners:
-                    self._send_failure(runner, problem, [])
+                for place in places:
+                    self._send_failure(place, problem, [])
                 return
             notes = [str(note) for note in program.notes]
             if self._options.list_operators:
                 self._operators = _operators_of(program)
             target = TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
             capture_peak = _peak_rss_mb()
-            for runner in runners:
+            for runner, via in places:
                 self._send({"runner": runner, "notes": notes, "operators": self._operators})
                 self._clock.begin_runner()
                 _reset_peak_rss()
@@ -94,7 +95,7 @@ class _Work:
                         program,
                         on=runner,
                         target=target,
-                        via=self._options.via,
+                        via=via,
                         unchecked=self._options.unchecked,
                         fallback=self._options.fallback,
                         allow_ops=self._options.allow_ops,
@@ -103,7 +104,7 @@ class _Work:
                 except KeyboardInterrupt:
                     raise
                 except BaseException as problem:
-                    self._send_failure(runner, problem, notes, capture_peak)
+                    self._send_failure((runner, via), problem, notes, capture_peak)
                     continue
                 self._send_row(
                     Row(
@@ -125,17 +126,16 @@ class _Work:
                     )
                 )
 
-    def reproduce(self, stage: str, runner: str, cause: str) -> None:
-        """Writes the IR that goes into `stage` on `runner` to a file, and sends its path."""
+    def reproduce(self, stage: str, runner: str, via: str | None, cause: str) -> None:
+        """Writes the IR that goes into `stage` at a place to a file, and sends its path."""
         import unmess
         from unmess.core.cache.reproducer import write_reproducer
 
         program = self._capture()
-        via = self._options.via or "linalg"
         if INPUT[stage] == "linalg":
-            command, text = self._backend_input(program, runner)
+            command, text = self._backend_input(program, runner, via)
         else:
-            is_after_via = stage == "linalg" and via != "linalg"
+            is_after_via = stage == "linalg" and via not in (None, "linalg")
             module = unmess.lower(program, to=via if is_after_via else INPUT[stage])
             early = module.stage in ("raw", "torch")
             pipeline = stage if early else f"{module.stage}-to-{stage}"
@@ -145,13 +145,13 @@ class _Work:
         path = write_reproducer(f"{header}{text}", f"{program.name}-{runner}-{stage}")
         self._send({"repro": path})
 
-    def _backend_input(self, program: Program, runner: str) -> tuple[str, str]:
+    def _backend_input(self, program: Program, runner: str, via: str | None) -> tuple[str, str]:
         """Returns the command that repeats a backend's compilation, and its input."""
         import unmess
         from pipelines.backends.finding import find_backend
         from pipelines.backends.preparing import prepared
 
-        via, backend = self._options.via, find_backend(runner)
+        backend = find_backend(runner)
         module = program.to_module() if via is None else unmess.lower(program, to=via)
         if hasattr(backend, "configured"):
             target = TargetOptions(cpu=self._options.cpu, preset=self._options.preset)
@@ -189,8 +189,9 @@ class _Work:
         self._send({"stage": stage})
 
     def _send_failure(
-        self, runner: str, problem: BaseException, notes: list[str], peak_before: float = 0.0
+        self, place: Place, problem: BaseException, notes: list[str], peak_before: float = 0.0
     ) -> None:
+        runner, via = place
         debug = self._options.debug
         error = as_error(problem, self._stage)
         self._send_row(
@@ -203,7 +204,7 @@ class _Work:
                 notes=notes,
                 detail=full_cause(problem),
                 traceback="".join(traceback.format_exception(problem)) if debug else None,
-                via=self._options.via,
+                via=via,
                 operators=self._operators,
                 source=source_text(error.where) or None,
             )

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from unmess.core.processes.workers import Parent
 from unmess.environment.versions import versions
 from unmess.isolated import Options, check_together
+from unmess.isolated.options import Place
 from unmess.matrix.cells import Cell
 from unmess.matrix.folder import MatrixFolder, Results
 from unmess.row import Row
@@ -43,20 +44,19 @@ def run_cells(
 ) -> Iterator[Row]:
     """Runs cells, adds each row to the folder when it is finished, and yields it.
 
-    The cells of a model and an output dialect run in one worker, which captures the model once.
+    The cells of a model run in one worker, which captures the model once.
 
     Args:
         options, jobs, on_stage, on_output: as for `check_together`.
     """
-    runners: dict[tuple[str, str | None], list[str]] = {}
+    places: dict[str, list[Place]] = {}
     for cell in cells:
-        runners.setdefault((cell.model, cell.via), []).append(cell.runner)
-    work = [
-        (model, names, replace(options, via=via, list_operators=True))
-        for (model, via), names in runners.items()
-    ]
+        places.setdefault(cell.model, []).append((cell.runner, cell.via))
+    options = replace(options, list_operators=True)
     found = versions()
-    for row in check_together(parent, work, jobs, on_stage=on_stage, on_output=on_output):
+    for row in check_together(
+        *(parent, places.items(), options, jobs), on_stage=on_stage, on_output=on_output
+    ):
         row.versions = found
         row.finished = datetime.now(UTC).isoformat(timespec="milliseconds")
         yield folder.add(row)

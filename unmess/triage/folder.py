@@ -125,7 +125,8 @@ class Folder:
         path = row.repro
         stage = "compile" if failure.stage == "compare" else failure.stage
         if path is None and stage in INPUT:
-            crash = {"stage": stage, "runner": self._trials.runner, "cause": row.error or ""}
+            runner, via = self._trials.runner, self._trials.options.via
+            crash = {"stage": stage, "runner": runner, "via": via, "cause": row.error or ""}
             options = replace(self._trials.options, timeout=max(self._trials.left, 10.0))
             if self._best.trace is not None:
                 dynamic = dynamic_of(self._best.trace)

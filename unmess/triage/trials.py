@@ -78,7 +78,8 @@ class Trials:
         limit = options.timeout or left
         self.count += 1
         with Child(
-            self.parent, model, replace(options, timeout=min(limit, left)), runners=[runner]
+            *(self.parent, model, replace(options, timeout=min(limit, left))),
+            places=[(runner, options.via)],
         ) as child:
             rows = list(child.rows(lambda _stage, _runner: None, lambda _line: None))
         if rows:
@@ -87,7 +88,7 @@ class Trials:
             # Not the candidate took too long, the search did.
             raise TimeUp
         error = Error(child.stage, f"{child.death} in stage {child.stage}", hint=child.hint)
-        return child.last_row(runner, error)
+        return child.last_row(runner, options.via, error)
 
     def check_trace(self, trace: Trace, about: str, runner: str | None = None) -> Row:
         """Checks the program of a trace. The answer for the same text is remembered.

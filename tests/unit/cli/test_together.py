@@ -16,8 +16,8 @@ def rows(model, runners):
 
 def checked(monkeypatch, check, jobs):
     monkeypatch.setattr(together, "check_isolated", check)
-    work = [(model, ("reference", "iree-cpu"), Options()) for model in MODELS]
-    return check_together(None, work, jobs)
+    work = [(model, ("reference", "iree-cpu")) for model in MODELS]
+    return check_together(None, work, Options(), jobs)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 9])
@@ -39,23 +39,6 @@ def test_models_are_checked_at_the_same_time(monkeypatch):
         yield from rows(model, runners)
 
     assert len(list(checked(monkeypatch, check, 2))) == 2 * len(MODELS)
-
-
-def test_entries_of_a_model_are_checked_one_after_the_other(monkeypatch):
-    running = []
-
-    def check(_parent, model, _runners, options, **_callbacks):
-        assert model not in running
-        running.append(model)
-        yield Row(model, "reference", True, "done", via=options.via)
-        running.remove(model)
-
-    monkeypatch.setattr(together, "check_isolated", check)
-    dialects = ("linalg", "tosa", "stablehlo")
-    work = [(model, ("reference",), Options(via=via)) for model in MODELS for via in dialects]
-    rows = list(check_together(None, work, 5))
-    assert [row.via for row in rows if row.model == MODELS[0]] == list(dialects)
-    assert len(rows) == len(work)
 
 
 def test_an_exception_reaches_the_caller(monkeypatch):
