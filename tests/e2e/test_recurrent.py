@@ -1,5 +1,7 @@
 """Recurrent layers with all options are loops that compute what eager PyTorch computes."""
 
+import functools
+
 import pytest
 import torch
 from torch import nn
@@ -44,18 +46,30 @@ def assert_like_eager(run, model, args):
         torch.testing.assert_close(run(*args), model(*args), rtol=1e-5, atol=2e-6)
 
 
+# Each program is captured once, for all runners and dialects.
+@functools.cache
+def static_layers():
+    model = Layers().eval()
+    return model, unmess.capture(model, inputs(3))
+
+
+@functools.cache
+def dynamic_layers():
+    model = Layers().eval()
+    steps, batch = torch.export.Dim("steps"), torch.export.Dim("batch")
+    dynamic_shapes = ({0: steps, 1: batch}, {1: batch})
+    return model, unmess.capture(model, inputs(3), dynamic_shapes=dynamic_shapes)
+
+
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_every_option(runner):
-    model = Layers().eval()
-    run = unmess.load(unmess.capture(model, inputs(3)), on=runner)
-    assert_like_eager(run, model, inputs(3))
+    model, program = static_layers()
+    assert_like_eager(unmess.load(program, on=runner), model, inputs(3))
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_dynamic_steps_and_batch(runner):
-    model = Layers().eval()
-    steps, batch = torch.export.Dim("steps"), torch.export.Dim("batch")
-    program = unmess.capture(model, inputs(3), dynamic_shapes=({0: steps, 1: batch}, {1: batch}))
+    model, program = dynamic_layers()
     run = unmess.load(program, on=runner)
     for args in (inputs(3), inputs(1, 1), inputs(9, 3)):
         assert_like_eager(run, model, args)
@@ -70,8 +84,8 @@ def test_other_dtypes(dtype):
 
 @pytest.mark.parametrize("dialect", ["tosa", "stablehlo"])
 def test_loops_of_other_dialects(dialect):
-    model = Layers().eval()
-    module = unmess.lower(unmess.capture(model, inputs(3)), to=dialect)
+    model, program = static_layers()
+    module = unmess.lower(program, to=dialect)
     assert_like_eager(unmess.load(module, on="reference"), model, inputs(3))
 
 
@@ -88,11 +102,16 @@ class Packed(nn.Module):
         return [(sequences.data, state) for sequences, state in results]
 
 
+@functools.cache
+def packed_layers():
+    model, data = Packed().eval(), torch.randn(7, 4)
+    return model, data, unmess.capture(model, (data, torch.tensor([3, 2, 1, 1])))
+
+
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_packed_sequences(runner):
-    model = Packed().eval()
-    data = torch.randn(7, 4)
-    run = unmess.load(unmess.capture(model, (data, torch.tensor([3, 2, 1, 1]))), on=runner)
+    model, data, program = packed_layers()
+    run = unmess.load(program, on=runner)
     for batch_sizes in ([3, 2, 1, 1], [4, 1, 1, 1], [2, 2, 2, 1]):
         assert_like_eager(run, model, (data, torch.tensor(batch_sizes)))
 
