@@ -24,12 +24,20 @@ def take(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
 
 
 def index_select(x: torch.Tensor, dim: int, index: torch.Tensor) -> Any:
-    """Returns slices along an axis of size 1; NotImplemented for other axes."""
-    if x.dim() == 0 or not statically_known_true(x.shape[dim] == 1):
+    """Returns slices along an axis of size 1, or of a tensor that may be empty.
+
+    Returns NotImplemented for other tensors. Eager checks the indices of an empty tensor, too.
+    """
+    if x.dim() == 0:
+        return NotImplemented
+    size = x.shape[dim]
+    if not all(statically_known_true(each != 0) for each in x.shape):
+        require(torch.logical_and(index >= 0, index < size), "index out of range")
+    elif not statically_known_true(size == 1):
         return NotImplemented
     # `index` counts negative numbers from the back, but `index_select` rejects them. Replace them
-    # by 1, the size, which `index` rejects.
-    places = [None] * (dim % x.dim()) + [torch.where(index < 0, 1, index).reshape(-1)]
+    # by the size, which `index` rejects.
+    places = [None] * (dim % x.dim()) + [torch.where(index < 0, size, index).reshape(-1)]
     return torch.ops.aten.index.Tensor(x, places)
 
 

@@ -192,11 +192,13 @@ class Slice:
             )
             for position in self._arguments
         ]
+        steps = _all_steps(generic)
         require_everywhere(
-            [_steps(generic, loop) for loop in loops],
+            [steps[loop] for loop in loops],
             inputs,
             lambda elements: self._copied(elements, loops),
             message,
+            outer=[size for loop, size in enumerate(steps) if loop not in self.loops],
         )
 
     def _copied(self, elements: Sequence[ir.Value], loops: Sequence[int]) -> list[ir.Value]:

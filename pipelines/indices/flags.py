@@ -29,11 +29,7 @@ def require_valid_index(places: ir.Value, steps: Sequence[Size]) -> None:
         steps: the sizes of the loops that access the axis.
     """
     holds = compare(arith.CmpIPredicate.ne, places, number(0, places.type))
-    for size in steps:
-        size = size_value(size)
-        is_empty = compare(arith.CmpIPredicate.eq, size, number(0, size.type))
-        holds = arith.OrIOp(holds, is_empty).result
-    cf.AssertOp(holds, OUT_OF_RANGE)
+    cf.AssertOp(_or_empty(holds, steps), OUT_OF_RANGE)
 
 
 def require_everywhere(
@@ -41,6 +37,7 @@ def require_everywhere(
     inputs: Sequence[tuple[ir.Value, ir.AffineMap]],
     conditions: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
     message: str,
+    outer: Sequence[Size] = (),
 ) -> None:
     """Asserts conditions on elements of tensors, at the insertion point.
 
@@ -48,6 +45,8 @@ def require_everywhere(
         sizes: sizes of the loops over the elements.
         inputs: tensors, and their indexing maps.
         conditions: creates values of type i1 from an element of each tensor, in the loops' body.
+        outer: sizes of loops around these. If one makes no step, nothing is asserted, because
+            eager PyTorch does not read an index then.
     """
     word = ir.IntegerType.get_signless(32)
     scalar = ir.RankedTensorType.get([], word)
@@ -91,4 +90,16 @@ def require_everywhere(
         failed = arith.SelectOp(holds, so_far, number(1, word)).result
         ir.Operation.create("linalg.yield", [], [failed])
     flag = tensor.ExtractOp(generic.result, []).result
-    cf.AssertOp(compare(arith.CmpIPredicate.eq, flag, zero), message)
+    holds = compare(arith.CmpIPredicate.eq, flag, zero)
+    cf.AssertOp(_or_empty(holds, outer), message)
+
+
+def _or_empty(holds: ir.Value, steps: Sequence[Size]) -> ir.Value:
+    """Returns whether `holds` is true or a loop makes no step."""
+    for size in steps:
+        if isinstance(size, int) and size != 0:
+            continue
+        size = size_value(size)
+        is_empty = compare(arith.CmpIPredicate.eq, size, number(0, size.type))
+        holds = arith.OrIOp(holds, is_empty).result
+    return holds

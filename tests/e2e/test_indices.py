@@ -478,8 +478,8 @@ def expect_eagers_answers(functions, run, x=X, valid=VALID):
             torch.testing.assert_close(found, wanted, msg=about)
 
 
-def captured(functions, x=X, valid=VALID):
-    return unmess.capture(Each(functions), (x, [valid for _ in functions]))
+def captured(functions, x=X, valid=VALID, **options):
+    return unmess.capture(Each(functions), (x, [valid for _ in functions]), **options)
 
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu", "bundle"])
@@ -565,6 +565,29 @@ def test_a_source_of_another_size_than_its_slice():
                 function(X, i)
             with pytest.raises(unmess.Error, match="a check in the program failed"):
                 run[function.__name__](X, i)
+
+
+def selected_columns(x, i):
+    return x.index_select(1, i)
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_indices_of_an_empty_tensor(runner):
+    """Eager does not read the indices of `x[:, i]` if there are no rows."""
+    functions, x = [columns, selected_columns], torch.zeros(0, COLUMNS)
+    n = torch.export.Dim("n")
+    program = captured(functions, x, dynamic_shapes=(None, [{0: n} for _ in functions]))
+    expect_eagers_answers(functions, unmess.load(program, on=runner), x)
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_indices_of_no_rows(runner):
+    """The number of rows is dynamic, and 0 in the calls."""
+    rows = torch.export.Dim("rows", min=0)
+    program = captured([columns], dynamic_shapes=({0: rows}, [None]))
+    run = unmess.load(program, on=runner)
+    expect_eagers_answers([columns], run, torch.zeros(0, COLUMNS))
+    expect_eagers_answers([columns], run)
 
 
 def test_raises_where_eager_does_via_stablehlo():

@@ -125,10 +125,10 @@ INDEXING = (
         gather,
     ),
     Decomposition(
-        "index_select of a single slice",
+        "index_select of a single slice or an empty tensor",
         "aten::index_select.default",
         "run",
-        "torch-mlir returns the single slice for every index, also for one out of range",
+        "torch-mlir returns the single or empty slice for every index, also for one out of range",
         index_select,
     ),
     Decomposition(
