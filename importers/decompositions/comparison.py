@@ -73,6 +73,8 @@ def isclose(
 
     NaN is close to nothing, or with `equal_nan` to NaN only.
     """
+    if x.dtype == torch.bool:  # Eager compares booleans as floats, too.
+        x, y = x.to(torch.float32), y.to(torch.float32)
     gap, allowed = (x - y).abs(), (y * rtol).abs() + atol
     near = torch.logical_and(torch.lt(gap, torch.inf), torch.le(gap, allowed))
     close = torch.logical_or(torch.eq(x, y), near)

@@ -68,3 +68,27 @@ def resize(x: torch.Tensor, size: Sequence[int], *, memory_format: Any = None) -
 def resize_as(x: torch.Tensor, template: torch.Tensor, *, memory_format: Any = None) -> Any:
     """Resizes `x` to the shape of `template`."""
     return resize(x, template.shape, memory_format=memory_format)
+
+
+def as_strided_scatter(
+    x: torch.Tensor,
+    source: torch.Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Any:
+    """Replaces the elements of a contiguous `x` that `as_strided` selects by those of `source`.
+
+    Returns NotImplemented for other tensors, for dynamic sizes, and for elements outside of `x`.
+    """
+    numbers = (*x.shape, *size, *stride, storage_offset or 0)
+    if not all(isinstance(number, int) for number in numbers) or not x.is_contiguous():
+        return NotImplemented
+    place = torch.full((), storage_offset or 0, dtype=torch.int64)
+    for length, step in zip(size, stride, strict=True):
+        place = place.unsqueeze(-1) + torch.arange(length) * step
+    last = (storage_offset or 0) + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if last >= x.numel() or (storage_offset is None and x.storage_offset() != 0):
+        return NotImplemented
+    values = source.to(x.dtype).reshape(-1)
+    return x.reshape(-1).index_put((place.reshape(-1),), values).reshape(x.shape)

@@ -8,6 +8,7 @@ from importers.decompositions.antialias import resize
 from importers.decompositions.attention import attention
 from importers.decompositions.batch_norm import batch_norm_no_update, batch_norm_with_update
 from importers.decompositions.byte_resizing import resize_bytes, resize_bytes_by_factors
+from importers.decompositions.convolution_tbc import conv_tbc
 from importers.decompositions.cropped_transposed import cropped_transposed_convolution
 from importers.decompositions.ctc_loss import ctc_loss
 from importers.decompositions.decomposition import Decomposition
@@ -138,6 +139,13 @@ LAYERS = (
         "torch",
         "torch-mlir does not lower operators of torchvision",
         deform_conv2d,
+    ),
+    Decomposition(
+        "convolution of sequences, time first",
+        "aten::conv_tbc.default",
+        "torch",
+        "torch-mlir's shapes have the dimensions of conv1d",
+        conv_tbc,
     ),
     Decomposition(
         "grouped 3-d convolution",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.memory import (
+    as_strided_scatter,
     checked_at_capture,
     copy_in_order,
     empty_in_order,
@@ -44,6 +45,13 @@ MEMORY = (
             function,
         )
         for function in (resize, resize_as)
+    ),
+    Decomposition(
+        "elements at strides replaced",
+        "aten::as_strided_scatter.default",
+        "linalg",
+        "torch-mlir has no lowering; a contiguous tensor is also a list of its elements in memory",
+        as_strided_scatter,
     ),
     Decomposition(
         "copy with strides",

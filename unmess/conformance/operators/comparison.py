@@ -18,6 +18,7 @@ op("torch.lt", C("f64[5]", 0.5), C("f16[5]", "f32[5]"), C("i32[4]", 2**40), C("f
 op("torch.ge", C("bf16[5] ties", 1), C("bool[4]", "bool[4]"))
 op("torch.eq", C("c64[3] ties", "c64[3] ties"), C("u8[6] extreme", -1))
 op("torch.equal", C("f32[3]", "f32[3]"), C("i64[3] zero", "i64[3] zero"))
+op("torch.isclose", C("bool[4]", "bool[4]"))
 op("torch.isclose", C("f32[n,3]", "f32[3]"), C("f32[13] special", "f32[13] special"))
 op("torch.isclose", C("f32[13] special", "f32[13] special", equal_nan=True), C("i64[4]", "i64[4]"))
 op("torch.allclose", C("f32[3] zero", "f32[3] zero"))

@@ -77,6 +77,7 @@ X1, X2, X3 = "f32[b,4,9]", "f32[b,4,6,7]", "f32[1,2,4,5,4]"
 op("F.conv1d", C(X1, "f32[6,4,3]", "f32[6]"), C(X1, "f32[6,2,3]", stride=2, padding=1, groups=2))
 op("F.conv1d", C("f32[2,4,n]", "f32[3,4,1]"), C(X1, "f32[4,1,3]", dilation=2, groups=4))
 op("F.conv1d", C("f32[4,9]", "f32[6,4,3]"), C("f64[1,4,9]", "f64[2,4,2]", padding="same"))
+op("torch.conv_tbc", C("f32[5,2,3]", "f32[3,3,4]", "f32[4]", 1))
 op("F.conv2d", C(X2, "f32[6,4,3,3]", "f32[6]"), C(X2, "f32[6,2,3,3]", stride=(2, 1), groups=2))
 op("F.conv2d", C(X2, "f32[4,1,3,2]", padding=(1, 0), groups=4), C(X2, "f32[8,1,2,2]", groups=4))
 op("F.conv2d", C("f32[1,4,n,m]", "f32[3,4,2,2]", padding=1), C(X2, "f32[2,4,2,2]", dilation=(2, 3)))
