@@ -208,14 +208,14 @@ def _slice_scatter(
     end: Any = None,
     step: Any = 1,
 ) -> torch.Tensor:
-    result = input.clone()
-    view = torch.ops.aten.slice.Tensor(result, dim, *map(_as_number, (start, end, step)))
-    given, size = src.shape[dim], view.shape[dim]
+    bounds = tuple(map(_as_number, (start, end, step)))
+    # A slice of one dimension: the strides of a slice of `input` would exclude some sizes.
+    places = torch.arange(input.shape[dim])
+    given, size = src.shape[dim], torch.ops.aten.slice.Tensor(places, 0, *bounds).shape[0]
     if not statically_known_true(given == size):
         is_equal = torch.scalar_tensor(given) == torch.scalar_tensor(size)
         require(is_equal, "slice_scatter: the source has another size than the slice")
-    view.copy_(src)
-    return result
+    return torch.ops.aten.slice_scatter.default(input, src, dim, *bounds)
 
 
 _FUNCTIONS = {
