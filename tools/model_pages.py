@@ -11,6 +11,7 @@ from pathlib import Path
 
 from importers.recipes import Recipe
 from unmess.matrix.summary import EQUAL, columns_of, state
+from unmess.pages.markdown import escaped, unescaped
 from unmess.row import Row
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "models"
@@ -24,7 +25,6 @@ _VERSIONS = {
 RUNNERS_OWN = ("compile", "load", "run", "compare")
 _NOT_RUN = "not run"
 _NOT_BUILT = "## Not built"
-_ESCAPES = {"|": "\\|", "<": "&lt;", "*": "\\*"}
 
 # By model and runner.
 Results = dict[tuple[str, str], Row]
@@ -71,11 +71,11 @@ def page(source: str, recipes: Sequence[Recipe], results: Results, runners: Sequ
     for recipe, own in found.items():
         if recipe not in not_built:
             states = [_NOT_RUN if row is None else state(row) for row in own]
-            lines.append(_row(f"`{recipe.model}`", recipe.task, *map(_cell, states)))
+            lines.append(_row(f"`{recipe.model}`", recipe.task, *map(escaped, states)))
     if not_built:
         lines += ["", _NOT_BUILT, "", _row("model", "task", "cause"), _row(*["---"] * 3)]
         lines += [
-            _row(f"`{recipe.model}`", recipe.task, _cell(cause))
+            _row(f"`{recipe.model}`", recipe.task, escaped(cause))
             for recipe, cause in not_built.items()
         ]
     return "\n".join(lines) + "\n"
@@ -102,14 +102,14 @@ def read_page(text: str) -> Results:
     results, _, not_built = text.partition(f"\n{_NOT_BUILT}\n")
     (_, _, *runners), _, *models = _cells(results)
     rows = {
-        (model.strip("`"), runner): _row_of(model.strip("`"), runner, _text(cell))
+        (model.strip("`"), runner): _row_of(model.strip("`"), runner, unescaped(cell))
         for model, _, *cells in models
         for runner, cell in zip(runners, cells, strict=True)
         if cell != _NOT_RUN
     }
     for model, _, cause in _cells(not_built)[2:]:
         for runner in runners:
-            row = Row(model.strip("`"), runner, ok=False, stage="source", error=_text(cause))
+            row = Row(model.strip("`"), runner, ok=False, stage="source", error=unescaped(cause))
             rows[row.model, runner] = row
     return rows
 
@@ -145,17 +145,3 @@ def _row_of(model: str, runner: str, state: str) -> Row:
 
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _cell(text: str) -> str:
-    """Escapes text for a cell of a Markdown table."""
-    for character, escaped in _ESCAPES.items():
-        text = text.replace(character, escaped)
-    return text
-
-
-def _text(cell: str) -> str:
-    """Unescapes a cell: the inverse of `_cell`."""
-    for character, escaped in _ESCAPES.items():
-        cell = cell.replace(escaped, character)
-    return cell

@@ -495,8 +495,9 @@ def analyze(
             path of an MLIR file.
         at: the stage to analyze; by default `linalg` for programs, else the stage that it is at.
             Arithmetic, bytes, bodies and memory are counted at `linalg` only.
-        sizes: of dynamic dimensions, by symbol; by default those of a Program's example call.
-            Results that depend on other sizes are expressions.
+        sizes: of dynamic dimensions, by symbol; by default those of the example call of the
+            Program, or of the Program that a Module was lowered from. Results that depend on other
+            sizes are expressions.
 
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
@@ -508,10 +509,13 @@ def analyze(
     if isinstance(program, (str, Path)):
         return analyze_file(program, at, sizes)
     values: dict[str, int] = {}
+    captured = program.program if isinstance(program, Module) else program
+    for part in captured.entries.values() if captured is not None else ():
+        # IR from a file may have no example call.
+        if part.args or part.kwargs:
+            values |= part.signature.symbols(part.args, part.kwargs)
     if not isinstance(program, Module):
         at = at or "linalg"
-        for part in program.entries.values():
-            values |= part.signature.symbols(part.args, part.kwargs)
         program = lower(program, to=at)
     elif at not in (None, program.stage):
         from pipelines.lower import lower as lower_module

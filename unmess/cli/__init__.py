@@ -24,6 +24,7 @@ from unmess.cli.package import package_
 from unmess.cli.partition import partition_
 from unmess.cli.pipeline import pipeline
 from unmess.cli.portable import portable
+from unmess.cli.recipe import recipe
 from unmess.cli.repairs import repairs
 from unmess.cli.report import report
 from unmess.cli.run import run
@@ -115,6 +116,7 @@ for _command in (
     triage,
     matrix,
     report,
+    recipe,
     conformance,
     generate,
     tune,

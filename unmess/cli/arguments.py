@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
-from pipelines.backends.table import HELP
+from pipelines.backends.table import DEFAULT_RUNNERS, HELP
 from unmess.core.errors.error import Error
+from unmess.core.errors.stages import OUTPUT_DIALECTS
 from unmess.core.options.dynamic_axis import SYNTAX, parse_dynamic
 from unmess.core.options.names import FALLBACKS, STRATEGIES, check_name
 
@@ -44,6 +46,28 @@ def runner(default: str):
         metavar="RUNNER",
         help=f"Runner: {HELP}.",
     )
+
+
+runners = click.option(
+    "--on",
+    "runners",
+    multiple=True,
+    metavar="RUNNER[,RUNNER...]",
+    help=f"Runner: {HELP}. May be repeated. Default: {','.join(DEFAULT_RUNNERS)}.",
+)
+dialects = click.option(
+    "--via",
+    "dialects",
+    multiple=True,
+    metavar="DIALECT[,DIALECT...]",
+    help=f"Output dialect whose IR runs: {', '.join(OUTPUT_DIALECTS)}, or default for the one "
+    f"that the runner takes by default. May be repeated. Default: {','.join(OUTPUT_DIALECTS)}.",
+)
+
+
+def split_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Returns the names of options that may be repeated and list several, each once."""
+    return tuple(dict.fromkeys(name for each in names for name in each.split(",")))
 
 
 class Seconds(click.FloatRange):

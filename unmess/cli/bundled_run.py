@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from unmess.cli import describe
+from unmess import describe
 from unmess.cli.cached import Cached
 from unmess.core.processes.current_stage import enter_stage
 from unmess.core.signature.tree import flatten

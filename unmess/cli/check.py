@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipelines.backends.table import DEFAULT_RUNNERS, HELP, check_runner
+from pipelines.backends.table import DEFAULT_RUNNERS, check_runner
 from unmess.cli import arguments
-from unmess.cli.format import difference, duration
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say, show_error
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import OUTPUT_DIALECTS
 from unmess.core.options.names import STRATEGIES
+from unmess.format import difference, duration
 from unmess.row import STEPS, Row
 
 if TYPE_CHECKING:
@@ -26,13 +26,7 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
 
 @click.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
-@click.option(
-    "--on",
-    "runners",
-    multiple=True,
-    metavar="RUNNER[,RUNNER...]",
-    help=f"Runner: {HELP}. May be repeated. Default: {','.join(DEFAULT_RUNNERS)}.",
-)
+@arguments.runners
 @click.option(
     "--via",
     metavar="DIALECT",
@@ -94,8 +88,7 @@ def check(
     differs, 2 the model cannot be found or built, 3 a stage failed. Ctrl-C prints the rows
     finished so far.
     """
-    runners = tuple(dict.fromkeys(name for names in runners for name in names.split(",")))
-    runners = runners or DEFAULT_RUNNERS
+    runners = arguments.split_names(runners) or DEFAULT_RUNNERS
     problem = _misused(runners, via, dynamic, strategy)
     if problem is not None:
         return _refuse(session, models, runners, problem)

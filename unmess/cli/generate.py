@@ -11,11 +11,11 @@ from importers import cache_length
 from pipelines.backends.table import check_runner
 from unmess.cli import arguments
 from unmess.cli.cached import working
-from unmess.cli.format import duration
 from unmess.cli.generating import Task, start
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
 from unmess.core.options.names import check_name
+from unmess.format import duration
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import Need
 from unmess.program_cache.request import Decoder, Request

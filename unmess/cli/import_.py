@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from unmess.cli import arguments, describe
+from unmess import describe
+from unmess.cli import arguments
 from unmess.cli.cached import working
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipelines.backends.table import DEFAULT_RUNNERS, HELP, check_runner
+from pipelines.backends.table import DEFAULT_RUNNERS, check_runner
 from unmess.cli import arguments
-from unmess.cli.format import time_left
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.stages import OUTPUT_DIALECTS
+from unmess.format import time_left
 
 if TYPE_CHECKING:
     from unmess.core.processes.workers import Parent
@@ -35,21 +34,8 @@ if TYPE_CHECKING:
     help="A model string, or a pattern of recipes such as torchvision:* or hf:*bert*; may be "
     "repeated. Default: all recipes.",
 )
-@click.option(
-    "--on",
-    "runners",
-    multiple=True,
-    metavar="RUNNER[,RUNNER...]",
-    help=f"Runner: {HELP}. May be repeated. Default: {','.join(DEFAULT_RUNNERS)}.",
-)
-@click.option(
-    "--via",
-    "dialects",
-    multiple=True,
-    metavar="DIALECT[,DIALECT...]",
-    help=f"Output dialect whose IR runs: {', '.join(OUTPUT_DIALECTS)}, or default for the one "
-    f"that the runner takes by default. May be repeated. Default: {','.join(OUTPUT_DIALECTS)}.",
-)
+@arguments.runners
+@arguments.dialects
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -114,7 +100,7 @@ def matrix(
     """
     if click.get_current_context().invoked_subcommand is not None:
         return 0
-    runners = _split(runners) or DEFAULT_RUNNERS
+    runners = arguments.split_names(runners) or DEFAULT_RUNNERS
     for name in runners:
         check_runner(name)
     # Imported here, because `--help` does not need them.
@@ -126,7 +112,7 @@ def matrix(
     from unmess.matrix.running import missing_cells
 
     share = parse_shard(shard)
-    vias = dialects_of(_split(dialects) or OUTPUT_DIALECTS)
+    vias = dialects_of(arguments.split_names(dialects) or OUTPUT_DIALECTS)
     models = share.of(matching_models(patterns))
     cells = [Cell(model, runner, via) for model in models for via in vias for runner in runners]
     options = Options(
@@ -162,10 +148,6 @@ def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _split(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for each in names for name in each.split(",")))
 
 
 def _run(

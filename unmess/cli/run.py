@@ -9,13 +9,14 @@ from typing import Any
 import click
 
 from pipelines.backends.table import BUNDLED, RUNNERS, check_runner
-from unmess.cli import arguments, bundled_run, describe
+from unmess import describe
+from unmess.cli import arguments, bundled_run
 from unmess.cli.bundled_run import Done, timed
 from unmess.cli.cached import Cached, working
-from unmess.cli.format import duration
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import first_line
 from unmess.core.files.writing import cannot_write, check_writable, replacing
+from unmess.format import duration
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import Need
 from unmess.program_cache.request import Request

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from unmess.cli import arguments
-from unmess.cli.format import duration
 from unmess.cli.session import Session, command
 from unmess.core.cache.artifacts import SIZE, size_limit
+from unmess.format import duration
 
 if TYPE_CHECKING:
     from unmess.tuning import Candidate

@@ -33,6 +33,8 @@ sys.exit(status)
         (["ops", "file.py", "--to", "lnalg"], 2),
         (["schema", "--help"], 0),
         (["repairs", "--help"], 0),
+        (["recipe", "--help"], 0),
+        (["recipe", "file.py", "--on", "gpu"], 2),
         (["check", "file.py", "--on", "reference,gpu"], 2),
         (["package", "file.py", "-o", "out", "--on", "reference"], 2),
         (["package", "file.py", "-o", "out", "--target", "sm_80"], 2),

@@ -59,6 +59,15 @@ COMMANDS = (
     ("matrix --shard 3/2", 2),
     ("matrix diff missing missing", 2),
     ("report missing", 2),
+    ("recipe --help", 0),
+    ("recipe torchvision:resnet81", 2),
+    ("recipe torchvision:resnet18 --on tpu", 2),
+    ("recipe torchvision:resnet18 --via tossa", 2),
+    ("recipe torchvision:resnet18 --dynamic x", 2),
+    ("recipe torchvision:resnet18 --results missing", 2),
+    ("recipe torchvision:resnet18 --results rows.jsonl", 2),
+    ("recipe torchvision:resnet18 --results rows.jsonl --only fc", 2),
+    ("recipe torchvision:resnet18 -o missing/page.md", 2),
     ("report rows.jsonl -o page.html", 0),
 )
 RUN = """

@@ -36,18 +36,19 @@ def signature(module: Module) -> dict[str, Any]:
 
     The inputs are the leaves of the call; the results are in the IR's order.
     """
-    return _signature(module.signature)
+    return call(module.signature)
 
 
 def entries(module: Module) -> dict[str, Any]:
     """Returns each entry function's signature and the positions of its weights by name."""
     return {
-        name: {**_signature(one), "weights": _positions(one, ("weight", "state"))}
+        name: {**call(one), "weights": _positions(one, ("weight", "state"))}
         for name, one in module.entries.items()
     }
 
 
-def _signature(signature: Signature) -> dict[str, Any]:
+def call(signature: Signature) -> dict[str, Any]:
+    """Returns the inputs and results of a signature, as `signature` does for a Module."""
     positions = _positions(signature, ("input",))
     return {
         "inputs": [

@@ -1,0 +1,141 @@
+"""Captures a model, and lowers it to each stage. This is the code that runs in the worker.
+
+The process that waits imports this file, too, so the libraries are imported when the work begins.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unmess.core.errors.failure import as_error
+from unmess.core.errors.model_sources import source_text
+from unmess.core.errors.quiet import quiet_libraries, show_libraries
+from unmess.core.processes.current_stage import current_stage, listening
+from unmess.isolated import Options
+from unmess.recipe_page.excerpt import excerpt
+from unmess.recipe_page.facts import EntryCost, ProgramFacts, StageFacts, Tensors
+
+if TYPE_CHECKING:
+    import torch
+
+    from pipelines.analysis.entries import Entry
+    from unmess.core.module.module import Module
+    from unmess.core.program.program import Program
+    from unmess.core.program.programs import Programs
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Reports that a stage begins."""
+
+    stage: str
+
+
+def describe(
+    send: Callable[[Any], None], model: str, options: Options, stages: Sequence[str]
+) -> None:
+    """Captures a model and lowers it to each of `stages`.
+
+    Sends a `Begun` for each stage that begins; the ProgramFacts, or the Error of the capture; and
+    then one StageFacts for each of `stages`.
+    """
+    if options.verbose or options.debug:
+        show_libraries()
+    else:
+        quiet_libraries()
+    with listening(lambda stage: send(Begun(stage))):
+        try:
+            from unmess.captured import captured
+
+            program = captured(
+                model,
+                options.inputs,
+                options.dynamic,
+                options.strategy,
+                trust=options.trust,
+                only=options.only,
+            )
+            facts = _program_facts(program)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:
+            send(as_error(problem, current_stage()))
+            return
+        send(facts)
+        for stage in stages:
+            send(_stage_facts(program, stage))
+
+
+def _program_facts(program: Program | Programs) -> ProgramFacts:
+    import torch
+
+    from importers.captured_program import is_captured
+    from unmess.describe import call
+
+    weights = list(program.weights.values())
+    parameters = [each for each in weights if isinstance(each, torch.nn.Parameter)]
+    others = [each for each in weights if not isinstance(each, torch.nn.Parameter)]
+    return ProgramFacts(
+        name=program.name,
+        strategy=program.strategy,
+        seconds=program.seconds.get("capture"),
+        entries={name: call(one.signature) for name, one in program.entries.items()},
+        parameters=_tensors(parameters),
+        other_tensors=_tensors(others),
+        notes=program.notes,
+        is_captured=is_captured(program),
+    )
+
+
+def _tensors(tensors: Sequence[torch.Tensor]) -> Tensors:
+    elements = [each.numel() for each in tensors]
+    sizes = [each.numel() * each.element_size() for each in tensors]
+    return Tensors(len(tensors), sum(elements), sum(sizes))
+
+
+def _stage_facts(program: Program | Programs, stage: str) -> StageFacts:
+    import unmess
+
+    start = time.perf_counter()
+    try:
+        module = unmess.lower(program, to=stage)
+        seconds = time.perf_counter() - start
+        analysis = unmess.analyze(module)
+        operations: dict[str, int] = {}
+        for each in analysis.operations:
+            number = each.count + each.in_bodies
+            operations[each.dialect] = operations.get(each.dialect, 0) + number
+        return StageFacts(
+            stage,
+            seconds=seconds,
+            operations=dict(sorted(operations.items(), key=lambda item: -item[1])),
+            excerpt=_excerpt(module),
+            costs=tuple(_cost(entry) for entry in analysis.entries if entry.memory is not None),
+        )
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
+        error = as_error(problem, current_stage())
+        return StageFacts(stage, error, source=source_text(error.where) or None)
+
+
+def _excerpt(module: Module) -> str:
+    return excerpt(module.text(), module.entry)
+
+
+def _cost(entry: Entry) -> EntryCost:
+    from unmess.analysis.numbers import count
+    from unmess.analysis.text import headline, memory_line
+
+    flops = entry.total.flops
+    formula = entry.formula
+    return EntryCost(
+        entry.name,
+        flops if isinstance(flops, int) else str(flops),
+        headline(entry),
+        memory_line(entry.memory),
+        None if formula is None else count(formula.flops, "FLOP") or "0 FLOP",
+    )
