@@ -82,6 +82,8 @@ def test_dynamic_sizes_default_to_the_example():
     (entry,) = unmess.analyze(program).entries
     assert entry.values == {"rows": 6}
     assert contraction_flops(unmess.analyze(program)) == 2 * 6 * 4 * 5
+    lowered = unmess.lower(program, to="linalg")
+    assert contraction_flops(unmess.analyze(lowered)) == 2 * 6 * 4 * 5
     larger = unmess.analyze(program, sizes={"rows": 10})
     assert contraction_flops(larger) == 2 * 10 * 4 * 5
     # 40 for the product and 5 for the comparison in relu.
