@@ -94,6 +94,9 @@ def gather(
         return facts
     dynamic = [(runner, None) for runner in dict.fromkeys(working)]
     tried = check(replace(options, dynamic=(DYNAMIC,)), dynamic)
+    if all(row.stage == "usage" for row in tried):
+        # Models of this kind do not take dynamic dimensions: a saved ExportedProgram, for instance.
+        return facts
     return replace(facts, dynamic=DYNAMIC, tried=tried)
 
 
