@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from unmess.core.errors.error import Error
-from unmess.recipe_page.commands import failure_commands
+from unmess.recipe_page.commands import command, failure_commands
 from unmess.recipe_page.facts import Facts
 from unmess.row import Row
 from unmess.triage.failure import Failure as Identity
@@ -21,7 +21,7 @@ class Failure:
         source: the text of the line `where`, if it is the model's own code.
         places: the stages of the IR and the runners that stop with it.
         known: the recorded limit with the same stage and cause, or None.
-        commands: the commands that repeat and reduce it.
+        commands: the command that repeats it; for a check, also the one that reduces it.
     """
 
     stage: str
@@ -47,16 +47,27 @@ def failures(facts: Facts) -> list[Failure]:
 
     for stage in facts.stages:
         if stage.error is not None:
-            add(stage.error, stage.source, f"the IR at {stage.stage}")
+            failure = add(stage.error, stage.source, f"the IR at {stage.stage}")
+            if not failure.commands:
+                line = command("import", facts.model, facts.options, "--to", stage.stage)
+                failure.commands = (line,)
     for row in facts.rows:
         if row.ok:
             continue
         failure = add(_error(row), row.source, row.place)
-        if not failure.commands and row.stage not in ("usage", "source"):
+        # The commands of the first check say more than `unmess import`.
+        if len(failure.commands) < 2 and row.stage not in ("usage", "source"):
             failure.commands = failure_commands(facts, row)
-            known = matching_limit(Identity.of(row), row.runner, facts.model)
-            failure.known = known and str(known)
+            failure.known = _known(facts, row)
     return list(found.values())
+
+
+def _known(facts: Facts, row: Row) -> str | None:
+    match = matching_limit(Identity.of(row), row.runner, facts.model)
+    if match is None or match.of != facts.model:
+        return match and str(match)
+    link = f" ({match.limit.link})" if match.limit.link else ""
+    return f"recorded for this model{link}"
 
 
 def _error(row: Row) -> Error:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from importers.recipes.limits import NOT_BUILT, known_limits
+from importers.recipes import Recipe
+from importers.recipes.limits import Limit
 from unmess.core.errors.error import Error
 from unmess.isolated import Options
 from unmess.recipe_page import gathering
@@ -119,8 +120,10 @@ def test_a_model_that_does_not_exist_is_an_error(run, stage):
         run(Described(error=error))
 
 
-def test_a_model_that_is_known_not_to_be_built_has_a_page(run):
-    model, (limit, *_) = next(iter(known_limits(NOT_BUILT).items()))
-    facts, _ = run(Described(error=Error(limit.stage, limit.cause)), model=model)
-    assert facts.limits == (limit,) and facts.task
+def test_a_model_that_is_known_not_to_be_built_has_a_page(run, monkeypatch):
+    limit = Limit("source", "it requires another package")
+    recipe = Recipe("hf:odd", "hf", "decoder", not_built=limit)
+    monkeypatch.setattr(gathering, "list_recipes", lambda: [recipe])
+    facts, _ = run(Described(error=Error("source", limit.cause)), model="hf:odd")
+    assert facts.limits == (limit,) and facts.task == "decoder"
     assert {row.stage for row in facts.rows} == {"source"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from importers.recipes.limits import known_limits
+from importers.recipes.limits import Limit
 from importers.repair_list import recorded_repairs
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import IR_STAGES
@@ -132,11 +132,26 @@ def test_a_failure_of_several_places_is_listed_once():
     ]
 
 
-def test_a_known_limit_of_another_model_is_named():
-    model, (limit, *_) = next(iter(known_limits().items()))
-    error = Error(limit.stage, limit.cause)
-    text = page(facts(rows=(row("reference", None, error),)))
-    assert f"- known limit: {model} fails in the same way" in text
+def test_a_stage_that_no_check_needs_is_repeated_by_an_import():
+    text = section(page(facts(rows=(row("reference", "linalg"),))), "Failures")
+    assert text.splitlines()[2:] == [
+        "- affects the IR at tosa",
+        f"- at `net.py:7`: `return {EVIL}`",
+        "- hint: write it differently",
+        "- repeat it: `unmess import net.py:f --dynamic x.0=n:2..8 --to tosa`",
+    ]
+
+
+def test_known_limits_are_named(monkeypatch):
+    limit = Limit("capture", "cannot export the odd part", link="https://example.org/7")
+    recorded = {"hf:odd": (limit,)}
+    monkeypatch.setattr("unmess.triage.known_limits.known_limits", lambda _file: recorded)
+    rows = (row("reference", None, Error("capture", "cannot export the odd part")),)
+    text = page(facts(rows=rows))
+    assert "- known limit: hf:odd fails in the same way (https://example.org/7)\n" in text
+    own = page(replace(facts(rows=rows), model="hf:odd", limits=(limit,)))
+    assert "- known limit: recorded for this model (https://example.org/7)\n" in own
+    assert section(own, "Known limits") == f"- {limit}"
 
 
 def test_only_commands_that_work_are_listed():
