@@ -12,10 +12,9 @@ import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 from torch.overrides import TorchFunctionMode
 
+from importers.capture.mask_indices import MASK_DTYPES, indexed_dims, masks_as_indices
 from importers.decompositions.assertions import require
 
-# Eager takes a tensor of these dtypes as a mask, also one without dimensions.
-_MASKS = (torch.bool, torch.uint8)
 _INDICES = (torch.int32, torch.int64)
 _NUMBERS = (bool, int, float, complex, *torch.types.py_sym_types)
 
@@ -30,6 +29,8 @@ class DataPositions(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         """Called for each function on tensors; see PyTorch's `TorchFunctionMode`."""
         kwargs = kwargs or {}
+        if func is torch.Tensor.__getitem__:
+            args = (args[0], masks_as_indices(args[0], args[1]) or args[1])
         if func in _ACCESSES and (items := _items(args[0], args[1])) is not None:
             return _ACCESSES[func](args[0], items, *args[2:])
         if func in _FUNCTIONS and any(map(_depends_on_data, (*args[2:], *kwargs.values()))):
@@ -44,7 +45,7 @@ def _items(x: torch.Tensor, index: Any) -> list[Any] | None:
         return None
     ellipsis = [i for i, item in enumerate(items) if item is Ellipsis]
     place = ellipsis[0] if ellipsis else len(items)
-    indexed = sum(map(_indexed_dims, items))
+    indexed = sum(map(indexed_dims, items))
     items[place : place + 1] = [slice(None)] * (x.dim() - indexed)
     return items
 
@@ -70,16 +71,10 @@ def _is_position(item: Any) -> bool:
     return (
         isinstance(item, torch.Tensor)
         and not item.dim()
-        and item.dtype not in _MASKS
+        and item.dtype not in MASK_DTYPES
         and not item.is_floating_point()
         and not item.is_complex()
     )
-
-
-def _indexed_dims(item: Any) -> int:
-    if item is None or item is Ellipsis:
-        return 0
-    return item.dim() if isinstance(item, torch.Tensor) and item.dtype in _MASKS else 1
 
 
 def _get(x: torch.Tensor, items: list[Any]) -> torch.Tensor:
@@ -154,7 +149,7 @@ def _view(x: torch.Tensor, items: list[Any]) -> tuple[torch.Tensor, Any]:
             continue
         if isinstance(item, torch.Tensor):
             rest.append(item)
-            dim += _indexed_dims(item)
+            dim += indexed_dims(item)
             continue
         if item is None:
             x = x.unsqueeze(dim)

@@ -605,3 +605,27 @@ def test_raises_via_tosa():
     for index in (-1, ROWS, 2**31 - 1):
         with pytest.raises(unmess.Error, match="index out of range"):
             run(X, [torch.tensor([0, index])])
+
+
+def masked(x, mask):
+    rows, columns, stacked = mask.any(1), mask.any(0), torch.stack([x, -x], -1)
+    return (
+        *(x[rows, columns], x[rows.to(torch.uint8), [0, 1]], x[rows, torch.tensor([2])]),
+        *(stacked[mask, torch.tensor([0, 1])], stacked[..., rows, None, [1]]),
+    )
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_masks_beside_other_indices(runner):
+    x = torch.arange(16.0).reshape(4, 4)
+    two, one = torch.zeros(2, 4, 4, dtype=torch.bool)
+    two[[0, 2], [1, 3]], one[1, 1] = True, True
+    run = unmess.load(unmess.capture(masked, (x, two)), on=runner)
+    for mask in (two, one):  # The one place of the second mask is broadcast.
+        for found, expected in zip(run(x, mask), masked(x, mask), strict=True):
+            torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    for mask in (torch.ones_like(two), torch.zeros_like(two)):
+        with pytest.raises(IndexError):
+            masked(x, mask)
+        with pytest.raises(unmess.Error, match="selects another number of elements"):
+            run(x, mask)
