@@ -7,9 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from pipelines.output_dialects.bits import bitcast_views
+from pipelines.output_dialects.control_flow import (
+    control_flow_to_stablehlo,
+    control_flow_to_tosa,
+)
 from pipelines.output_dialects.dynamic_sizes import infer_reshape_sizes
 from pipelines.output_dialects.loop_slices import slice_rows
-from pipelines.output_dialects.loops import loops_to_stablehlo, loops_to_tosa
 from pipelines.output_dialects.nan_order import order_nan
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
 from pipelines.output_dialects.stablehlo_convolution import to_canonical_layout
@@ -24,7 +27,7 @@ from pipelines.output_dialects.tosa_random import refuse_random_numbers
 from pipelines.output_dialects.value_checks import remove_value_checks
 from pipelines.pipeline import Pipeline, Step
 from pipelines.stablehlo.origin import is_foreign
-from pipelines.stablehlo.stages import CALLS, SCALARS, TO_LINALG_FIRST, UNUSED
+from pipelines.stablehlo.stages import CALLS, CONTROL_FLOW, SCALARS, TO_LINALG_FIRST, UNUSED
 
 _WRITE_SIMPLER = (
     "write the model with simpler operators, or add a decomposition (@unmess.decomposition)"
@@ -232,7 +235,11 @@ TOSA = Pipeline(
         SIZES,
         INTEGERS,
         CASTS,
-        Step("tosa-loops", "lower loops, which torch-mlir does not support", loops_to_tosa),
+        Step(
+            "tosa-control-flow",
+            "lower loops and branches, which torch-mlir does not support",
+            control_flow_to_tosa,
+        ),
         Step(
             "func.func(torch-fuse-quantized-ops)",
             "fuse dequantized operands and requantized results into integer arithmetic",
@@ -288,9 +295,9 @@ STABLEHLO = Pipeline(
         SIZES,
         OPERATORS,
         Step(
-            "stablehlo-loops",
-            "lower loops, which torch-mlir does not support",
-            loops_to_stablehlo,
+            "stablehlo-control-flow",
+            "lower loops and branches, which torch-mlir does not support",
+            control_flow_to_stablehlo,
         ),
         Step(
             "func.func(convert-torch-to-stablehlo)",
@@ -366,7 +373,8 @@ TOSA_TO_LINALG = Pipeline(
             "func.func(tosa-make-broadcastable)",
             "give operands of the new operations the rank of the result",
         ),
-        Step("func.func(tosa-to-scf)", "lower control flow and scatter"),
+        CONTROL_FLOW,  # tosa-to-scf fails for a branch in a branch.
+        Step("func.func(tosa-to-scf)", "lower loops and scatter"),
         Step(
             "func.func(tosa-to-linalg)",
             "lower elementwise operations, reductions, gather and resize",

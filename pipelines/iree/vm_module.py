@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import replace
 
 import torch
@@ -31,6 +32,10 @@ from unmess.core.processes.current_stage import enter_stage
 from unmess.core.program.note import Note
 
 _PACKAGES = ("torch-mlir", "iree-base-compiler")
+# TOSA has no assertion, so these are checked at linalg.
+_TOSA_ACCESSES = ("tosa.gather", "tosa.scatter")
+# IREE does not lower a branch in a branch.
+_TOSA_BRANCHES = ("tosa.cond_if",)
 
 
 def vm_module(
@@ -66,9 +71,9 @@ def vm_module(
         elif (
             not has_input_type(module)
             or module.stage == "stablehlo"
-            or (_has_data_indices(module) and not unchecked)
+            or _contains(module, _TOSA_BRANCHES)
+            or (_contains(module, _TOSA_ACCESSES) and not unchecked)
         ):
-            # TOSA has no assertion, so its gathers and scatters are checked at linalg.
             module = lowered(module, seconds, unchecked)
             CHECK_DIVISIONS.apply(module.ir, unchecked=unchecked)
             JOIN_ASSERTIONS.apply(module.ir)
@@ -85,8 +90,7 @@ def vm_module(
     return compiled
 
 
-def _has_data_indices(module: Module) -> bool:
-    names = ("tosa.gather", "tosa.scatter")
+def _contains(module: Module, names: Collection[str]) -> bool:
     return bool(find_operations(module.ir, lambda operation: operation.name in names))
 
 

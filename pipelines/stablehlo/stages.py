@@ -7,9 +7,9 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
+from pipelines.output_dialects.to_scf import to_scf
 from pipelines.pipeline import Pipeline, Step
 from pipelines.stablehlo.casts import saturate_casts
-from pipelines.stablehlo.control_flow import to_scf
 from pipelines.stablehlo.custom_calls import resolve_at_compile, resolve_at_linalg
 from pipelines.stablehlo.dynamic import lower_dynamic_sizes
 from pipelines.stablehlo.indices import clamp_gathers
@@ -43,7 +43,7 @@ DYNAMIC = Step(
 )
 SORTS = Step("stablehlo-sorts", "lower sorts to tm_tensor.sort", sorts_to_tm_tensor)
 SCATTERS = Step("stablehlo-scatters", "lower scatters to loops over the updates", scatters_to_loops)
-CONTROL_FLOW = Step("stablehlo-control-flow", "lower while, if and case to scf", to_scf)
+CONTROL_FLOW = Step("control-flow-to-scf", "lower loops and branches to scf", to_scf)
 GATHERS = Step(
     "stablehlo-clamped-gathers",
     "clamp indices of gathers, in programs of other tools; IREE does not do it",

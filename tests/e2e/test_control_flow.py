@@ -1,11 +1,15 @@
 """`torch.cond` and `while_loop`: all branches, nesting, weights, and an unsupported operator."""
 
+from itertools import product
+
 import pytest
 import torch
 from torch._higher_order_ops.map import map as map_rows
 from torch._higher_order_ops.while_loop import while_loop
 
 import unmess
+
+DIALECTS = ("linalg", "tosa", "stablehlo")
 
 
 class Choice(torch.nn.Module):
@@ -23,30 +27,32 @@ class Choice(torch.nn.Module):
         return first * second
 
 
-@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
-def test_every_branch_of_nested_conditions(runner):
+def test_every_branch_of_nested_conditions():
     model = Choice()
     positive, negative = torch.ones(2, 4), -torch.ones(2, 4)
     mixed = negative.index_put((torch.tensor(0), torch.tensor(0)), torch.tensor(1.0))
     program = unmess.capture(model, (positive,))
-    run = unmess.load(program, on=runner)
-    for x in (positive, negative, mixed):
-        torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-6)
+    for dialect, runner in product(DIALECTS, ("reference", "iree-cpu")):
+        run = unmess.load(unmess.lower(program, to=dialect), on=runner)
+        for x in (positive, negative, mixed):
+            torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-6)
 
 
-def test_condition_in_a_loop():
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_condition_in_a_loop(dialect):
     def collatz(n):
         def step(count, n):
             return count + 1, torch.cond(n % 2 == 0, lambda n: n // 2, lambda n: 3 * n + 1, (n,))
 
         return while_loop(lambda _count, n: n > 1, step, (torch.zeros((), dtype=torch.int64), n))
 
-    run = unmess.load(unmess.capture(collatz, (torch.tensor(6),)))
+    run = unmess.load(unmess.lower(unmess.capture(collatz, (torch.tensor(6),)), to=dialect))
     for start, steps in ((6, 8), (27, 111), (1, 0)):
         assert [int(value) for value in run(torch.tensor(start))] == [steps, 1]
 
 
-def test_a_loop_whose_first_condition_is_known():
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_loop_whose_first_condition_is_known(dialect):
     """torch-mlir treats such a loop as infinite."""
 
     def doubled(x):
@@ -56,7 +62,7 @@ def test_a_loop_whose_first_condition_is_known():
         return while_loop(lambda count, _x: count < 5, step, (torch.tensor(0), x))
 
     x = torch.ones(2)
-    count, result = unmess.load(unmess.capture(doubled, (x,)))(x)
+    count, result = unmess.load(unmess.lower(unmess.capture(doubled, (x,)), to=dialect))(x)
     assert count == 6
     assert torch.equal(result, x * 8)
 

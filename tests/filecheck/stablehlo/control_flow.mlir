@@ -1,4 +1,4 @@
-// RUN: unmess-opt --pipeline stablehlo-control-flow %s | filecheck %s
+// RUN: unmess-opt --pipeline control-flow-to-scf %s | filecheck %s
 
 // Conditions are extracted from their tensors. A `stablehlo.case` becomes a chain of `scf.if`. An
 // index without a branch selects the last branch.

@@ -1,4 +1,4 @@
-"""Lowers `stablehlo.while`, `if` and `case` to scf."""
+"""Lowers `stablehlo.while`, `if` and `case`, and `tosa.cond_if`, to scf."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ def _while(loop: ir.Operation) -> list[ir.Value]:
 def _if(branch: ir.Operation) -> list[ir.Value]:
     condition = tensor.ExtractOp(branch.operands[0], []).result
     then, otherwise = (region.blocks[0] for region in branch.regions)
+    # The regions of TOSA read their own arguments, and those of StableHLO read outer values.
+    values = list(branch.operands)[1:]
     return _branch(
-        condition, _kinds(branch), lambda: inline(then, []), lambda: inline(otherwise, [])
+        condition, _kinds(branch), lambda: inline(then, values), lambda: inline(otherwise, values)
     )
 
 
@@ -92,4 +94,9 @@ def _last(block: ir.Block) -> ir.Operation:
     return block.operations[len(block.operations) - 1].operation
 
 
-_REWRITES = {"stablehlo.while": _while, "stablehlo.if": _if, "stablehlo.case": _case}
+_REWRITES = {
+    "stablehlo.while": _while,
+    "stablehlo.if": _if,
+    "stablehlo.case": _case,
+    "tosa.cond_if": _if,
+}
