@@ -10,6 +10,8 @@ For StableHLO:
   padding. torch-mlir pads both ends for it, which moves every window.
 - `remainder` has the sign of the divisor. torch-mlir's has the sign of the dividend, like `fmod`.
 - `x ** 0.5` is the square root, which is NaN for -inf.
+- torch-mlir decomposes `repeat` with `flatten`, which it does not lower; it does lower a view of
+  known sizes.
 - Negative indices count from the end. torch-mlir's gather reads the first element for them.
 """
 
@@ -57,6 +59,7 @@ def rewrite_for_stablehlo(module: ir.Module) -> None:
             **dict.fromkeys(_POOLS, _end_with_windows),
             **dict.fromkeys(remainders, _remainder),
             "torch.aten.pow.Tensor_Scalar": _power,
+            "torch.aten.flatten.using_ints": _flatten,
             "torch.aten.index.Tensor": _count_from_the_front,
             "torch.aten.index.Tensor_hacked_twin": _count_from_the_front,
         },
@@ -106,6 +109,15 @@ def _power(operation: ir.Operation) -> ir.Value | None:
     if exponent.owner.operation.name != "torch.constant.float" or value_of(exponent) != 0.5:
         return None
     return build_op("torch.aten.sqrt", kind, x)
+
+
+def _flatten(operation: ir.Operation) -> ir.Value | None:
+    kind = operation.results[0].type
+    sizes = sizes_of(kind)
+    if None in sizes:
+        return None
+    shape = build_op("torch.prim.ListConstruct", "!torch.list<int>", *map(integer_constant, sizes))
+    return build_op("torch.aten.view", kind, operation.operands[0], shape)
 
 
 def _count_from_the_front(operation: ir.Operation) -> None:

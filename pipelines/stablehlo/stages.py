@@ -106,8 +106,27 @@ def for_iree(module: ir.Module, name: str) -> None:
 
 
 def needs_linalg(module: ir.Module) -> bool:
-    """Returns whether IREE needs a program as linalg: one of another tool with dynamic sizes."""
-    return is_foreign(module) and bool(find_operations(module, _is_dynamic))
+    """Returns whether IREE needs a program as linalg.
+
+    This holds for programs of other tools with dynamic sizes, and for two forms in programs of
+    unmess. IREE's compiler fails for loops that update rows, unless the steps for linalg rewrite
+    them. It makes a top-k of a sort and a slice, and fails if the indices are 64-bit integers.
+    """
+    if is_foreign(module):
+        return bool(find_operations(module, _is_dynamic))
+    return bool(find_operations(module, lambda each: _is_loop(each) or _is_top_k(each)))
+
+
+def _is_loop(operation: ir.Operation) -> bool:
+    return operation.name == "stablehlo.while"
+
+
+def _is_top_k(operation: ir.Operation) -> bool:
+    return operation.name == "stablehlo.sort" and any(
+        str(ir.RankedTensorType(result.type).element_type) == "i64"
+        and any(use.owner.operation.name == "stablehlo.slice" for use in result.uses)
+        for result in operation.results
+    )
 
 
 def _is_dynamic(operation: ir.Operation) -> bool:

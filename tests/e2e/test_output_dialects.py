@@ -208,3 +208,14 @@ def test_unknown_output_dialect():
     program = unmess.capture(torch.nn.Linear(2, 2), (torch.randn(1, 2),))
     with pytest.raises(unmess.Error, match="unknown output dialect 'raw'"):
         unmess.check(program, via="raw")
+
+
+def test_top_k_and_repeat_at_stablehlo(runner):
+    """IREE recognizes the top-k of StableHLO, and fails for its 64-bit indices."""
+
+    def function(x):
+        return x.topk(2), x.sort(0, descending=True), x.argsort()[:, :2], x.repeat(2, 1, 2)
+
+    program = unmess.capture(function, (torch.randn(4, 6),))
+    report = unmess.check(program, on=runner, via="stablehlo", calls=1)
+    assert report.ok, report.error

@@ -70,3 +70,22 @@ func.func @square(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
   %r = torch.aten.pow.Tensor_Scalar %x, %y : !torch.vtensor<[3],f32>, !torch.float -> !torch.vtensor<[3],f32>
   return %r : !torch.vtensor<[3],f32>
 }
+
+// A view of unknown sizes would not lower, so such a `flatten` stays.
+// CHECK-LABEL: func.func @flat(
+// CHECK:         %[[SHAPE:.*]] = torch.prim.ListConstruct %int6, %int4
+// CHECK:         torch.aten.view %{{.*}}, %[[SHAPE]]
+// CHECK-LABEL: func.func @flat_rows(
+// CHECK:         torch.aten.flatten.using_ints
+func.func @flat(%x: !torch.vtensor<[2,3,4],f32>) -> !torch.vtensor<[6,4],f32> {
+  %0 = torch.constant.int 0
+  %1 = torch.constant.int 1
+  %r = torch.aten.flatten.using_ints %x, %0, %1 : !torch.vtensor<[2,3,4],f32>, !torch.int, !torch.int -> !torch.vtensor<[6,4],f32>
+  return %r : !torch.vtensor<[6,4],f32>
+}
+func.func @flat_rows(%x: !torch.vtensor<[?,3,4],f32>) -> !torch.vtensor<[?,4],f32> {
+  %0 = torch.constant.int 0
+  %1 = torch.constant.int 1
+  %r = torch.aten.flatten.using_ints %x, %0, %1 : !torch.vtensor<[?,3,4],f32>, !torch.int, !torch.int -> !torch.vtensor<[?,4],f32>
+  return %r : !torch.vtensor<[?,4],f32>
+}
