@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -49,8 +50,9 @@ def check(root: Path) -> int:
     texts = [(root / name).read_text() for name in ("pixi.toml", "pixi.lock", "requirements.lock")]
     found = locked.disagreements(*texts)
     if not found:
-        wheels = locked.read_pixi_lock(texts[1]).wheels
-        found += locked.installed_disagreements(wheels, locked.installed_wheels())
+        installed = locked.installed_wheels()
+        wheels = locked.read_pixi_lock(texts[1]).expected(installed)
+        found += locked.installed_disagreements(wheels, installed)
     for line in found:
         print(f"lock: {line}", file=sys.stderr)
     print("lock: " + (f"{len(found)} disagreement(s)" if found else "all agree"), file=sys.stderr)
@@ -63,9 +65,14 @@ def lock(root: Path, conda: Path | None) -> int:
         raise locked.LockError("run this with Python 3.11, which the lock is for")
     manifest = locked.read_manifest((root / "pixi.toml").read_text())
     records = conda_records((conda or root / "pixi.lock").read_text())
-    wheels = resolve(manifest)
-    pixi_lock = render_pixi_lock(manifest, wheels, records)
-    requirements = render_requirements(manifest, wheels, pixi_lock)
+    wheels = resolve(manifest, manifest.pins)
+    fixed = {wheel.name: wheel.version for wheel in wheels}
+    further = {
+        name: [w for w in resolve(manifest, {**fixed, **pins}) if w.name not in fixed]
+        for name, pins in manifest.further.items()
+    }
+    pixi_lock = render_pixi_lock(manifest, wheels, further, records)
+    requirements = render_requirements(manifest, wheels, further, pixi_lock)
     found = locked.disagreements((root / "pixi.toml").read_text(), pixi_lock, requirements)
     if found:
         raise locked.LockError("\nlock: ".join(["the result is not consistent:", *found]))
@@ -73,6 +80,8 @@ def lock(root: Path, conda: Path | None) -> int:
         files.beside(root / "pixi.lock").write_text(pixi_lock)
         files.beside(root / "requirements.lock").write_text(requirements)
     print(f"lock: {len(wheels)} wheels, {len(records)} conda packages", file=sys.stderr)
+    for name, more in further.items():
+        print(f"lock: environment {name}: {len(more)} more wheels", file=sys.stderr)
     return 0
 
 
@@ -82,9 +91,9 @@ def conda_records(text: str) -> list[dict]:
     return [record for record in records if "conda" in record]
 
 
-def resolve(manifest: locked.Manifest) -> list[locked.Wheel]:
-    """Resolves the manifest's pins with pip; returns the wheels, sorted by name."""
-    pins = [f"{name}=={version}" for name, version in manifest.pins.items()]
+def resolve(manifest: locked.Manifest, versions: Mapping[str, str]) -> list[locked.Wheel]:
+    """Resolves pins with pip; returns the wheels, sorted by name."""
+    pins = [f"{name}=={version}" for name, version in versions.items()]
     with tempfile.TemporaryDirectory() as folder:
         python = sys.executable
         if not importlib.util.find_spec("pip"):  # as in pixi's environment
@@ -125,12 +134,15 @@ def sha256_of(url: str) -> str:
 
 
 def render_pixi_lock(
-    manifest: locked.Manifest, wheels: list[locked.Wheel], records: list[dict]
+    manifest: locked.Manifest,
+    wheels: list[locked.Wheel],
+    further: Mapping[str, list[locked.Wheel]],
+    records: list[dict],
 ) -> str:
     """Returns the text of `pixi.lock`, formatted by py-rattler."""
     wheelhouse = manifest.find_links[0]
     packages = list(records)
-    for wheel in wheels:
+    for wheel in [*wheels, *(wheel for more in further.values() for wheel in more)]:
         record = {
             "pypi": f"{wheelhouse}/{wheel.filename}",
             "name": wheel.name,
@@ -142,23 +154,30 @@ def render_pixi_lock(
         if wheel.requires_python:
             record["requires_python"] = wheel.requires_python
         packages.append(record)
+
+    def environment(more: list[locked.Wheel]) -> dict:
+        names = {wheel.name for wheel in [*wheels, *more]}
+        return {
+            "channels": [
+                {"url": f"https://conda.anaconda.org/{name}/"} for name in manifest.channels
+            ],
+            "indexes": [manifest.index_url],
+            "find-links": [{"path": wheelhouse}],
+            "packages": {
+                PLATFORM: [
+                    {kind: record[kind] for kind in ("conda", "pypi") if kind in record}
+                    for record in packages
+                    if "conda" in record or record["name"] in names
+                ]
+            },
+        }
+
     data = {
         "version": 7,
         "platforms": [{"name": PLATFORM}],
         "environments": {
-            "default": {
-                "channels": [
-                    {"url": f"https://conda.anaconda.org/{name}/"} for name in manifest.channels
-                ],
-                "indexes": [manifest.index_url],
-                "find-links": [{"path": wheelhouse}],
-                "packages": {
-                    PLATFORM: [
-                        {kind: record[kind] for kind in ("conda", "pypi") if kind in record}
-                        for record in packages
-                    ]
-                },
-            }
+            "default": environment([]),
+            **{name: environment(more) for name, more in further.items()},
         },
         "packages": packages,
     }
@@ -172,7 +191,10 @@ def render_pixi_lock(
 
 
 def render_requirements(
-    manifest: locked.Manifest, wheels: list[locked.Wheel], pixi_lock: str
+    manifest: locked.Manifest,
+    wheels: list[locked.Wheel],
+    further: Mapping[str, list[locked.Wheel]],
+    pixi_lock: str,
 ) -> str:
     """Returns the text of `requirements.lock`, for pip's `--require-hashes --no-deps`."""
     lines = [
@@ -180,9 +202,16 @@ def render_requirements(
         "# run the task lock instead of editing this file.",
         f"# sha256 of pixi.toml's dependencies: {manifest.digest()}",
         f"# sha256 of pixi.lock: {locked.sha256(pixi_lock)}",
-        *(f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}" for wheel in wheels),
+        *map(requirement, wheels),
     ]
+    for name, more in further.items():
+        lines += [f"# environment {name}", *map(requirement, more)]
     return "\n".join(lines) + "\n"
+
+
+def requirement(wheel: locked.Wheel) -> str:
+    """Returns a wheel's line in `requirements.lock`."""
+    return f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Reads `UNMESS_REQUIRE`, the environment variable with the devices that a test run must have.
 
-It is a list of names, `vulkan browser` in CI. If a required device is missing, `./pixiw run test`
-and the tests on that device fail. If another device is missing, its tests are skipped.
+It is a list of names, `vulkan browser docs` in CI. If a required device is missing,
+`./pixiw run test` and the tests on that device fail. If another device is missing, its tests are
+skipped. `docs` stands for the packages of the environment `docs`, which the site is built with.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import sys
 
 VARIABLE = "UNMESS_REQUIRE"
-NAMES = ("vulkan", "browser")
+NAMES = ("vulkan", "browser", "docs")
 
 
 def is_required(name: str) -> bool:

@@ -3,6 +3,9 @@
 `pixi.toml` pins the direct dependencies, `pixi.lock` is what pixi installs from,
 `requirements.lock` lists the same wheels for pip. `disagreements` compares the
 three as texts; `installed_disagreements` compares them with an environment.
+
+There is a default environment. Another one, such as `docs`, has its packages and those of the
+feature of the same name.
 """
 
 import hashlib
@@ -41,6 +44,7 @@ TARGET = {
 }
 
 _PIN = re.compile(r"([A-Za-z0-9._-]+)==(\S+) --hash=sha256:([0-9a-f]{64})")
+_ENVIRONMENT = re.compile(r"# environment ([a-z]+)")
 _DIGEST = re.compile(r"# sha256 of (pixi\.toml's dependencies|pixi\.lock): ([0-9a-f]{64})")
 
 
@@ -62,9 +66,10 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The requirements in `pixi.toml`."""
+    """The requirements in `pixi.toml`. `further` has the further pins of each environment."""
 
     pins: Mapping[str, str]
+    further: Mapping[str, Mapping[str, str]]
     python: str
     channels: tuple[str, ...]
     platforms: tuple[str, ...]
@@ -78,23 +83,36 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Requirements:
-    """The wheels in `requirements.lock`, and digests of the files that it was made with."""
+    """The wheels in `requirements.lock`, and digests of the files that it was made with.
+
+    `further` has the further wheels of each environment.
+    """
 
     wheels: Mapping[str, Wheel]
+    further: Mapping[str, Mapping[str, Wheel]]
     manifest_digest: str
     pixi_lock_digest: str
 
 
 @dataclass(frozen=True)
 class PixiLock:
-    """The content of `pixi.lock`; `conda` maps a record's name to its version."""
+    """The content of `pixi.lock`; `conda` maps a record's name to its version.
+
+    `further` has the further wheels of each environment.
+    """
 
     wheels: Mapping[str, Wheel]
+    further: Mapping[str, Mapping[str, Wheel]]
     conda: Mapping[str, str]
     channels: tuple[str, ...]
     platforms: tuple[str, ...]
     indexes: tuple[str, ...]
     find_links: tuple[str, ...]
+
+    def expected(self, installed: Mapping[str, Wheel]) -> dict[str, Wheel]:
+        """Returns the wheels of the default environment, and the installed ones of the others."""
+        further = {name: wheel for each in self.further.values() for name, wheel in each.items()}
+        return {**self.wheels, **{k: v for k, v in further.items() if k in installed}}
 
 
 def sha256(text: str) -> str:
@@ -107,13 +125,16 @@ def read_manifest(text: str) -> Manifest:
     """Parses `pixi.toml`. Raises LockError if it is malformed or a pin is not exact."""
     try:
         data = tomllib.loads(text)
-        pins = {}
-        for name, spec in data["pypi-dependencies"].items():
-            if not isinstance(spec, str) or not re.fullmatch(r"==[^,*\s]+", spec):
-                raise LockError(f"pixi.toml: {name} is not pinned by one exact version: {spec!r}")
-            pins[canonicalize_name(name)] = spec.removeprefix("==")
+        further = {}
+        for name, features in data.get("environments", {}).items():
+            if features != [name]:
+                raise LockError(f"pixi.toml: environment {name} is not {[name]}: {features!r}")
+            further[name] = _pins(data["feature"][name]["pypi-dependencies"])
+        if surplus := data.get("feature", {}).keys() - further.keys():
+            raise LockError(f"pixi.toml: no environment for {', '.join(sorted(surplus))}")
         return Manifest(
-            pins=pins,
+            pins=_pins(data["pypi-dependencies"]),
+            further=further,
             python=data["dependencies"]["python"],
             channels=tuple(data["workspace"]["channels"]),
             platforms=tuple(data["workspace"]["platforms"]),
@@ -124,35 +145,52 @@ def read_manifest(text: str) -> Manifest:
         raise LockError(f"pixi.toml: {error!r}") from error
 
 
+def _pins(table: Mapping[str, object]) -> dict[str, str]:
+    pins = {}
+    for name, spec in table.items():
+        if not isinstance(spec, str) or not re.fullmatch(r"==[^,*\s]+", spec):
+            raise LockError(f"pixi.toml: {name} is not pinned by one exact version: {spec!r}")
+        pins[canonicalize_name(name)] = spec.removeprefix("==")
+    return pins
+
+
 @lru_cache(maxsize=4)
 def read_requirements(text: str) -> Requirements:
     """Parses `requirements.lock`: one `name==version --hash=sha256:…` per line.
 
+    The further wheels of an environment follow the line `# environment NAME`.
+
     Raises:
         LockError: a line has another form, or lists a distribution again.
     """
+    names: set[str] = set()
     wheels: dict[str, Wheel] = {}
+    further: dict[str, dict[str, Wheel]] = {}
+    section = wheels
     digests: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if match := _DIGEST.fullmatch(line):
             digests[match[1]] = match[2]
+        elif match := _ENVIRONMENT.fullmatch(line):
+            section = further.setdefault(match[1], {})
         elif line and (not line.startswith("# ") or "sha256" in line):
             match = _PIN.fullmatch(line)
             if not match:
                 raise LockError(f"requirements.lock:{number}: not a hash-pinned wheel: {line!r}")
             name = canonicalize_name(match[1])
-            if name in wheels or name != match[1]:
+            if name in names or name != match[1]:
                 raise LockError(
                     f"requirements.lock:{number}: {match[1]}: listed twice, or odd name"
                 )
-            wheels[name] = Wheel(name, match[2], match[3])
+            names.add(name)
+            section[name] = Wheel(name, match[2], match[3])
     return Requirements(
-        wheels, digests.get("pixi.toml's dependencies", ""), digests.get("pixi.lock", "")
+        wheels, further, digests.get("pixi.toml's dependencies", ""), digests.get("pixi.lock", "")
     )
 
 
 def read_pixi_lock(text: str) -> PixiLock:
-    """Parses `pixi.lock`, format 7 with one environment.
+    """Parses `pixi.lock`, format 7. All environments have the packages of the default one.
 
     Raises:
         LockError: the text has another form, or contradicts itself.
@@ -163,16 +201,23 @@ def read_pixi_lock(text: str) -> PixiLock:
         records = [_record(chunk) for chunk in re.split(r"(?m)^(?=- )", tail) if chunk]
         if data["version"] != 7:
             raise LockError(f"pixi.lock: format {data['version']}, not 7")
-        environment = data["environments"]["default"]
-        selected = [next(iter(p.values())) for p in environment["packages"]["linux-64"]]
-        wheels = {wheel.name: wheel for _, wheel in records if isinstance(wheel, Wheel)}
+        environments = dict(data["environments"])
+        environment = environments.pop("default")
+        places = _places(environment)
+        others = {name: _places(other, environment) for name, other in environments.items()}
+        selected = [*places, *(place for further in others.values() for place in further)]
+        wheels = {place: wheel for place, wheel in records if isinstance(wheel, Wheel)}
         conda = dict(about for _, about in records if isinstance(about, tuple))
         if sorted(selected) != sorted(place for place, _ in records):
-            raise LockError("pixi.lock: the environment and the records list different packages")
-        if len(wheels) + len(conda) != len(records):
+            raise LockError("pixi.lock: the environments and the records list different packages")
+        if len({wheel.name for wheel in wheels.values()}) + len(conda) != len(records):
             raise LockError("pixi.lock: lists a package twice")
         return PixiLock(
-            wheels=wheels,
+            wheels={wheels[place].name: wheels[place] for place in places if place in wheels},
+            further={
+                name: {wheels[place].name: wheels[place] for place in further}
+                for name, further in others.items()
+            },
             conda=conda,
             channels=tuple(channel["url"] for channel in environment["channels"]),
             platforms=tuple(platform["name"] for platform in data["platforms"]),
@@ -181,6 +226,24 @@ def read_pixi_lock(text: str) -> PixiLock:
         )
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise LockError(f"pixi.lock: {' '.join(str(error).split()) or repr(error)}") from error
+
+
+def _places(environment: Mapping[str, Any], default: Mapping[str, Any] | None = None) -> list[str]:
+    """Returns the locations of the packages of an environment that the default one does not have.
+
+    Raises:
+        LockError: apart from these packages, the environments differ.
+    """
+    places = [next(iter(package.values())) for package in environment["packages"]["linux-64"]]
+    if default is None:
+        return places
+    common = _places(default)
+    further = [place for place in places if place not in common]
+    if sorted(places) != sorted([*common, *further]) or (
+        {**environment, "packages": None} != {**default, "packages": None}
+    ):
+        raise LockError("pixi.lock: an environment does not contain the default one")
+    return further
 
 
 # Records are parsed one by one and cached: the tests read thousands of locks that differ in one.
@@ -227,7 +290,14 @@ def disagreements(manifest_text: str, pixi_lock_text: str, requirements_text: st
     for wheel in pixi_lock.wheels.values():
         found += _malformed(wheel)
     found += _compare_closure(manifest.pins, pixi_lock.wheels)
-    return found
+    for name in sorted({*manifest.further, *pixi_lock.further, *requirements.further}):
+        pins = manifest.further.get(name, {})
+        wheels = pixi_lock.further.get(name, {})
+        found += _compare_wheels(wheels, requirements.further.get(name, {}))
+        for wheel in wheels.values():
+            found += _malformed(wheel)
+        found += _compare_closure({**manifest.pins, **pins}, {**pixi_lock.wheels, **wheels})
+    return list(dict.fromkeys(found))
 
 
 def _compare_workspace(manifest: Manifest, lock: PixiLock) -> Iterator[str]:

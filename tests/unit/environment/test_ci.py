@@ -60,7 +60,7 @@ def test_a_missing_device_is_skipped_unless_it_is_required(name, monkeypatch, sk
 
 def test_a_misspelled_device_is_an_error(monkeypatch):
     monkeypatch.setenv(required.VARIABLE, "vulcan")
-    with pytest.raises(ValueError, match="unknown vulcan; known: vulkan, browser"):
+    with pytest.raises(ValueError, match="unknown vulcan; known: vulkan, browser, docs"):
         required.is_required("vulkan")
 
 

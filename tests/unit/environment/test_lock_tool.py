@@ -1,6 +1,7 @@
 """tools/lock.py: resolution, and the text of both lock files."""
 
 import hashlib
+import re
 import zipfile
 
 import pytest
@@ -17,6 +18,10 @@ python = "3.11.*"
 [pypi-dependencies]
 upper = "==1.0"
 local = "==2.0+cpu"
+[feature.extra.pypi-dependencies]
+further = "==3.0"
+[environments]
+extra = ["extra"]
 [pypi-options]
 index-url = "https://example.invalid/wheels"
 find-links = [{ path = "./wheelhouse" }]
@@ -44,6 +49,8 @@ def test_lock(tmp_path, monkeypatch, capsys):
         "upper": make_wheel(index, "upper", "1.0", needs + "Requires-Python: >=3.8\n"),
         "lower-most": make_wheel(index, "lower_most", "1.5"),
         "local": make_wheel(index, "local", "2.0+cpu"),
+        # Another environment has the default one's version of a wheel that both need.
+        "further": make_wheel(index, "further", "3.0", "Requires-Dist: lower.most\n"),
     }
     make_wheel(index, "lower_most", "0.9")
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -53,14 +60,17 @@ def test_lock(tmp_path, monkeypatch, capsys):
     root.mkdir()
     (root / "pixi.toml").write_text(MANIFEST)
     assert tool.lock(root, locked.ROOT / "pixi.lock") == 0
-    assert "3 wheels, 22 conda packages" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "3 wheels, 22 conda packages" in printed and "extra: 1 more wheels" in printed
 
     requirements = (root / "requirements.lock").read_text()
-    pins = [line for line in requirements.splitlines() if not line.startswith("#")]
+    pins = [line for line in requirements.splitlines() if not re.match("# (Made|run|sha)", line)]
     assert pins == [
         f"local==2.0+cpu --hash=sha256:{digests['local']}",
         f"lower-most==1.5 --hash=sha256:{digests['lower-most']}",
         f"upper==1.0 --hash=sha256:{digests['upper']}",
+        "# environment extra",
+        f"further==3.0 --hash=sha256:{digests['further']}",
     ]
     lock = locked.read_pixi_lock((root / "pixi.lock").read_text())
     assert lock.wheels["upper"] == locked.Wheel(
@@ -71,6 +81,8 @@ def test_lock(tmp_path, monkeypatch, capsys):
         requires_dist=("lower-most>=1", "absent ; extra == 'x'"),
         requires_python=">=3.8",
     )
+    assert list(lock.wheels) == ["local", "lower-most", "upper"]
+    assert lock.further["extra"].keys() == {"further"}
     assert lock.conda == locked.read_pixi_lock((locked.ROOT / "pixi.lock").read_text()).conda
     assert lock.indexes == ("https://example.invalid/wheels",)
 
@@ -117,8 +129,13 @@ def test_the_committed_lock_is_what_the_tool_would_write():
     """Renders the same wheels and records in another order."""
     manifest = locked.read_manifest((locked.ROOT / "pixi.toml").read_text())
     text = (locked.ROOT / "pixi.lock").read_text()
-    wheels = sorted(locked.read_pixi_lock(text).wheels.values(), key=lambda w: w.name)
+    lock = locked.read_pixi_lock(text)
+    wheels = sorted(lock.wheels.values(), key=lambda w: w.name)
+    further = {
+        name: sorted(more.values(), key=lambda w: w.name) for name, more in lock.further.items()
+    }
     records = tool.conda_records(text)
-    assert tool.render_pixi_lock(manifest, wheels[::-1], records[::-1]) == text
+    other = {name: more[::-1] for name, more in further.items()}
+    assert tool.render_pixi_lock(manifest, wheels[::-1], other, records[::-1]) == text
     requirements = (locked.ROOT / "requirements.lock").read_text()
-    assert tool.render_requirements(manifest, wheels, text) == requirements
+    assert tool.render_requirements(manifest, wheels, further, text) == requirements

@@ -50,7 +50,7 @@ def each_line(text: str, replacement):
 
 def test_all_agree(installed):
     assert found() == []
-    wheels = locked.read_pixi_lock(PIXI_LOCK).wheels
+    wheels = locked.read_pixi_lock(PIXI_LOCK).expected(installed)
     assert list(locked.installed_disagreements(wheels, installed)) == []
 
 
@@ -118,6 +118,15 @@ def test_changed_fields_of_wheels_are_detected_without_digests(field, installed)
     }
     pattern = patterns.get(field, re.compile(rf"^  {field}: '?(?P<value>[^'\n]+)", re.M))
     matches = list(pattern.finditer(tail))
+    if field in ("requires_dist", "requires_python"):
+        # Only an installed wheel shows that these are wrong. Those of other environments may miss.
+        lock = locked.read_pixi_lock(PIXI_LOCK)
+        missing = {name for more in lock.further.values() for name in more} - installed.keys()
+        owner = re.compile(r"^  name: (.+)$", re.M)
+        starts = [(m.start(), m[1]) for m in owner.finditer(tail)]
+        matches = [
+            m for m in matches if max(s for s in starts if s[0] < m.start())[1] not in missing
+        ]
     assert len(matches) >= 50 and in_the_list.search(tail)
     for match in matches:
         text = tail[: match.start("value")] + changed(match["value"]) + tail[match.end("value") :]
@@ -130,7 +139,7 @@ def test_changed_fields_of_wheels_are_detected_without_digests(field, installed)
             text = head + text
         seen = remade(pixi_lock=text)
         if not seen:
-            wheels = locked.read_pixi_lock(text).wheels
+            wheels = locked.read_pixi_lock(text).expected(installed)
             seen = list(locked.installed_disagreements(wheels, installed))
         assert seen, match[0]
         assert "digest" not in "".join(seen)
@@ -151,8 +160,10 @@ def test_each_missing_or_wrong_installed_wheel_is_reported(installed):
 
 def test_missing_and_unneeded_wheels_are_reported():
     # Remove one wheel from both locks. The manifest or another wheel requires it.
-    wheels = locked.read_pixi_lock(PIXI_LOCK).wheels
-    for name, wheel in wheels.items():
+    lock = locked.read_pixi_lock(PIXI_LOCK)
+    further = lock.further["docs"]
+    assert "sphinx" in further and not further.keys() & lock.wheels.keys()
+    for name, wheel in {**lock.wheels, **further}.items():
         start = PIXI_LOCK.index(f"\n- pypi: ./wheelhouse/{wheel.filename}\n")
         end = PIXI_LOCK.find("\n- ", start + 1)
         text = PIXI_LOCK[:start] + (PIXI_LOCK[end:] if end > 0 else "\n")
@@ -177,10 +188,18 @@ def test_rattler_reads_the_lock_as_we_do(tmp_path):
     path = tmp_path / "pixi.lock"
     path.write_text(PIXI_LOCK)
     lock = rattler.LockFile.from_path(path)
-    assert [name for name, _ in lock.environments()] == ["default"]
+    environments = dict(lock.environments())
+    assert environments.keys() == {"default", "docs"}
     (platform,) = lock.platforms()
-    environment = lock.default_environment()
     ours = locked.read_pixi_lock(PIXI_LOCK)
+    for name, environment in environments.items():
+        _compare_with_rattler(environment, platform, ours, ours.further.get(name, {}))
+    # rattler writes the same text, so pixi does not change the file either.
+    lock.to_path(path)
+    assert path.read_text() == PIXI_LOCK
+
+
+def _compare_with_rattler(environment, platform, ours, further):
     assert {
         package.name: (
             package.version,
@@ -198,14 +217,38 @@ def test_rattler_reads_the_lock_as_we_do(tmp_path):
             wheel.requires_dist,
             wheel.requires_python,
         )
-        for wheel in ours.wheels.values()
+        for wheel in (*ours.wheels.values(), *further.values())
     }
     records = environment.conda_repodata_records_for_platform(platform)
     assert {r.name.normalized: str(r.version) for r in records} == dict(ours.conda)
     assert len(records) == 22 and all(record.sha256 for record in records)
-    # rattler writes the same text, so pixi does not change the file either.
-    lock.to_path(path)
-    assert path.read_text() == PIXI_LOCK
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ('docs = ["docs"]', 'docs = ["docs", "other"]', "environment docs is not ['docs']"),
+        ('docs = ["docs"]', "", "no environment for docs"),
+    ],
+)
+def test_an_environment_is_the_default_one_and_its_feature(old, new, error):
+    assert MANIFEST.count(old) == 1
+    assert any(error in line for line in found(MANIFEST.replace(old, new)))
+
+
+def test_an_environment_contains_the_default_one():
+    head, tail = PIXI_LOCK.split("\n  docs:\n")
+    wheel = locked.read_pixi_lock(PIXI_LOCK).wheels["torch"].filename
+    tail = tail.replace(f"      - pypi: ./wheelhouse/{wheel}\n", "", 1)
+    lines = remade(pixi_lock=f"{head}\n  docs:\n{tail}")
+    assert lines == ["pixi.lock: an environment does not contain the default one"]
+
+
+def test_a_wheel_of_another_environment_is_not_one_of_the_default():
+    heading = "# environment docs\n"
+    assert REQUIREMENTS.count(heading) == 1
+    lines = remade(requirements=REQUIREMENTS.replace(heading, ""))
+    assert "sphinx: in requirements.lock, not in pixi.lock" in lines
 
 
 def test_no_package_registry_is_named():

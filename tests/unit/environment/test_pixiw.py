@@ -279,11 +279,30 @@ def test_an_environment_without_its_python_is_not_finished(pixiw, tmp_path):
     (tmp_path / ".venv/pixiw.stamp").write_text("stamp")
     python = tmp_path / ".venv/bin/python"
     python.symlink_to(sys.executable)
-    assert pixiw.finished(str(tmp_path), "stamp")
-    assert not pixiw.finished(str(tmp_path), "another stamp")
+    assert pixiw.finished(str(tmp_path), "stamp", "default")
+    assert not pixiw.finished(str(tmp_path), "another stamp", "default")
     python.unlink()
     python.symlink_to("/usr/local/python3.11.0")
-    assert not pixiw.finished(str(tmp_path), "stamp")
+    assert not pixiw.finished(str(tmp_path), "stamp", "default")
+
+
+def test_a_task_of_another_environment(used):
+    used.manifest(TASKS + "[feature.more.tasks]\nmore = \"python -c 'import further'\"\n")
+    make_wheel(used.index, "further", "1.0")
+    used.add("further", "1.0")
+    lock = used.root / "requirements.lock"
+    lock.write_text(lock.read_text().replace("further==", "# environment more\nfurther=="))
+    assert "  more" in used.call("--help").stdout
+    # The default environment does not have the package.
+    assert used.value("first") == "1.0"
+    assert "No module named 'further'" in used.value("further")
+    # The task installs it, and only it.
+    done = used.call("run", "more")
+    assert done.returncode == 0 and "installing 1 wheels" in done.stderr
+    # Now other commands and the task find a finished environment.
+    for command in ("hello", "more"):
+        done = used.call("run", command)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_checkout_can_be_imported(ready):
@@ -693,8 +712,17 @@ def test_pixiw_delegates_to_an_installed_pixi(project, pixi):
     assert done.stdout.splitlines() == ["shell", "--manifest-path", manifest, "--frozen"]
     assert done.stderr == ""
 
-    # A file that does not match the lock is replaced.
+    # The wheels of another environment are fetched for its tasks only.
     project.environment["PIP_FIND_LINKS"] = str(project.index)
+    project.manifest(TASKS + '[feature.more.tasks]\nmore = "true"\n')
+    project.add("further", "1.0")
+    lock = project.root / "requirements.lock"
+    lock.write_text(lock.read_text().replace("further==", "# environment more\nfurther=="))
+    assert project.call("run", "hello").stderr == ""
+    assert "fetching 1 wheels" in project.call("run", "more").stderr
+    assert project.call("run", "hello").stderr == project.call("run", "more").stderr == ""
+
+    # A file that does not match the lock is replaced.
     wheel = wheelhouse / "first-1.0-py3-none-any.whl"
     right = wheel.read_bytes()
     wheel.write_bytes(b"wrong")
