@@ -46,6 +46,8 @@ myst_heading_anchors = 6
 # The anchors that GitHub gives to headings.
 myst_heading_slug_func = "myst_parser.slugs.github_slugify"
 
+# Code blocks without a language show output.
+highlight_language = "text"
 # Docstrings have `code` in single backticks.
 default_role = "literal"
 autodoc_member_order = "bysource"
@@ -150,7 +152,7 @@ class MlirLexer(RegexLexer):
                 r"(?<=x)([su]?i\d+|b?f\d+\w*|index)\b",
                 token.Keyword.Type,
             ),
-            (r"\b(\?|\d+)x(?=[\d?a-z])", token.Number.Integer),
+            (r"(?<=[x<])(\?|\d+)x(?=[\d?a-z])", token.Number.Integer),
             (r"-?\b(0x[0-9a-fA-F]+|\d+(\.\d*([eE][+-]?\d+)?)?)\b", token.Number),
             (r"\b[a-z_]\w*\.[\w.$]+", token.Name.Builtin),
             (

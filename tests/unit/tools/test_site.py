@@ -1,5 +1,6 @@
 """The documentation as a site: Sphinx builds it without a warning, and dead links are errors."""
 
+import html
 import importlib.util
 import re
 import shutil
@@ -9,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import unmess
 from unmess.cli import cli
@@ -22,6 +24,10 @@ PAGE = """# A page
 
 [file](../pyproject.toml) [folder](site) [page](README.md) [heading](README.md#how-to-guides)
 [own heading](#a-part)
+
+```mlir
+%0 = torch.aten.relu %x : tensor<?x64xf32>
+```
 """
 DEAD = "[dead](missing.md) [dead](#nothing) [dead](README.md#nowhere)\n"
 
@@ -67,7 +73,7 @@ class Navigation(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
-        if tag == "a" and attributes.get("class") == "reference internal":
+        if tag == "a" and "reference internal" in attributes.get("class", ""):
             self.targets.append(attributes["href"])
 
 
@@ -85,10 +91,13 @@ def test_a_small_site(build, small, tmp_path):
     page = (out / "docs" / "page.html").read_text()
     assert f'href="{(small / "pyproject.toml").as_uri()}"' in page
     assert f'href="{(small / "docs" / "site").as_uri()}"' in page
-    commands = (out / "docs" / "site" / "command-line.html").read_text()
-    for name in cli.commands:
-        assert f"Usage: unmess {name} " in commands
-    assert "Usage: unmess report diff " in commands
+    assert '<span class="mi">64x</span><span class="kt">f32</span>' in page
+    page = (out / "docs" / "site" / "command-line.html").read_text()
+    help_texts = html.unescape(re.sub(r"<[^>]+>", "", page))
+    for command in (*([name] for name in cli.commands), ["matrix", "diff"], []):
+        arguments = [*command, "--help"]
+        done = CliRunner().invoke(cli, arguments, prog_name="unmess", terminal_width=100)
+        assert done.exit_code == 0 and done.output in help_texts
 
 
 def test_links_to_files_lead_to_github_in_a_workflow(build, small, tmp_path, monkeypatch):
