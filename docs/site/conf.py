@@ -38,8 +38,10 @@ author = project
 # The sources are the repository, so that links between pages are the same here and on GitHub.
 root_doc = "README"
 include_patterns = ["README.md", "docs/**", "benchmarks/README.md"]
-# Sphinx searches the folders that are not excluded.
-exclude_patterns = ["site", "wheelhouse", "tests", "unmess", "importers", "pipelines", "**/.*"]
+# Otherwise Sphinx searches all other folders too, such as .venv.
+exclude_patterns = [
+    path.name for path in ROOT.iterdir() if path.name not in ("README.md", "docs", "benchmarks")
+]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 
 myst_heading_anchors = 6
