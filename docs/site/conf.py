@@ -83,7 +83,8 @@ def navigation(index: str) -> str:
             page = os.path.normpath(PurePosixPath("/docs", link))
             # The page with the toctrees cannot be in them, except by this name.
             pages.append("First steps <self>" if page == f"/{root_doc}" else page)
-        trees.append(toctree(title, pages))
+        if pages:
+            trees.append(toctree(title, pages))
     return toctree("", [f"All pages </{INDEX}>"]) + "".join(trees)
 
 
