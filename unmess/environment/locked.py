@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
@@ -449,10 +450,10 @@ def installed_disagreements(
 
 
 @cache
-def _normal_requirements(texts: tuple[str, ...]) -> list[tuple[str, str, bool]]:
-    # The lock spells markers in its own way, so compare their values.
-    return sorted(
-        (f"{r.name}{sorted(r.extras)}", str(r.specifier), _holds(text, ""))
+def _normal_requirements(texts: tuple[str, ...]) -> Counter[tuple[str, SpecifierSet, bool]]:
+    # The lock spells markers and versions in its own way, so compare their values.
+    return Counter(
+        (f"{r.name}{sorted(r.extras)}", r.specifier, _holds(text, ""))
         for text in texts
         for r in [_requirement(text)]
     )
