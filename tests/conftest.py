@@ -11,6 +11,10 @@ from command_line import CommandLine
 from tools.required import VARIABLE, is_required
 from unmess.isolated import shared_parent
 
+# A background job of a shell ignores SIGINT, and so would the commands that the tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture
 def small_files():
