@@ -6,6 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+from unittest import mock
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
@@ -21,6 +22,7 @@ from torch._ops import OpOverload
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_functionalize
+from torch.export import exported_program
 from torch.export.exported_program import _override_composite_implicit_decomp
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
@@ -132,6 +134,20 @@ def _overridden(composite: Mapping[OpOverload, Callable[..., Any]]) -> Iterator[
             op_implementations_dict.pop(operator, None)
         for operator, kernels in outside.items():
             _replace_kernels(operator, kernels)
+
+
+@contextlib.contextmanager
+def fast_overrides() -> Iterator[None]:
+    """Makes `ExportedProgram.run_decompositions` override composite operators as `tracing` does.
+
+    On its own it queries and overrides all of them anew in each call, which takes longer than the
+    rest of the capture of a small program.
+    """
+    with (
+        mock.patch.object(exported_program, "_collect_all_valid_cia_ops", _composite_operators),
+        mock.patch.object(exported_program, "_override_composite_implicit_decomp", _overridden),
+    ):
+        yield
 
 
 def _replace_kernels(operator: OpOverload, kernels: Mapping) -> None:

@@ -104,27 +104,14 @@ def lowerings(monkeypatch):
     return names
 
 
-def start(model, runner):
-    return subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT, str(model), runner],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def lines(process):
-    output, errors = process.communicate()
-    assert process.returncode == 0, errors
-    return output.splitlines()
-
-
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_a_second_process_neither_lowers_nor_compiles(tmp_path, runner):
-    model = tmp_path / "model.py"
+def test_a_second_process_neither_lowers_nor_compiles(tmp_path, runner, python_command):
+    model, script = tmp_path / "model.py", tmp_path / "script.py"
     model.write_text(_MODEL.format(factor=2))
-    first, second = lines(start(model, runner)), lines(start(model, runner))
+    script.write_text(_SCRIPT)
+    processes = [python_command(script, model, runner) for _ in range(2)]
+    assert [process.returncode for process in processes] == [0, 0], processes
+    first, second = (process.stdout.splitlines() for process in processes)
     assert first[0] == "1 [[16.0, 18.0, 20.0, 22.0], [0.0, 2.0, 4.0, 6.0]]"
     assert second[0] == "0 [[16.0, 18.0, 20.0, 22.0], [0.0, 2.0, 4.0, 6.0]]"
     assert second[1:] == first[1:]

@@ -1,8 +1,6 @@
 """A native crash of a model is a one-line error of the command, or of one row of `check`."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -36,30 +34,31 @@ COMMANDS = (
 )
 
 
-def unmess(arguments, folder):
-    command = [sys.executable, "-m", "unmess", *arguments.split(), "--json"]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=240)
+@pytest.fixture
+def unmess(unmess_command, tmp_path):
+    """Runs a command line of unmess in the folder of the models."""
+    return lambda *arguments: unmess_command(*arguments, "--json", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
     ("command", "text", "stage"), COMMANDS, ids=[f"{c.split()[0]}-{s}" for c, _, s in COMMANDS]
 )
-def test_commands_report_a_crash_of_the_model(command, text, stage, tmp_path):
+def test_commands_report_a_crash_of_the_model(command, text, stage, tmp_path, unmess):
     (tmp_path / "crashes.py").write_text(text)
     verb, *rest = command.split()
-    done = unmess(" ".join([verb, "crashes.py", *rest]), tmp_path)
+    done = unmess(verb, "crashes.py", *rest)
     assert done.returncode == 3
     document = json.loads(done.stdout)
     assert (document["stage"], document["error"]) == (stage, "crashed with SIGSEGV")
     assert "Traceback" not in done.stderr
 
 
-def test_check_goes_on_with_the_next_model(tmp_path):
+def test_check_goes_on_with_the_next_model(tmp_path, unmess):
     (tmp_path / "crashes.py").write_text(IMPORT)
     (tmp_path / "works.py").write_text(
         "import torch\n\ndef model():\n    return torch.nn.ReLU(), (torch.ones(2),)\n"
     )
-    done = unmess("check crashes.py works.py --on reference", tmp_path)
+    done = unmess("check", "crashes.py", "works.py", "--on", "reference")
     crashed, works = json.loads(done.stdout)
     assert crashed["stage"] == "import"
     assert "SIGSEGV" in crashed["error"]

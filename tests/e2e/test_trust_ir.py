@@ -1,8 +1,5 @@
 """Tests that every runner refuses MLIR files that call `system` before it compiles anything."""
 
-import subprocess
-import sys
-
 import pytest
 import torch
 
@@ -57,15 +54,9 @@ def test_system_is_called_with_trust(exploit, marker):
 
 
 @pytest.mark.parametrize("command", ["run", "check", "import", "package"])
-def test_commands_refuse_it_without_a_prompt(exploit, marker, command, tmp_path):
+def test_commands_refuse_it_without_a_prompt(exploit, marker, command, tmp_path, unmess_command):
     output = ["-o", str(tmp_path / "out")] if command == "package" else []
-    done = subprocess.run(
-        [sys.executable, "-m", "unmess", command, str(exploit), *output],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = unmess_command(command, exploit, *output)
     assert done.returncode == 2
     assert "could run any code" in done.stdout + done.stderr
     assert "--trust" in done.stdout + done.stderr

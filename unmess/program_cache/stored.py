@@ -20,6 +20,7 @@ from unmess.core.files.reading import described
 from unmess.core.module.example import record, recorded
 from unmess.core.module.module import Module
 from unmess.core.module.tensors import read_tensors, write_tensors
+from unmess.core.processes.current_stage import enter_stage
 from unmess.core.program.note import Note
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
@@ -70,6 +71,7 @@ def keep(
         Unkept: the program cannot be stored as files, or there is no room.
         Error: stage `import`.
     """
+    enter_stage("import")
     module, parts = program.to_module(), program.entries
     about = _about(module, parts)
     tensors = dict(program.weights)
