@@ -10,6 +10,7 @@ import torch
 from importers.capture.flex_attention import inline_flex_attention
 from importers.capture.higher_order import simpler_operators
 from importers.capture.local_decompositions import NotLocal, decompose_locally
+from importers.capture.stack_traces import full_stack_traces
 from importers.decompositions import decomposition_table, recording
 from importers.decompositions.tracing import fast_overrides, tracing
 from unmess.core.errors.error import Error, first_line
@@ -61,7 +62,7 @@ def _decompose_whole(
 ) -> torch.export.ExportedProgram:
     """Decomposes with PyTorch, which traces the program again and removes entries of `table`."""
     try:
-        with simpler_operators(), fast_overrides():
+        with simpler_operators(), fast_overrides(), full_stack_traces(__file__):
             return inline_flex_attention(exported).run_decompositions(table)
     except Error:
         raise

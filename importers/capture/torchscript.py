@@ -14,13 +14,11 @@ import re
 import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any
-from unittest import mock
 
 import torch
-import torch.fx.proxy
 
 from importers.capture import torchscript_operators as operators
-from importers.capture.stack_traces import is_interesting
+from importers.capture.stack_traces import is_interesting, recorded_frames
 from importers.capture.tensor_attributes import changes_its_form, is_alike
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import is_users
@@ -334,15 +332,9 @@ class _Evaluation:
                 raise
         return [self._values[value.debugName()] for value in block.outputs()]
 
-    @contextlib.contextmanager
-    def source_lines(self) -> Iterator[None]:
+    def source_lines(self) -> contextlib.AbstractContextManager[None]:
         """Gives traced nodes the source line of the TorchScript node, inside the `with` block."""
-
-        def keep(_tracer, _stack: traceback.StackSummary) -> traceback.StackSummary:
-            return traceback.StackSummary.from_list(source_frames(self._node))
-
-        with mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", keep):
-            yield
+        return recorded_frames(lambda _tracer: source_frames(self._node))
 
     def _evaluate(self, node: torch._C.Node) -> None:
         kind = node.kind()

@@ -55,17 +55,19 @@ def test_torch_logs_enables_pytorchs_logging():
     assert "torch/export/_trace.py" in errors
 
 
-def test_output_of_user_code_is_printed():
-    output, errors = captured("says")
-    assert set(output.splitlines()) == {"printed"}
-    assert "logged" in errors.splitlines()
-    assert "UserWarning: warned" in errors
+def test_output_of_user_code_is_printed(tmp_path, python_command):
+    script = tmp_path / "says.py"
+    script.write_text(MODELS + CAPTURE)
+    done = python_command(script, "says")
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.splitlines()) == {"printed"}
+    assert "logged" in done.stderr.splitlines()
+    assert "UserWarning: warned" in done.stderr
 
 
-def test_a_command_prints_the_users_logging(tmp_path):
+def test_a_command_prints_the_users_logging(tmp_path, unmess_command):
     (tmp_path / "says.py").write_text(f"{MODELS}\nsays.example_args = torch.ones(3)\n")
-    command = [sys.executable, "-m", "unmess", "import", "says.py:says", "--to", "raw", "-q"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    done = unmess_command("import", "says.py:says", "--to", "raw", "-q", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
     assert {line for line in lines if "warn" not in line} == {"printed", "logged"}
