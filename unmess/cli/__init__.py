@@ -14,6 +14,7 @@ from unmess.cli.cache import cache
 from unmess.cli.check import check
 from unmess.cli.conformance import conformance
 from unmess.cli.contract import contract
+from unmess.cli.corpus import corpus
 from unmess.cli.doctor import doctor
 from unmess.cli.generate import generate
 from unmess.cli.import_ import import_
@@ -117,6 +118,7 @@ for _command in (
     matrix,
     report,
     recipe,
+    corpus,
     conformance,
     generate,
     tune,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from unmess.cli import arguments
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.stages import OUTPUT_DIALECTS
+from unmess.core.processes.threads import processors
 from unmess.format import time_left
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def matrix(
                 # Start it before the progress thread: a process with threads must not be forked.
                 parent = Parent(libraries_of(models, runners))
                 parent.begin()
-                _run(session, parent, missing, options, jobs or _processors(), folder)
+                _run(session, parent, missing, options, jobs or processors(), folder)
         except KeyboardInterrupt:
             interrupted = True
         rows = [folder.results[cell] for cell in cells if cell in folder.results]
@@ -141,13 +141,6 @@ def matrix(
         say(f"interrupted: {len(rows)} of {len(cells)} cells are finished; run it again to go on")
         return INTERRUPTED
     return max((row.exit_status for row in rows), default=0)
-
-
-def _processors() -> int:
-    """Returns the number of processors that this process may use, which SLURM limits."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _run(

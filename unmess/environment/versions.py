@@ -14,16 +14,21 @@ _PACKAGES = (
 )
 
 
-def versions() -> dict[str, str]:
-    """Returns the versions of packages, of Python and of the system, and the processor."""
+def package_versions() -> dict[str, str]:
+    """Returns the versions of packages."""
     found = {}
     for name in _PACKAGES:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of packages, of Python and of the system, and the processor."""
     processor = _processor()
-    return found | {
+    return package_versions() | {
         "python": platform.python_version(),
         "system": platform.platform(),
         **({"processor": processor} if processor else {}),

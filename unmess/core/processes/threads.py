@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -55,3 +56,10 @@ def in_threads(
                 yield result
     finally:
         stopped.set()
+
+
+def processors() -> int:
+    """Returns the number of processors that this process may use, which SLURM limits."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
