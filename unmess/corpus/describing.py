@@ -135,7 +135,7 @@ def as_numpy(tensor: torch.Tensor) -> np.ndarray:
 
 def as_torch(elements: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
     """Returns a tensor of these elements; the inverse of `as_numpy`."""
-    elements = np.ascontiguousarray(elements).copy()
+    elements = np.array(elements, order="C")
     if dtype == torch.bfloat16:
         return torch.from_numpy(elements.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(elements)

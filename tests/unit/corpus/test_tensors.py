@@ -11,7 +11,7 @@ NORMAL = {"kind": "normal", "mean": 1.0, "std": 0.5, "min": 0.0, "max": 9.0}
 def test_numbers_are_those_of_the_documentation():
     """The raw integers of PCG64 are part of NumPy's interface. These were computed by hand."""
     seed = tensors.seed_of(0, "hf:bert", "pooler.dense.bias")
-    assert seed == 4396061494011195594
+    assert seed == 5293912740370460785
     raw = np.random.PCG64(seed).random_raw(3)
     sums = [sum(int(each) >> shift & 0xFFFF for shift in (0, 16, 32, 48)) for each in raw]
     deviation = ((65536**2 - 1) / 3) ** 0.5

@@ -115,7 +115,7 @@ def dtype_of(kind: ir.Type) -> np.dtype:
 
 def _descriptor(value: np.ndarray, kind: ir.Type):
     if isinstance(kind, ir.RankedTensorType):
-        memref = runtime.get_ranked_memref_descriptor(np.ascontiguousarray(value))
+        memref = runtime.get_ranked_memref_descriptor(np.asarray(value, order="C"))
         return ctypes.pointer(ctypes.pointer(memref))
     return ctypes.pointer(np.ctypeslib.as_ctypes_type(value.dtype)(value.item()))
 
