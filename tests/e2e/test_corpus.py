@@ -1,6 +1,7 @@
 """`unmess corpus`: what it writes, twice the same, after interruptions too; and its replay."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -67,10 +68,12 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def written(folder, unmess_command):
-    """Writes a corpus at once, and another one in two runs."""
+    """Writes a corpus, and another one as if an earlier run had been interrupted."""
     options = [f"--models=models.py:{name}" for name in NAMES]
     first = unmess_command("corpus", "--json", *options, "-o", "one", cwd=folder)
-    unmess_command("corpus", options[2], "-o", "two", cwd=folder)
+    (folder / "two" / "parts").mkdir(parents=True)
+    for path in (folder / "one" / "parts").glob("*-static-*"):
+        shutil.copy(path, folder / "two" / "parts")
     second = unmess_command("corpus", "--jobs", "1", *options[::-1], "-o", "two", cwd=folder)
     return first, second
 
@@ -78,7 +81,7 @@ def written(folder, unmess_command):
 def test_two_runs_write_the_same_bytes(folder, written):
     first, second = written
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
-    assert "2 of 6 variants are in two already" in second.stderr
+    assert "3 of 6 variants are in two already" in second.stderr
     files = [sorted(path for path in (folder / name).rglob("*.*")) for name in ("one", "two")]
     names = [[path.name for path in each] for each in files]
     assert names[0] == names[1] and len(names[0]) == 6 + 4

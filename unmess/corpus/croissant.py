@@ -24,6 +24,7 @@ _CONTEXT = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -44,6 +45,7 @@ _CONTEXT = {
     "regex": "cr:regex",
     "repeated": "cr:repeated",
     "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
     "separator": "cr:separator",
     "source": "cr:source",
@@ -110,12 +112,14 @@ def _document(
         "distribution": [
             each for table, paths in files.items() for each in _distribution(table, paths)
         ],
-        "recordSet": [_record_set(table, columns) for table, columns in TABLES.items()],
+        "recordSet": [
+            _record_set(table, columns, files[table]) for table, columns in TABLES.items()
+        ],
     }
 
 
 def _distribution(table: str, paths: list[Path]) -> list[dict[str, Any]]:
-    objects = [
+    objects: list[dict[str, Any]] = [
         {
             "@type": "cr:FileObject",
             "@id": path.name,
@@ -127,6 +131,8 @@ def _distribution(table: str, paths: list[Path]) -> list[dict[str, Any]]:
         }
         for path in paths
     ]
+    if len(paths) == 1:
+        return objects
     files = {
         "@type": "cr:FileSet",
         "@id": f"{table}-files",
@@ -139,34 +145,45 @@ def _distribution(table: str, paths: list[Path]) -> list[dict[str, Any]]:
     return [*objects, files]
 
 
-def _record_set(table: str, columns: Columns) -> dict[str, Any]:
+def _record_set(table: str, columns: Columns, paths: list[Path]) -> dict[str, Any]:
+    # Readers of Croissant open a single file, but not every one opens a set of local files.
+    origin = (
+        {"fileObject": {"@id": paths[0].name}}
+        if len(paths) == 1
+        else {"fileSet": {"@id": f"{table}-files"}}
+    )
     return {
         "@type": "cr:RecordSet",
         "@id": table,
         "name": table,
         "description": _ABOUT[table],
         "key": [{"@id": f"{table}/{name}"} for name in _KEYS[table]],
-        "field": [_field(table, table, *column) for column in columns],
+        "field": [_field(origin, (table,), *column) for column in columns],
     }
 
 
-def _field(table: str, parent: str, name: str, kind: Any, about: str) -> dict[str, Any]:
+def _field(
+    origin: dict[str, Any], parents: tuple[str, ...], name: str, kind: Any, about: str
+) -> dict[str, Any]:
+    """Returns the description of a column, or of a part of one.
+
+    Args:
+        parents: the table, and the column if this is a part of it.
+    """
+    path = (*parents, name)
     found: dict[str, Any] = {
         "@type": "cr:Field",
-        "@id": f"{parent}/{name}",
-        "name": f"{parent}/{name}",
+        "@id": "/".join(path),
+        "name": "/".join(path),
         "description": about,
     }
     if isinstance(kind, list):
         found["repeated"] = True
         (kind,) = kind
     if isinstance(kind, tuple):
-        found["subField"] = [_field(table, f"{parent}/{name}", *own) for own in kind]
+        found["subField"] = [_field(origin, path, *own) for own in kind]
         return found
-    column = f"{parent}/{name}".removeprefix(f"{table}/")
-    top, *path = column.split("/")
-    extract: dict[str, Any] = {"column": top}
-    source: dict[str, Any] = {"fileSet": {"@id": f"{table}-files"}, "extract": extract}
-    if path:
-        source["transform"] = {"jsonPath": ".".join(path)}
+    source: dict[str, Any] = {**origin, "extract": {"column": path[1]}}
+    if len(path) > 2:
+        source["transform"] = {"jsonPath": ".".join(path[2:])}
     return {**found, "dataType": _TYPES[kind], "source": source}
