@@ -190,7 +190,11 @@ def test_croissant_describes_the_files(folder, written):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--models", "models.py:network", "--seed", "1", "-o", "one"), "another seed: 0, now 1"),
+        (
+            ("--models", "models.py:network", "--seed", "1", "-o", "one"),
+            "one has results of seed 0, which differs now",
+        ),
+        (("--models", "models.py:network", "-o", "models.py"), "Not a directory"),
         (("verify", "models.py"), "has no table of kernels"),
     ],
 )

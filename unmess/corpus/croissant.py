@@ -14,6 +14,8 @@ from unmess.core.files.writing import cannot_write, write_text
 from unmess.corpus.tables import LICENSES, TABLES, Columns, Summary
 
 FILE = "croissant.json"
+# Of the tables. Changes with their columns.
+VERSION = "1.0.0"
 _CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -108,7 +110,7 @@ def _document(
         ),
         # The license of each row is in its column.
         "license": sorted(set(LICENSES.values())),
-        "version": versions.get("unmess", "0.0.0"),
+        "version": VERSION,
         "distribution": [
             each for table, paths in files.items() for each in _distribution(table, paths)
         ],

@@ -79,25 +79,44 @@ class Parts:
         """Returns the part of a model: a new one if there is none, or if it is damaged.
 
         Raises:
-            Error: stage `usage`; the part has another seed, or is of other versions.
+            Error: stage `usage`; the part has another seed, is of other versions, or cannot be
+                read.
         """
         part = Part(model, variant, self._seed, self._versions)
-        with contextlib.suppress(FileNotFoundError, zlib.error, ValueError, TypeError, KeyError):
-            document = json.loads(zlib.decompress(self._file(model, variant).read_bytes()))
+        file = self._file(model, variant)
+        try:
+            content = file.read_bytes()
+        except FileNotFoundError:
+            return part
+        except OSError as problem:
+            raise Error(
+                "usage",
+                f"cannot read {file}: {problem.strerror}",
+                hint="choose another folder with -o",
+            ) from problem
+        with contextlib.suppress(zlib.error, ValueError, TypeError, KeyError):
+            document = json.loads(zlib.decompress(content))
             if document.pop("format") == _FORMAT:
                 part = Part(**document)
-                _with_data(part, base64.b64decode)
-        for name, value, now in (
-            ("seed", part.seed, self._seed),
-            ("versions", part.versions, self._versions),
-        ):
-            if value != now:
-                raise Error(
-                    "usage",
-                    f"{self._folder.parent} has results with another {name}: {value}, now {now}",
-                    hint="choose another folder with -o",
-                )
+                _with_data(part)
+        self._check(part)
         return part
+
+    def _check(self, part: Part) -> None:
+        names = sorted(part.versions.keys() | self._versions.keys())
+        changed = [
+            f"{name} {part.versions.get(name)}"
+            for name in names
+            if part.versions.get(name) != self._versions.get(name)
+        ]
+        if part.seed != self._seed:
+            changed.append(f"seed {part.seed}")
+        if changed:
+            raise Error(
+                "usage",
+                f"{self._folder.parent} has results of {', '.join(changed)}, which differs now",
+                hint="choose another folder with -o",
+            )
 
     def write(self, part: Part) -> None:
         """Writes a part, whole or not at all.
@@ -126,8 +145,8 @@ def _encoded(value: Any) -> str:
     return base64.b64encode(value).decode()
 
 
-def _with_data(part: Part, decode: Any) -> None:
+def _with_data(part: Part) -> None:
     """Replaces the encoded elements of arguments by bytes."""
     for argument in part.facts["arguments"] if part.facts else ():
         if argument["data"] is not None:
-            argument["data"] = decode(argument["data"])
+            argument["data"] = base64.b64decode(argument["data"])
