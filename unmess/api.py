@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from importers.captured_program import is_captured
+from importers.packed.names import is_packed
 from pipelines.backends.table import check_runner
 from pipelines.legal_ops import legal_ops
 from unmess.core.errors.error import Error
@@ -40,6 +41,7 @@ from unmess.plain_check import PlainCheck
 if TYPE_CHECKING:
     from importers.sources.source import Source
     from pipelines.analysis.analysis import Analysis
+    from pipelines.backends.backend import BackendInput
     from pipelines.backends.executable import Executable
     from pipelines.user_passes import UserPass
     from unmess.compare import Report
@@ -297,6 +299,15 @@ def _folded(program: Program | Programs) -> Program | Programs:
     return fold_constants(program)
 
 
+def _prepared(program: Program | Programs, wanted: BackendInput) -> Program | Programs:
+    """Returns a program with the weights computed that a backend does not compute itself."""
+    if wanted.unpack_weights and any(map(is_packed, program.weights)):
+        from importers.folding import unpack_weights
+
+        program = unpack_weights(program)
+    return _folded(program) if wanted.fold_constants else program
+
+
 @only_errors()
 def load(
     program: Program | Programs | Module | str,
@@ -367,8 +378,8 @@ def load(
         )
     if isinstance(program, (Program, Programs)):
         enter_stage("import")
-        if is_captured(program) and find_backend(on).input.fold_constants:
-            program = _folded(program)
+        if is_captured(program):
+            program = _prepared(program, find_backend(on).input)
         program = program.to_module()
     if not isinstance(program, Module):
         raise Error(

@@ -130,9 +130,10 @@ def _restore_containers(module: torch.nn.Module, before: dict[str, Any]) -> None
 
 
 def _attributes(module: torch.nn.Module) -> dict[str, Any]:
+    # A shared module has several paths, and a tracer may change their order.
     return {
         f"{path}.{name}" if path else name: _value(value)
-        for path, part in module.named_modules()
+        for path, part in module.named_modules(remove_duplicate=False)
         for name, value in vars(part).items()
         if name not in _OWN and not isinstance(value, torch.Tensor)
     }

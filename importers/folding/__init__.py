@@ -1,4 +1,7 @@
-"""Folds constants of captured programs: subgraphs of weights, and scales after products."""
+"""Folds constants of captured programs: subgraphs of weights, and scales after products.
+
+Also unpacks packed weights once, for runners that do not multiply with them.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from importers.captured_program import CapturedProgram
 from importers.combine import combine
 from importers.folding.constants import fold_constant_subgraphs
 from importers.folding.scales import fold_scales
+from importers.packed.names import is_packed
 from importers.repairs.constants import unused_constants
 from importers.repairs.signature import with_fitting_signature
 from unmess.core.errors.error import Error
@@ -53,6 +57,56 @@ def fold_constants(program: Program | Programs) -> Program | Programs:
     scales = fold_scales(exported, state)
     if not subgraphs and not scales:
         return program
+    folded = _with_new_weights(program, exported, state)
+    new = len(folded.weights.keys() - program.weights.keys())
+    note = Note(
+        "folded",
+        f"{scales} convolutions and matrix products include the scales and shifts after them; "
+        f"{new} weights are computed once and do not follow later changes of the model's weights",
+    )
+    seconds = {**program.seconds, "fold": time.perf_counter() - start}
+    return replace(folded, notes=(*program.notes, note), seconds=seconds)
+
+
+def unpack_weights(program: CapturedProgram | Programs) -> CapturedProgram | Programs:
+    """Returns a program whose packed matrices are computed once, as new weights in f32.
+
+    Packed weights whose rows are read by computed indices, as those of an embedding, stay packed.
+    Does not change `program`.
+    """
+    if isinstance(program, Programs):
+        computed: dict[tuple[str, ...], torch.Tensor] = {}
+        unpacked = {e: _unpacked(each, computed) for e, each in program.entries.items()}
+        if all(each is program.entries[entry] for entry, each in unpacked.items()):
+            return program
+        combined = combine(unpacked, program.name)
+        combined.source_notes = program.source_notes
+        return combined
+    return _unpacked(program, {})
+
+
+def _unpacked(
+    program: CapturedProgram, computed: dict[tuple[str, ...], torch.Tensor]
+) -> CapturedProgram:
+    if not any(is_packed(name) for name in program.weights):
+        return program
+    start = time.perf_counter()
+    exported = _copied(program.exported)
+    state = {argument.name for argument in program.signature.of_kind("state")}
+    if not fold_constant_subgraphs(exported, state, computed):
+        return program
+    unpacked = _with_new_weights(program, exported, state)
+    new = [unpacked.weights[name] for name in unpacked.weights.keys() - program.weights.keys()]
+    size = sum(tensor.nbytes for tensor in new)
+    note = Note("weights", f"packed weights are unpacked once, to {size / 1e6:,.0f} MB")
+    seconds = {**program.seconds, "unpack": time.perf_counter() - start}
+    return replace(unpacked, notes=(*program.notes, note), seconds=seconds)
+
+
+def _with_new_weights(
+    program: CapturedProgram, exported: torch.export.ExportedProgram, state: set[str]
+) -> CapturedProgram:
+    """Returns a program with another graph, and the weights that this graph reads."""
     exported.graph.eliminate_dead_code()
     for node in unused_constants(exported.graph):
         exported.graph.erase_node(node)
@@ -69,20 +123,12 @@ def fold_constants(program: Program | Programs) -> Program | Programs:
             for name, tensor in weights.items()
         ),
     )
-    new = len(weights.keys() - program.weights.keys())
-    note = Note(
-        "folded",
-        f"{scales} convolutions and matrix products include the scales and shifts after them; "
-        f"{new} weights are computed once and do not follow later changes of the model's weights",
-    )
     return replace(
         program,
         exported=exported,
         signature=replace(program.signature, arguments=arguments),
         weights=weights,
         tied=tied,
-        notes=(*program.notes, note),
-        seconds={**program.seconds, "fold": time.perf_counter() - start},
     )
 
 

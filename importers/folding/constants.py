@@ -11,6 +11,7 @@ from torch._inductor.constant_folding import ConstantFolder
 from torch.utils._python_dispatch import _disable_current_modes
 
 from importers.folding.weights import SUFFIX, add_constant, named_constants
+from importers.packed.names import is_packed
 from unmess.core.program.weights import row_major
 
 # A folded tensor has at most this many elements, or as many as the weights that it depends on.
@@ -18,8 +19,18 @@ _MOST_ELEMENTS = 1 << 20
 # They repeat elements, which compilers do better than memory.
 _REPEATING = (torch.ops.aten.expand.default, torch.ops.aten.repeat.default)
 
+_TRANSPOSING = (
+    torch.ops.aten.t.default,
+    torch.ops.aten.permute.default,
+    torch.ops.aten.transpose.int,
+)
 
-def fold_constant_subgraphs(exported: torch.export.ExportedProgram, state: Collection[str]) -> int:
+
+def fold_constant_subgraphs(
+    exported: torch.export.ExportedProgram,
+    state: Collection[str],
+    unpacked: dict[tuple[str, ...], torch.Tensor] | None = None,
+) -> int:
     """Replaces nodes that depend on constant weights only by new weights, in place.
 
     Nodes that depend on no weight, such as `aten.arange`, stay: compilers create such tensors. So
@@ -28,17 +39,23 @@ def fold_constant_subgraphs(exported: torch.export.ExportedProgram, state: Colle
 
     Args:
         state: the names of the tensors that calls change.
+        unpacked: if given, the only nodes to replace are those that unpack packed weights. It
+            holds the results by the names of the weights, so that entry points share them.
 
     Returns:
         The number of new weights.
     """
     constants = named_constants(exported, state)
     with _disable_current_modes(), torch.no_grad():
-        folder = _Folder(exported.graph_module, constants)
+        kind = _Folder if unpacked is None else _Unpacker
+        folder = kind(exported.graph_module, constants)
         folder.run()
     for node, tensor in folder.node_replacements.items():
         with torch.no_grad():
             tensor = row_major(tensor)
+        if unpacked is not None:
+            names = tuple(constants[leaf][0] for leaf in folder.leaves[node])
+            tensor = unpacked.setdefault(names, tensor)
         same = next(
             (leaf for leaf in folder.leaves[node] if _is_same(constants[leaf][1], tensor)), None
         )
@@ -110,6 +127,20 @@ class _Folder(ConstantFolder):
             and tensor.layout == torch.strided
             and tensor.device.type == "cpu"
         )
+
+
+class _Unpacker(_Folder):
+    """Computes what depends on packed weights, of any size, and nothing else."""
+
+    def _is_small(self, node: torch.fx.Node) -> bool:
+        return True
+
+    def insertable_tensor_check(self, tensor: torch.Tensor) -> bool:
+        """Whether the current node's value may become a weight."""
+        names = [self._constants[leaf][0] for leaf in self.leaves[self._node]]
+        # Matrix products read a transposed matrix as it is.
+        is_matrix = self._node.target not in _TRANSPOSING and any(map(is_packed, names))
+        return is_matrix and super().insertable_tensor_check(tensor)
 
 
 def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from importers.decompositions import decomposition_table
@@ -37,10 +39,21 @@ def limit_shift_counts(graph: torch.fx.Graph) -> int:
 
 
 def _has_valid_count(node: torch.fx.Node) -> bool:
-    count = node.args[1]
+    count, bits = node.args[1], _bits(node.meta["val"].dtype)
+    while isinstance(count, torch.fx.Node) and packet_of(count) in (aten.view, aten.unsqueeze):
+        count = count.args[0]
     if isinstance(count, torch.fx.Node) and packet_of(count) in (aten.full, aten.full_like):
         count = count.args[1]
-    return isinstance(count, int) and 0 <= count < _bits(node.meta["val"].dtype)
+    if isinstance(count, torch.fx.Node) and count.target == aten.arange.start_step:
+        return _has_valid_counts(count.args, bits)
+    return isinstance(count, int) and 0 <= count < bits
+
+
+def _has_valid_counts(arange: tuple[Any, ...], bits: int) -> bool:
+    """Returns whether all numbers of an `aten.arange` with these arguments are valid counts."""
+    if not all(isinstance(number, int) for number in arange):
+        return False
+    return all(0 <= count < bits for count in (arange[0], *range(*arange)[-1:]))
 
 
 def _left_shift(x: torch.Tensor, count: torch.Tensor | int) -> torch.Tensor:

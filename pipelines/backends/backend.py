@@ -34,6 +34,8 @@ class BackendInput:
             of the entry function, and the backend takes them from `module.weights`; a call does not
             pass them).
         fold_constants: as for `unmess.lower`; for programs that are captured when they are loaded.
+        unpack_weights: whether packed weights are unpacked once, when a captured program is loaded.
+            Otherwise, the IR unpacks them in each call.
         upstream_only: rewrite operations that upstream MLIR does not have; for `linalg` only.
         passes: passes to run at the end, in MLIR's syntax, or functions that change an `ir.Module`
             in place.
@@ -46,6 +48,7 @@ class BackendInput:
     stage: str | None = "linalg"
     weights: str = "arguments"
     fold_constants: bool = False
+    unpack_weights: bool = False
     upstream_only: bool = False
     passes: tuple[UserPass, ...] = ()
     several_entries: bool = False

@@ -1,13 +1,19 @@
-"""Checks and speeds up the reading of GGUF files by transformers."""
+"""Checks and speeds up the reading of GGUF files by transformers, and keeps their weights packed."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 from unittest import mock
 
+import numpy as np
+import torch
+
+from importers.packed import FORMATS, Format
+from importers.packed.layers import can_hold_packed, put_packed
 from unmess.core.errors.error import Error
 
 
@@ -37,3 +43,122 @@ def parse_once() -> Iterator[None]:
         mock.patch.object(gguf, "get_tensor_name_map", functools.cache(gguf.get_tensor_name_map)),
     ):
         yield
+
+
+class PackedTensors:
+    """The quantized matrices of a GGUF file, which transformers does not unpack.
+
+    transformers loads a placeholder without memory for each of them, and all other tensors as
+    always. `put_into` then replaces the layers.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[Format, _Matrix]] = {}
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Makes transformers load placeholders inside the `with` block."""
+        from transformers import modeling_gguf_pytorch_utils as reading
+
+        load = functools.partial(self._load, reading, reading.load_gguf_checkpoint)
+        with mock.patch.object(reading, "load_gguf_checkpoint", load):
+            yield
+
+    def put_into(self, model: torch.nn.Module) -> tuple[str, ...]:
+        """Replaces the layers of the matrices, and returns a note if there are any."""
+        counts = put_packed(model, self._found)
+        if not counts:
+            return ()
+        texts = (f"{count / 1e6:,.1f} million in {name}" for name, count in counts.items())
+        return (f"weights stay packed, and the program unpacks them: {', '.join(texts)}",)
+
+    def _load(
+        self,
+        reading: Any,
+        load: Any,
+        path: str,
+        return_tensors: bool = False,
+        model_to_load: Any = None,
+        torch_dtype: torch.dtype | None = None,
+    ) -> dict[str, Any]:
+        import gguf
+
+        options = {"model_to_load": model_to_load, "torch_dtype": torch_dtype}
+        if not return_tensors:
+            return load(path, **options)
+        reader = gguf.GGUFReader(path)
+        config = load(path)["config"]
+        kind = reading.TENSOR_PROCESSORS.get(_architecture(reader), reading.TensorProcessor)
+        processor = kind(config=config)
+        names = reading.get_gguf_hf_weights_map(model_to_load, processor)
+        packed, others = {}, []
+        for tensor in reader.tensors:
+            name = names.get(tensor.name)
+            matrix = _matrix(tensor, model_to_load, name, processor)
+            if matrix is None:
+                others.append(tensor)
+            else:
+                packed[name] = torch.zeros((), dtype=torch_dtype).expand(matrix.shape)
+                self._found[name] = (FORMATS[tensor.tensor_type.name], matrix)
+        with mock.patch.object(reader, "tensors", others):
+            loaded = load(path, return_tensors=True, **options)
+        loaded["tensors"] |= packed
+        return loaded
+
+
+class _Matrix:
+    """The bytes of a quantized matrix in the file; calling it returns its parts.
+
+    Attributes:
+        shape: the number of rows and columns of weights.
+    """
+
+    def __init__(self, tensor: Any, order: np.ndarray):
+        self._format = FORMATS[tensor.tensor_type.name]
+        self._data = tensor.data
+        self._order = order
+        self.shape = (len(order), tensor.data.shape[1] // self._format.bytes * self._format.elements)
+
+    def __call__(self) -> Mapping[str, torch.Tensor]:
+        is_ordered = np.array_equal(self._order, np.arange(len(self._order)))
+        return self._format.parts(self._data if is_ordered else self._data[self._order])
+
+
+def _architecture(reader: Any) -> str:
+    return reader.fields["general.architecture"].contents()
+
+
+def _matrix(tensor: Any, model: Any, name: str | None, processor: Any) -> _Matrix | None:
+    """Returns a tensor as a matrix that can stay packed, or None."""
+    if tensor.tensor_type.name not in FORMATS or tensor.data.ndim != 2 or name is None:
+        return None
+    path, _, parameter = name.rpartition(".")
+    if parameter != "weight":
+        return None
+    layer = model.get_submodule(path)
+    if not can_hold_packed(layer):
+        return None
+    order = _row_order(tensor, processor)
+    matrix = None if order is None else _Matrix(tensor, order)
+    is_fitting = matrix is not None and matrix.shape == tuple(layer.weight.shape)
+    return matrix if is_fitting else None
+
+
+def _row_order(tensor: Any, processor: Any) -> np.ndarray | None:
+    """Returns the order in which transformers puts the rows of a tensor.
+
+    It is found by converting a matrix in which each element says where it is. None, if the
+    conversion does anything else than reordering rows, such as transposing the matrix.
+    """
+    rows = tensor.data.shape[0]
+    # Two columns: a transposed or reshaped matrix has another shape or other numbers.
+    probe = np.stack([np.arange(rows), np.full(rows, -1)], axis=1)
+    try:
+        result = processor.process(weights=probe, name=tensor.name)
+    except Exception:
+        # It needs the tensor's own shape, or other tensors.
+        return None
+    moved = result.weights
+    is_moved = moved.shape == probe.shape and (moved[:, 1] == -1).all()
+    is_order = is_moved and np.array_equal(np.sort(moved[:, 0]), probe[:, 0])
+    return moved[:, 0] if is_order and result.name == tensor.name else None

@@ -14,7 +14,7 @@ from importers.sources.huggingface.custom_code import (
     needs_custom_code,
 )
 from importers.sources.huggingface.fixed import fix_layout
-from importers.sources.huggingface.gguf_files import need_gguf, parse_once
+from importers.sources.huggingface.gguf_files import PackedTensors, need_gguf, parse_once
 from importers.sources.huggingface.hub import ask_hub, is_there
 from importers.sources.huggingface.processed import find_tokenizer, processed_example
 from importers.sources.random_weights import SEED, seeded
@@ -30,8 +30,8 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
 
     Args:
         path: a folder or hub name, as transformers accepts it.
-        gguf: a file in the folder with configuration, weights and tokenizer. Quantized weights
-            become f32.
+        gguf: a file in the folder with configuration, weights and tokenizer. Quantized matrices
+            stay packed (`importers/packed/`).
         trust: whether to import Python code that comes with the model.
 
     Raises:
@@ -40,10 +40,11 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
     """
     import transformers
 
-    parsing = contextlib.nullcontext()
+    parsing = keeping = contextlib.nullcontext()
+    packed = PackedTensors()
     if gguf is not None:
         need_gguf()
-        parsing = parse_once()
+        parsing, keeping = parse_once(), packed.kept()
     folder = os.path.isdir(path)
     local = gguf is not None or is_there(path, "config.json")
     form = {} if gguf is None else {"gguf_file": gguf}
@@ -68,7 +69,7 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
             model_class = transformers.AutoModelForCausalLM
             if gguf is None:
                 model_class = _model_class(config, trust)
-            with seeded(), _no_progress_bar():
+            with keeping, seeded(), _no_progress_bar():
                 model, loaded = model_class.from_pretrained(
                     path,
                     config=config,
@@ -80,6 +81,7 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
                 )
                 model.eval()
                 _check_shapes(path, loaded["mismatched_keys"])
+                unpacking = packed.put_into(model)
                 tokenizer = find_tokenizer(path, local, gguf, trust)
                 kwargs, random = processed_example(path, local, model, tokenizer, trust)
                 notes = adjust(model)
@@ -95,7 +97,7 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
             f"transformers cannot load {gguf or path}: {first_line(problem)}",
             hint=f"{damaged}; --debug shows the traceback",
         ) from problem
-    notes = [f"{type(model).__name__} from {path}", *notes, *random]
+    notes = [f"{type(model).__name__} from {path}", *unpacking, *notes, *random]
     if loaded["missing_keys"]:
         missing = ", ".join(sorted(loaded["missing_keys"]))
         notes.append(

@@ -1,0 +1,123 @@
+"""Layers with packed weights, which the program unpacks: `Linear` and `Embedding` of `torch.nn`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import torch
+from torch.nn import functional
+
+from importers.packed.format import Format
+
+
+class PackedWeight(torch.nn.Module):
+    """A matrix in a packed format; calling it computes the matrix.
+
+    Its tensors are buffers: `integers`, `scales` and others, depending on the format. They are exact
+    and keep their dtypes if the model is converted to another one. Only the matrix follows.
+
+    Attributes:
+        format: how the buffers represent the matrix.
+        dtype: the dtype of the matrix.
+    """
+
+    def __init__(self, format: Format, parts: Mapping[str, torch.Tensor]):
+        super().__init__()
+        self.format = format
+        self.dtype = torch.float32
+        self._names = tuple(parts)
+        for name, tensor in parts.items():
+            self.register_buffer(name, tensor)
+
+    def forward(self) -> torch.Tensor:
+        """Returns the matrix."""
+        return self._unpacked({name: getattr(self, name) for name in self._names})
+
+    def rows(self, indices: torch.Tensor) -> torch.Tensor:
+        """Returns some rows of the matrix: (*indices, columns). Unpacks these rows only."""
+        flat = indices.reshape(-1)
+        parts = {name: getattr(self, name).index_select(0, flat) for name in self._names}
+        unpacked = self._unpacked(parts)
+        return unpacked.reshape(*indices.shape, unpacked.shape[-1])
+
+    def _unpacked(self, parts: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        number = torch.float64 if self.dtype == torch.float64 else torch.float32
+        return self.format.unpack(parts, number).flatten(1).to(self.dtype)
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True):
+        """Converts the dtype of the matrix, and moves the buffers without converting them."""
+        self.dtype = fn(torch.empty(0, dtype=self.dtype)).dtype
+        return super()._apply(lambda tensor: _as(fn(tensor), tensor), recurse)
+
+    def extra_repr(self) -> str:
+        """See `torch.nn.Module.extra_repr`."""
+        return f"{self.format.name}, {self.dtype}"
+
+
+def _as(converted: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    """Returns `tensor` on the device of `converted`."""
+    if converted.dtype == tensor.dtype:
+        return converted
+    return tensor.to(converted.device)
+
+
+class PackedLinear(torch.nn.Module):
+    """`torch.nn.Linear` with a packed weight."""
+
+    def __init__(self, layer: torch.nn.Linear, weight: PackedWeight):
+        super().__init__()
+        self.in_features, self.out_features = layer.in_features, layer.out_features
+        self.weight = weight
+        self.bias = layer.bias
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """See `torch.nn.Linear.forward`."""
+        return functional.linear(x, self.weight(), self.bias)
+
+
+class PackedEmbedding(torch.nn.Module):
+    """`torch.nn.Embedding` with a packed weight."""
+
+    def __init__(self, layer: torch.nn.Embedding, weight: PackedWeight):
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = layer.num_embeddings, layer.embedding_dim
+        self.weight = weight
+
+    def forward(self, indices: torch.Tensor) -> torch.Tensor:
+        """See `torch.nn.Embedding.forward`."""
+        return self.weight.rows(indices)
+
+
+_PACKED = {torch.nn.Linear: PackedLinear, torch.nn.Embedding: PackedEmbedding}
+
+
+def can_hold_packed(layer: torch.nn.Module) -> bool:
+    """Returns whether there is a packed layer like this one. Subclasses may compute differently."""
+    if type(layer) is torch.nn.Embedding:
+        return layer.max_norm is None
+    return type(layer) in _PACKED
+
+
+def put_packed(
+    model: torch.nn.Module, found: Mapping[str, tuple[Format, Callable[[], Mapping]]]
+) -> dict[str, int]:
+    """Replaces layers by layers with packed weights, in place. Tied weights stay tied.
+
+    Args:
+        found: by the name of a layer's weight, its format and a function that returns its parts.
+
+    Returns:
+        The number of weights (elements) by format.
+    """
+    counts: dict[str, int] = {}
+    tied: dict[int, PackedWeight] = {}
+    for name, (format, parts) in found.items():
+        weight = model.get_parameter(name)
+        tied[id(weight)] = PackedWeight(format, parts())
+        counts[format.name] = counts.get(format.name, 0) + math.prod(weight.shape)
+    for path, layer in list(model.named_modules(remove_duplicate=False)):
+        packed = tied.get(id(getattr(layer, "weight", None)))
+        if packed is not None:
+            model.set_submodule(path, _PACKED[type(layer)](layer, packed))
+    return counts
