@@ -63,4 +63,5 @@ def fields(integers: torch.Tensor, width: int, places: tuple[int, ...]) -> torch
     """
     count = math.prod(places)
     shifts = torch.arange(0, count * width, width, dtype=torch.int32, device=integers.device)
-    return (integers.to(torch.int32) >> shifts.view(places)) & ((1 << width) - 1)
+    moved = torch.bitwise_right_shift(integers.to(torch.int32), shifts.view(places))
+    return moved & ((1 << width) - 1)

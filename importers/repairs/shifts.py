@@ -45,7 +45,9 @@ def _has_valid_count(node: torch.fx.Node) -> bool:
     if isinstance(count, torch.fx.Node) and packet_of(count) in (aten.full, aten.full_like):
         count = count.args[1]
     if isinstance(count, torch.fx.Node) and count.target == aten.arange.start_step:
-        return _has_valid_counts(count.args, bits)
+        # torch-mlir lowers no other shifts by tensors.
+        lowers = (aten.bitwise_left_shift.Tensor, aten.bitwise_right_shift.Tensor)
+        return node.target in lowers and _has_valid_counts(count.args, bits)
     return isinstance(count, int) and 0 <= count < bits
 
 

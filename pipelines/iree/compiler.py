@@ -16,6 +16,7 @@ from pipelines.iree.assertions import ASSERTION_LINES
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
+from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
@@ -106,7 +107,8 @@ def text_for(module: Module, target: Target, preset: Preset) -> str:
     if module.stage == "stablehlo":
         to_iree(ir, module.name)
     if not has_input_type(module):
-        if target.device.startswith("local"):
+        if target.is_cpu:
+            MULTIPLY_PACKED.apply(ir)
             ELEMENTARY_FUNCTIONS.apply(ir)
         for step in preset.steps:
             step.apply(ir)

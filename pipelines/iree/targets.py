@@ -41,6 +41,11 @@ class Target:
     architecture: str | None = None
     preset: str | None = "plain"
 
+    @property
+    def is_cpu(self) -> bool:
+        """Whether programs run on a CPU."""
+        return self.device.startswith("local")
+
 
 @dataclass(frozen=True)
 class _Hardware:

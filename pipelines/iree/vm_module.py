@@ -21,6 +21,7 @@ from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.ir.modules import find_operations
 from pipelines.iree.assertions import JOIN_ASSERTIONS
 from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
+from pipelines.iree.packed_products import has_packed_products
 from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
 from pipelines.iree.targets import Target
@@ -129,8 +130,9 @@ def _about_preset(compiled: Compiled, *, is_tuned: bool) -> Note:
 
 def _with_preset(module: Module, target: Target, preset: str) -> Compiled:
     weights = _weights(module)
+    stays = preset == PLAIN and not (target.is_cpu and has_packed_products(module.ir))
     # The compiler's name for the packed weights may clash with the name of a weight.
-    if preset == PLAIN or not are_large(weights) or PACKED in weights:
+    if stays or not are_large(weights) or PACKED in weights:
         code, packer = compile_for(module, target, PRESETS[preset]), None
     else:
         code, packer = compile_with_packer(module, target, PRESETS[preset])
