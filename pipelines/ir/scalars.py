@@ -109,8 +109,7 @@ def _of_elementwise(
     *maps, _ = indexing_maps(owner)
     for operand, indexing, argument in zip(owner.operands, maps, block.arguments, strict=False):
         places = [
-            at[each.position] if isinstance(each, ir.AffineDimExpr)
-            else Index((), each.value)
+            at[each.position] if isinstance(each, ir.AffineDimExpr) else Index((), each.value)
             for each in indexing.results
         ]
         found = element(operand, places, leaf, index)

@@ -214,9 +214,7 @@ def _rewrite(product: ir.Operation) -> None:
     axes += [[0, *(loop_of[axis] for axis in reduced)]] * len(lefts) + [[0, 1, 2]]
     fused = _generic(operands, axes, len(reduced), body)
     fused.attributes["compilation_info"] = _schedule(count, tile, lanes, len(reduced))
-    result = reshaped(
-        "tensor.collapse_shape", fused.result, [count, rows], [[0], [1, 2]]
-    )
+    result = reshaped("tensor.collapse_shape", fused.result, [count, rows], [[0], [1, 2]])
     product.result.replace_all_uses_with(result)
     product.erase()
 

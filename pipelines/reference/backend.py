@@ -42,9 +42,7 @@ class ReferenceBackend:
 
     name: str = "reference"
     unchecked: bool = False
-    input = BackendInput(
-        stage=None, unpack_weights=True, several_entries=True, tensors="native"
-    )
+    input = BackendInput(stage=None, unpack_weights=True, several_entries=True, tensors="native")
 
     def configured(self, target: TargetOptions | None, unchecked: bool) -> ReferenceBackend:
         """Returns the backend with these options. It compiles for this machine."""

@@ -11,7 +11,7 @@ from importers import cache_length
 from pipelines.backends.table import check_runner
 from unmess.cli import arguments
 from unmess.cli.cached import working
-from unmess.cli.generating import Task, start
+from unmess.cli.generating import Task, start, unpacks_weights
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
 from unmess.core.options.names import check_name
@@ -122,7 +122,8 @@ def generate(
         Choice(cpu, preset, unchecked),
         (temperature, top_k, top_p, seed),
     )
-    request = Request(model, decoder=Decoder(max_length, dtype), trust=trust)
+    decoder = Decoder(max_length, dtype, unpacks_weights(model, runner))
+    request = Request(model, decoder=decoder, trust=trust)
     with working(session, request, Need(tokenizer=True), no_cache=no_cache) as cached:
         written = start(cached, task)
         first = next(written.pieces, "")

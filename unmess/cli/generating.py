@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from unmess.bundle import Bundle
     from unmess.core.program.programs import Programs
 
+# The end of the model strings whose weights may be packed.
+GGUF = ".gguf"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -77,6 +80,19 @@ def start(cached: Cached, task: Task) -> Written:
             seconds = dict.fromkeys(("capture", "import", "lower", "compile"), 0.0)
             return _from_bundle(cached.entry, bundle, task, seconds)
     return _with_pytorch(cached, task)
+
+
+def unpacks_weights(model: str, runner: str) -> bool:
+    """Returns whether a model's packed weights are unpacked before its program is stored.
+
+    A stored program is IR, which is not unpacked when it is loaded.
+    """
+    if not model.endswith(GGUF) or runner == BUNDLED:
+        return False
+    # Imported here, because it may import the backend's file.
+    from pipelines.backends.finding import find_backend
+
+    return find_backend(runner).input.unpack_weights
 
 
 def _tokenizer(entry: Entry) -> KeptTokenizer:
@@ -177,6 +193,11 @@ class _Decoder:
         check_length(count, task.max_new_tokens, task.max_length)
         dtype = None if task.dtype is None else getattr(torch, task.dtype)
         programs = capture_decoder(source, task.max_length, dtype)
+        if unpacks_weights(self._model, task.runner):
+            # Imported here to save start-up time: it imports parts of Inductor.
+            from importers.folding import unpack_weights
+
+            programs = unpack_weights(programs)
         self.tokenizer, self.text = source.tokenizer, settings_of(source)
         return programs
 

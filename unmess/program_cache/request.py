@@ -17,10 +17,16 @@ _ARRAY = ".npy"
 
 @dataclass(frozen=True)
 class Decoder:
-    """Options of `unmess.load_generator` for a decoder with its key-value cache as state."""
+    """Options of `unmess.load_generator` for a decoder with its key-value cache as state.
+
+    Attributes:
+        unpacked: whether packed weights are unpacked once, for a runner that does not multiply with
+            them.
+    """
 
     max_length: int | None
     dtype: str | None = None
+    unpacked: bool = False
 
 
 @dataclass(frozen=True)

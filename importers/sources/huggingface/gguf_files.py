@@ -117,7 +117,10 @@ class _Matrix:
         self._format = FORMATS[tensor.tensor_type.name]
         self._data = tensor.data
         self._order = order
-        self.shape = (len(order), tensor.data.shape[1] // self._format.bytes * self._format.elements)
+        self.shape = (
+            len(order),
+            tensor.data.shape[1] // self._format.bytes * self._format.elements,
+        )
 
     def __call__(self) -> Mapping[str, torch.Tensor]:
         is_ordered = np.array_equal(self._order, np.arange(len(self._order)))

@@ -1,0 +1,119 @@
+"""Formats of packed weights, compared with the `gguf` package bit by bit, and layers with them."""
+
+import copy
+
+import gguf
+import numpy as np
+import pytest
+import torch
+
+from importers.packed import FORMATS
+from importers.packed.layers import PackedLinear, PackedWeight, can_hold_packed, put_packed
+
+ROWS = 6
+# Where blocks have f16 numbers. All other bytes may have any value.
+HALVES = {"Q6_K": (208,), **dict.fromkeys(("Q4_0", "Q5_0", "Q8_0"), (0,))}
+
+
+def blocks(name, kind, columns=512, rows=ROWS):
+    """Returns the bytes of a random matrix. `kind` selects the scales."""
+    random = np.random.default_rng(sum(map(ord, name + kind)))
+    form = FORMATS[name]
+    data = random.integers(0, 256, (rows, columns // form.elements, form.bytes), dtype=np.uint8)
+    for place in HALVES.get(name, (0, 2)):
+        shape = (*data.shape[:2], 1)
+        scales = {
+            "usual": lambda: random.uniform(-0.1, 0.1, shape),
+            # The largest f16 number, the smallest, subnormal ones and both zeros.
+            "extreme": lambda: random.choice([65504, -65504, 6e-8, -6e-8, 3e-5, 0.0, -0.0], shape),
+        }[kind]()
+        data[..., place : place + 2] = scales.astype(np.float16).view(np.uint8)
+    return data.reshape(rows, -1)
+
+
+def same(one, other):
+    one, other = (np.asarray(each, np.float32).reshape(ROWS, -1) for each in (one, other))
+    return np.array_equal(one.view(np.int32), other.view(np.int32))
+
+
+@pytest.mark.parametrize("kind", ["usual", "extreme"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_equal_to_gguf(name, kind):
+    form = FORMATS[name]
+    assert gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]] == (form.elements, form.bytes)
+    data = blocks(name, kind)
+    expected = gguf.dequantize(data, gguf.GGMLQuantizationType[name])
+    assert np.isfinite(expected).all()
+    assert same(form.truth(form.blocks(data)), expected)
+    parts = form.parts(data)
+    assert same(form.unpack(parts, torch.float32), expected)
+    exact = form.unpack(parts, torch.float64).reshape(ROWS, -1)
+    np.testing.assert_allclose(exact, expected, rtol=1e-6, atol=1e-6 * abs(expected).max())
+    # The 6-bit scales of K formats are stored as bytes.
+    assert sum(part.nbytes for part in parts.values()) <= 1.03 * data.nbytes
+
+
+def weight(name, rows=ROWS):
+    form = FORMATS[name]
+    return PackedWeight(form, form.parts(blocks(name, "usual", rows=rows)))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_rows_are_rows_of_the_matrix(name):
+    packed = weight(name)
+    indices = torch.tensor([[5, 0], [2, 2]])
+    assert torch.equal(packed.rows(indices), packed()[indices])
+
+
+def test_conversion_keeps_the_packed_tensors():
+    packed = weight("Q4_1")
+    matrix, scales = packed(), packed.scales.clone()
+    wide = copy.deepcopy(packed).double()
+    assert wide().dtype == torch.float64
+    narrow = packed.to(torch.bfloat16)
+    assert torch.equal(narrow(), matrix.to(torch.bfloat16))
+    assert narrow.scales.dtype == wide.scales.dtype == torch.float16
+    assert torch.equal(narrow.float().scales, scales)
+    assert torch.equal(narrow(), matrix)
+
+
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(ROWS, 512)
+        self.layer = torch.nn.Linear(512, 3)
+        self.head = torch.nn.Linear(512, ROWS, bias=False)
+        self.head.weight = self.embedding.weight
+
+
+def test_tied_weights_stay_tied():
+    model, form = Tied(), FORMATS["Q8_0"]
+    layer = model.layer
+    data = blocks("Q8_0", "usual")
+    counts = put_packed(model, {"embedding.weight": (form, lambda: form.parts(data))})
+    assert counts == {"Q8_0": ROWS * 512}
+    assert model.head.weight is model.embedding.weight
+    assert model.layer is layer
+    assert {name for name, _ in model.named_buffers()} == {
+        "embedding.weight.integers",
+        "embedding.weight.scales",
+    }
+    x = model.embedding(torch.tensor([1]))
+    assert torch.equal(model.head(x), x @ model.embedding.weight().T)
+
+
+def test_bias_is_added():
+    layer = torch.nn.Linear(512, ROWS)
+    packed = PackedLinear(layer, weight("Q5_0"))
+    x = torch.randn(2, 512)
+    expected = torch.nn.functional.linear(x, packed.weight(), layer.bias)
+    assert torch.equal(packed(x), expected)
+
+
+def test_subclasses_keep_their_weights():
+    class Scaled(torch.nn.Embedding):
+        pass
+
+    assert can_hold_packed(torch.nn.Embedding(2, 32))
+    assert not can_hold_packed(torch.nn.Embedding(2, 32, max_norm=1.0))
+    assert not can_hold_packed(Scaled(2, 32))
