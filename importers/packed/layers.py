@@ -14,8 +14,8 @@ from importers.packed.format import Format
 class PackedWeight(torch.nn.Module):
     """A matrix in a packed format; calling it computes the matrix.
 
-    Its tensors are buffers: `integers`, `scales` and others, depending on the format. They are exact
-    and keep their dtypes if the model is converted to another one. Only the matrix follows.
+    Its tensors are buffers: `integers`, `scales` and others, depending on the format. They are
+    exact and keep their dtypes if the model is converted to another one. Only the matrix follows.
 
     Attributes:
         format: how the buffers represent the matrix.

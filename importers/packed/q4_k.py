@@ -1,8 +1,8 @@
 """Q4_K: blocks of 256 weights of 4 bits, in 8 groups with a 6-bit scale and minimum each.
 
-A block has an f16 scale and an f16 minimum, which are multiplied with those of the groups. Groups 2i
-and 2i + 1 are the low and high bits of the same 32 bytes. The 6-bit numbers are stored as bytes: 148
-bytes per block instead of 144.
+A block has an f16 scale and an f16 minimum, which are multiplied with those of the groups. Groups
+2i and 2i + 1 are the low and high bits of the same 32 bytes. The 6-bit numbers are stored as bytes:
+148 bytes per block instead of 144.
 """
 
 from __future__ import annotations

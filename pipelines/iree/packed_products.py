@@ -18,7 +18,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.scalars import Index, element, is_elementwise
-from pipelines.ir.tensor_ops import reshaped, sizes_of, transposed, zeros
+from pipelines.ir.tensor_ops import Size, empty, reshaped, sizes_of, zeros
 from pipelines.pipeline import Step
 
 # Rows of the matrix in a vector: the first of these numbers that divides their count. Sums in two
@@ -178,9 +178,12 @@ def _rewrite(product: ir.Operation) -> None:
     if math.prod(inner[axis - 1] for axis in fields) > _MOST_FIELDS:
         fields = []
     reduced = [axis for axis in range(1, len(inner) + 1) if axis not in fields]
-    # Loops: rows of the product, vectors of columns, lanes, and those that are summed over.
-    loop_of = {axis: 3 + position for position, axis in enumerate(reduced)}
     count, _ = sizes_of(product.operands[0])
+    # Loops: rows of the product, vectors of columns, lanes, and those that are summed over. IREE
+    # would remove a loop over a single row, and the schedule with it.
+    outer = [] if count == 1 else [count]
+    first = len(outer)
+    loop_of = {axis: first + 2 + position for position, axis in enumerate(reduced)}
     left = reshaped(
         "tensor.expand_shape",
         product.operands[0],
@@ -196,27 +199,39 @@ def _rewrite(product: ir.Operation) -> None:
             for axis in range(len(inner) + 1)
         ]
         weights.append(body.weight(computed, at))
-        lefts.append(_sliced(left, {axis: fixed[axis] for axis in fields}))
+        taken = {axis: fixed[axis] for axis in fields}
+        lefts.append(_sliced(left, taken if outer else {0: 0, **taken}))
     arguments = [body.argument(ir.F32Type.get()) for _ in lefts]
     total = body.argument(ir.F32Type.get())
     with ir.InsertionPoint(body.block):
         ir.Operation.create("linalg.yield", [], [_sum_of_products(arguments, weights, total)])
-    tile = rows // lanes
-    shape = [count, tile, lanes]
+    shape = [*outer, rows // lanes, lanes]
     init = product.operands[2]
     if isinstance(init.owner, ir.Block) or init.owner.name != "linalg.fill":
-        init = reshaped("tensor.expand_shape", init, shape, [[0], [1, 2]])
+        init = _sliced(init, {} if outer else {0: 0})
+        init = reshaped("tensor.expand_shape", init, shape, _split_last(first))
     else:
         init = zeros(shape, ir.F32Type.get())
     operands = [_in_lanes(leaf, lanes) for leaf in body.leaves] + lefts + [init]
-    axes = [[1 if at == -1 else at for at in leaf.loops if at is not None] for leaf in body.leaves]
-    axes = [[*each, 2] if 1 in each else each for each in axes]
-    axes += [[0, *(loop_of[axis] for axis in reduced)]] * len(lefts) + [[0, 1, 2]]
-    fused = _generic(operands, axes, len(reduced), body)
-    fused.attributes["compilation_info"] = _schedule(count, tile, lanes, len(reduced))
-    result = reshaped("tensor.collapse_shape", fused.result, [count, rows], [[0], [1, 2]])
+    axes = [
+        [first if loop == -1 else loop for loop in leaf.loops if loop is not None]
+        + ([first + 1] if -1 in leaf.loops else [])
+        for leaf in body.leaves
+    ]
+    axes += [[*range(first), *(loop_of[axis] for axis in reduced)]] * len(lefts)
+    axes += [list(range(first + 2))]
+    fused = _generic(operands, axes, first + 2, len(reduced), body)
+    fused.attributes["compilation_info"] = _schedule(shape, len(reduced))
+    result = reshaped("tensor.collapse_shape", fused.result, [*outer, rows], _split_last(first))
+    if not outer:
+        result = reshaped("tensor.expand_shape", result, [1, rows], [[0, 1]])
     product.result.replace_all_uses_with(result)
     product.erase()
+
+
+def _split_last(first: int) -> list[list[int]]:
+    """Returns the groups of axes for the last axis of 1 or 2 in two parts."""
+    return [*([axis] for axis in range(first)), [first, first + 1]]
 
 
 def _sum_of_products(
@@ -259,20 +274,34 @@ def _in_lanes(leaf: _Leaf, lanes: int) -> ir.Value:
     value = _sliced(leaf.value, fixed)
     if -1 not in leaf.loops:
         return value
-    rows, *inner = ir.RankedTensorType(value.type).shape
-    groups = [[0, 1], *([axis + 2] for axis in range(len(inner)))]
-    apart = reshaped("tensor.expand_shape", value, [rows // lanes, lanes, *inner], groups)
-    return transposed(apart, [0, *range(2, len(inner) + 2), 1])
+    kind = ir.RankedTensorType(value.type)
+    rows, *inner = kind.shape
+    array = ir.DenseI64ArrayAttr.get
+    # IREE would fold a transposition into the product, and does not do so with a pack.
+    return build_op(
+        "linalg.pack",
+        ir.RankedTensorType.get([rows // lanes, *inner, lanes], kind.element_type),
+        value,
+        empty([rows // lanes, *inner, lanes], kind.element_type),
+        inner_dims_pos=array([0]),
+        outer_dims_perm=array([]),
+        static_inner_tiles=array([lanes]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, 0, 0]),
+    )
 
 
 def _generic(
-    operands: Sequence[ir.Value], axes: Sequence[Sequence[int]], reduced: int, body: _Body
+    operands: Sequence[ir.Value],
+    axes: Sequence[Sequence[int]],
+    parallel: int,
+    reduced: int,
+    body: _Body,
 ) -> ir.Operation:
     maps = [
-        ir.AffineMap.get(3 + reduced, 0, [ir.AffineExpr.get_dim(loop) for loop in each])
+        ir.AffineMap.get(parallel + reduced, 0, [ir.AffineExpr.get_dim(loop) for loop in each])
         for each in axes
     ]
-    kinds = ["parallel"] * 3 + ["reduction"] * reduced
+    kinds = ["parallel"] * parallel + ["reduction"] * reduced
     operation = ir.Operation.create(
         "linalg.generic",
         [operands[-1].type],
@@ -290,18 +319,18 @@ def _generic(
     return operation
 
 
-def _schedule(count: object, tiles: int, lanes: int, reduced: int) -> ir.Attribute:
+def _schedule(shape: Sequence[Size], reduced: int) -> ir.Attribute:
     """Returns IREE's tile sizes: one step of the sum at a time, for a vector of lanes."""
-    rows = min(count, _ROWS) if isinstance(count, int) else _ROWS
+    *outer, vectors, lanes = shape
+    rows = [min(count, _ROWS) if isinstance(count, int) else _ROWS for count in outer]
     # Enough workgroups for a few threads.
-    tile = max(1, min(_LARGEST_TILE, tiles // 4))
-    inner = "".join([", 0"] * reduced)
-    steps = "".join([", 1"] * reduced)
+    tile = max(1, min(_LARGEST_TILE, vectors // 4))
+    unset, steps = [0] * reduced, [1] * reduced
     return ir.Attribute.parse(
         "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
-        f"distribution = [0, {tile}, 0{inner}], "
-        f"vector_common_parallel = [{rows}, 1, {lanes}{inner}], "
-        f"vector_reduction = [0, 0, 0{steps}]>, "
+        f"distribution = {[0] * len(outer) + [tile, 0, *unset]}, "
+        f"vector_common_parallel = {[*rows, 1, lanes, *unset]}, "
+        f"vector_reduction = {[0] * len(outer) + [0, 0, *steps]}>, "
         "translation_info = #iree_codegen.translation_info<"
         "pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"
     )

@@ -3,7 +3,8 @@
 - A model type (`bert`, `llama`) is a tiny network of that architecture with random weights.
 - A folder is a model that `save_pretrained` wrote: `config.json`, weights, and a tokenizer or
   processor if there is one.
-- A GGUF file, or a folder with one and no `config.json`, contains all of these. Weights become f32.
+- A GGUF file, or a folder with one and no `config.json`, contains all of these. Quantized weights
+  stay packed.
 - A name with a slash that is not a folder is looked up on the hub and in its cache.
 - Any of them with the suffix `#generate` is a decoder with its key-value cache, as two entry
   points, `prefill` and `decode`.

@@ -1,4 +1,4 @@
-"""Checks and speeds up the reading of GGUF files by transformers, and keeps their weights packed."""
+"""Checks and speeds up transformers' reading of GGUF files, and keeps their weights packed."""
 
 from __future__ import annotations
 
