@@ -266,7 +266,7 @@ def _summary(summary: Summary, paths: list[Path]) -> list[str]:
 @click.option(
     "--timeout",
     type=arguments.Seconds(),
-    default=60.0,
+    default=120.0,
     show_default=True,
     metavar="SECONDS",
     help="Time limit for each kernel and model.",

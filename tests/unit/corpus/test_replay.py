@@ -39,6 +39,10 @@ GATHER = """^bb0(%in: i64, %out: f32):
 DIVIDE = """^bb0(%in: i32, %out: i32):
   %1 = arith.divsi %out, %in : i32
   linalg.yield %1 : i32"""
+ABSOLUTE = """^bb0(%in: i64, %out: i64):
+  %1 = math.absi %in : i64
+  %2 = arith.addi %1, %out : i64
+  linalg.yield %2 : i64"""
 UNKNOWN = """^bb0(%in: i32, %out: i32):
   %1 = math.ctpop %in : i32
   linalg.yield %1 : i32"""
@@ -80,6 +84,15 @@ KERNELS = {
     "divide": kernel(
         DIVIDE, ["tensor<50xi32>", "tensor<50xi32>"], 1, "tensor<50xi32>", SAME, '"parallel"'
     ),
+    # All rows are added up in the only row of the result.
+    "constant index": kernel(
+        ABSOLUTE,
+        ["tensor<6x5xi64>", "tensor<1x5xi64>"],
+        1,
+        "tensor<1x5xi64>",
+        "affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (0, d1)>",
+        '"reduction", "parallel"',
+    ),
     "convolution": NAMED,
     "bfloat16": HALF,
     "unknown": kernel(
@@ -98,7 +111,9 @@ def results():
     return dict(zip([*KERNELS, "changed"], [found[item[0]] for item in items], strict=True))
 
 
-@pytest.mark.parametrize("name", ["sum", "gather", "divide", "convolution", "bfloat16"])
+@pytest.mark.parametrize(
+    "name", ["sum", "gather", "divide", "constant index", "convolution", "bfloat16"]
+)
 def test_right(results, name):
     assert results[name]["result"] == "right", results[name]
     assert results[name]["elements"] == results[name]["of"] > 0

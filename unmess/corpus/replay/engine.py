@@ -9,6 +9,7 @@ from pathlib import Path
 import mlir
 import numpy as np
 from mlir import ir, runtime
+from mlir.dialects import arith
 from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
 
@@ -82,6 +83,7 @@ def run(module: ir.Module, name: str, arguments: Sequence[np.ndarray]) -> list[n
                 for each in kinds
             ]
         )
+        _expand_absi(module)
         try:
             PassManager.parse(f"builtin.module({','.join(PASSES)})").run(module.operation)
             folder = Path(mlir.__path__[0]) / "lib"
@@ -97,6 +99,25 @@ def run(module: ir.Module, name: str, arguments: Sequence[np.ndarray]) -> list[n
         return [
             _array(getattr(returned, f"result_{index}"), each) for index, each in enumerate(results)
         ]
+
+
+def _expand_absi(module: ir.Module) -> None:
+    """Replaces `math.absi` on integers, which convert-math-to-libm rejects."""
+    found = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "math.absi" and isinstance(operation.result.type, ir.IntegerType):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for operation in found:
+        value = operation.operands[0]
+        with ir.InsertionPoint(operation):
+            zero = arith.ConstantOp(value.type, 0).result
+            positive = arith.MaxSIOp(value, arith.SubIOp(zero, value).result).result
+        operation.result.replace_all_uses_with(positive)
+        operation.erase()
 
 
 def _first_line(problem: Exception) -> str:

@@ -90,9 +90,8 @@ class Interpreter:
                 for operand, each in zip(inputs, self._maps, strict=False)
             ]
             state = self._step(point, [*taken, *state], wide)
-        count = len(places[0][0]) if places[0] else 1
         return [
-            Elements(place, _narrow(np.broadcast_to(value, count if place else ()), operand.type))
+            Elements(place, _narrow(np.broadcast_to(value, _shape(place)), operand.type))
             for place, value, operand in zip(places, state, outputs, strict=True)
         ]
 
@@ -224,6 +223,11 @@ def evaluate(expression: ir.AffineExpr, point: Sequence):
             own = kind(expression)
             return apply(evaluate(own.lhs, point), evaluate(own.rhs, point))
     raise NotEvaluated(f"the affine expression {expression}")
+
+
+def _shape(places: tuple[np.ndarray, ...]) -> tuple[int, ...]:
+    # An index that is the same for all elements has rank 0.
+    return np.broadcast_shapes(*(place.shape for place in places))
 
 
 def _number(operation: ir.Operation, name: str) -> int:
