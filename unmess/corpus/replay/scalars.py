@@ -92,10 +92,6 @@ def _shift_unsigned(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (_unsigned(a) >> _unsigned(b)).view(a.dtype)
 
 
-def _minimum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.minimum(a, b)
-
-
 def _integer_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.power(a.astype(np.float64), b).astype(a.dtype)
 
