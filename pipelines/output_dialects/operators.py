@@ -13,6 +13,7 @@ For StableHLO:
 - torch-mlir decomposes `repeat` with `flatten`, which it does not lower; it does lower a view of
   known sizes.
 - Negative indices count from the end. torch-mlir's gather reads the first element for them.
+- Shifts broadcast their operands. torch-mlir ends the process if their shapes differ.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _POOLS = {
     for axes in (1, 2, 3)
     for suffix in ("", "_with_indices")
 }
+_SHIFTS = ("torch.aten.bitwise_left_shift.Tensor", "torch.aten.bitwise_right_shift.Tensor")
 
 
 def replace_boolean_sums(module: ir.Module) -> None:
@@ -60,6 +62,7 @@ def rewrite_for_stablehlo(module: ir.Module) -> None:
             **dict.fromkeys(remainders, _remainder),
             "torch.aten.pow.Tensor_Scalar": _power,
             "torch.aten.flatten.using_ints": _flatten,
+            **dict.fromkeys(_SHIFTS, _shift_of_same_shapes),
             "torch.aten.index.Tensor": _count_from_the_front,
             "torch.aten.index.Tensor_hacked_twin": _count_from_the_front,
         },
@@ -93,6 +96,23 @@ def _remainder(operation: ir.Operation) -> ir.Value:
         is_other = build_op("torch.aten.logical_and", truths, is_other, nonzero)
     more = build_op(f"torch.aten.add.{suffix}", kind, left, y, one)
     return build_op("torch.aten.where.self", kind, is_other, more, left)
+
+
+def _shift_of_same_shapes(operation: ir.Operation) -> ir.Value | None:
+    x, count = operation.operands
+    result = operation.results[0].type
+    if sizes_of(x.type) == sizes_of(count.type) == sizes_of(result):
+        return None
+    operands = [_broadcast(x, count, result), _broadcast(count, x, result)]
+    return build_op(operation.name, result, *operands)
+
+
+def _broadcast(x: ir.Value, other: ir.Value, result: ir.Type) -> ir.Value:
+    """Returns integers in the shape of a result, by adding zeros of the other operand's shape."""
+    one, zero = integer_constant(1), integer_constant(0)
+    zeros = build_op("torch.aten.mul.Scalar", other.type, other, zero)
+    kind = f"{str(result).rpartition(',')[0]},{element_of(x.type)}>"
+    return build_op("torch.aten.add.Tensor", kind, x, zeros, one)
 
 
 def _sum_of_booleans(operation: ir.Operation) -> ir.Value | None:

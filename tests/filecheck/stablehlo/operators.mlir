@@ -41,6 +41,23 @@ func.func @by_number(%x: !torch.vtensor<[3],si64>) -> !torch.vtensor<[3],si64> {
   return %r : !torch.vtensor<[3],si64>
 }
 
+// Shifts get operands of the same shape. A shift that has them stays.
+// CHECK-LABEL: func.func @shift(
+// CHECK:         %[[X:.*]] = torch.aten.add.Tensor %{{.*}} -> !torch.vtensor<[4,3],si32>
+// CHECK:         %[[COUNT:.*]] = torch.aten.add.Tensor %{{.*}} -> !torch.vtensor<[4,3],si32>
+// CHECK:         torch.aten.bitwise_right_shift.Tensor %[[X]], %[[COUNT]]
+// CHECK-LABEL: func.func @shift_of_same_shapes(
+// CHECK-NOT:     torch.aten.add
+// CHECK:         torch.aten.bitwise_left_shift.Tensor %{{.*}}, %{{.*}}
+func.func @shift(%x: !torch.vtensor<[4,1],si32>, %y: !torch.vtensor<[3],si32>) -> !torch.vtensor<[4,3],si32> {
+  %r = torch.aten.bitwise_right_shift.Tensor %x, %y : !torch.vtensor<[4,1],si32>, !torch.vtensor<[3],si32> -> !torch.vtensor<[4,3],si32>
+  return %r : !torch.vtensor<[4,3],si32>
+}
+func.func @shift_of_same_shapes(%x: !torch.vtensor<[3],si32>, %y: !torch.vtensor<[3],si32>) -> !torch.vtensor<[3],si32> {
+  %r = torch.aten.bitwise_left_shift.Tensor %x, %y : !torch.vtensor<[3],si32>, !torch.vtensor<[3],si32> -> !torch.vtensor<[3],si32>
+  return %r : !torch.vtensor<[3],si32>
+}
+
 // CHECK-LABEL: func.func @truths(
 // CHECK:         torch.aten.logical_or
 // CHECK-LABEL: func.func @numbers(
