@@ -63,6 +63,8 @@ _ARITHMETIC: Mapping[Any, Callable[..., torch.Tensor]] = {
     torch.sym_not: torch.logical_not,
     torch.sym_ite: lambda flag, x, y: torch.where(flag, *_promoted(x, y)),
 }
+# torch-mlir's importer has no form for these, whatever their operands are.
+_LOGIC = frozenset({torch.sym_not, operator.and_, operator.or_, operator.xor})
 
 
 def compute_numbers_as_tensors(graph: torch.fx.Graph) -> int:
@@ -78,7 +80,13 @@ def compute_numbers_as_tensors(graph: torch.fx.Graph) -> int:
 
 def _is_wanted(node: torch.fx.Node) -> bool:
     value = node.meta.get("val")
-    if node.op != "call_function" or not isinstance(value, torch.types.py_sym_types):
+    if node.op != "call_function":
+        return False
+    if node.target in _LOGIC and isinstance(value, (bool, torch.SymBool)):
+        # An assertion earlier in the graph may imply the value, which is a constant then. The
+        # operator may be the condition of that assertion, so it is computed nevertheless.
+        return True
+    if not isinstance(value, torch.types.py_sym_types):
         return False
     if node.target in _READS:
         return node.args[0].meta["val"].dtype == torch.bool
@@ -93,7 +101,7 @@ def _is_wanted(node: torch.fx.Node) -> bool:
 
 
 def _replace(graph: torch.fx.Graph, node: torch.fx.Node, table: Mapping) -> None:
-    is_flag = isinstance(node.meta["val"], torch.SymBool)
+    is_flag = isinstance(node.meta["val"], (bool, torch.SymBool))
     if node.target in _READS:
         operands, compute = [_read_by(node)], _identity
     else:
@@ -110,7 +118,7 @@ def _replace(graph: torch.fx.Graph, node: torch.fx.Node, table: Mapping) -> None
         return result.to(torch.int64) if is_flag else result
 
     with graph.inserting_before(node):
-        traced = trace(function, [x.meta["val"] for x in given], table)
+        traced = trace(function, [_symbol(x) for x in given], table)
         result = inline(traced, given, graph, origin_of(node))
         number = graph.call_function(aten.item.default, (result,))
         number.meta = {**origin_of(node), "val": node.meta["val"]}
@@ -124,6 +132,16 @@ def _replace(graph: torch.fx.Graph, node: torch.fx.Node, table: Mapping) -> None
             number = flag
     node.replace_all_uses_with(number)
     graph.erase_node(node)
+
+
+def _symbol(node: torch.fx.Node) -> Any:
+    """Returns the value of a node, or a new symbol if it is a constant that a trace would fix."""
+    value = node.meta["val"]
+    if not isinstance(value, bool):
+        return value
+    shape_env = torch._guards.detect_fake_mode().shape_env
+    with shape_env.ignore_fresh_unbacked_symbols():
+        return shape_env.create_unbacked_symbool()
 
 
 def _tensor(value: Any, node: torch.fx.Node) -> torch.Tensor:

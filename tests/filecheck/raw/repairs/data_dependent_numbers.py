@@ -30,6 +30,19 @@ import torch
 # CHECK:         %[[READ:.*]] = torch.aten.item %[[REST]]
 # CHECK:         torch.aten.mul.Scalar %x, %[[READ]]
 
+# An assertion is computed even if an earlier one implies it.
+# CHECK-LABEL: implied:
+# CHECK-NEXT:  note: repair: data-dependent numbers as tensors (1 times)
+# CHECK:         torch.aten._assert_scalar
+# CHECK:         torch.aten._assert_scalar
+# CHECK:         %[[EQUAL:.*]] = torch.aten.eq.int %{{.*}}, %int3
+# CHECK:         %[[NOT:.*]] = torch.aten.logical_not
+# CHECK:         %[[NUMBER:.*]] = torch.prims.convert_element_type %[[NOT]]
+# CHECK:         %[[READ:.*]] = torch.aten.item %[[NUMBER]]
+# CHECK:         %[[FLAG:.*]] = torch.aten.ne.int %[[READ]],
+# CHECK:         %[[CONDITION:.*]] = torch.aten.Int.bool %[[FLAG]]
+# CHECK:         torch.aten._assert_scalar %[[CONDITION]]
+
 
 def _is_less(x, y):
     torch._check(x.item() < y.item())
@@ -54,3 +67,12 @@ def boolean():
 
 def remainder():
     return (lambda x, n: x * (n.item() % 3)), (torch.ones(2), torch.tensor(5))
+
+
+def implied():
+    def checked(x, n):
+        torch._check(torch.sym_not(n.item() == 3))
+        torch._check(n.item() == 2)
+        return x + n.item()
+
+    return checked, (torch.ones(2), torch.tensor(2))
