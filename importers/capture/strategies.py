@@ -14,6 +14,7 @@ from torch._guards import detect_fake_mode
 from torch.utils import _pytree as pytree
 
 from importers.capture.data_positions import DataPositions
+from importers.capture.draft_values import Defaults, parameter_values
 from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
 from importers.capture.higher_order import block_masks_without_vmap
 from importers.capture.known_values import known_values, named_tensors
@@ -22,6 +23,7 @@ from importers.capture.lost_tensors import refuse_lost_tensors
 from importers.capture.make_fx import MakeFx
 from importers.capture.named_state import optimizers
 from importers.capture.python_state import Changed, watching
+from importers.capture.raise_branches import raise_branches
 from importers.capture.stack_traces import full_stack_traces
 from importers.capture.tensor_attributes import (
     carried,
@@ -77,7 +79,7 @@ class NonStrict:
         except Exception as problem:
             if not depends_on_data(problem):
                 raise
-            with TraceableComparisons(), known_values(module) as known:
+            with TraceableComparisons(), raise_branches(), known_values(module) as known:
                 try:
                     exported = self._export(module, args, kwargs, dynamic_shapes)
                 except Exception:
@@ -128,16 +130,30 @@ class Draft:
 
     def __call__(self, module, args, kwargs, dynamic_shapes):
         """See `Strategy`."""
-        with full_stack_traces(__file__), DataPositions(), data_access(module):
-            exported = torch.export.draft_export(
-                module, args, kwargs, dynamic_shapes=dynamic_shapes
-            )
+        defaults = Defaults(follow_example=False)
+        try:
+            exported = self._export(module, args, kwargs, dynamic_shapes, defaults)
+        except Exception:
+            if not defaults.contradicted:
+                raise
+            defaults = Defaults(follow_example=True)
+            exported = self._export(module, args, kwargs, dynamic_shapes, defaults)
         # The fake tensors of a draft carry real values. Later traces, such as decompositions, have
         # no values for their arguments, and checks of values would fail.
         fake_mode = detect_fake_mode([node.meta.get("val") for node in exported.graph.nodes])
         if fake_mode is not None:
             fake_mode.propagate_real_tensors = False
         return exported
+
+    def _export(self, module, args, kwargs, dynamic_shapes, defaults):
+        with (
+            full_stack_traces(__file__),
+            DataPositions(),
+            data_access(module),
+            parameter_values(),
+            defaults,
+        ):
+            return torch.export.draft_export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
 
 
 # The strategies of `auto`. Lazy tensors only run on request: their graphs are less like the model.

@@ -97,6 +97,16 @@ COMPARISON = (
         )
         for function in (torch.any, torch.all)
     ),
+    *(
+        Decomposition(
+            "any or all of a tensor of booleans",
+            f"aten::_is_{function.__name__}_true.default",
+            "torch",
+            "the torch dialect lacks these operators, by which distributions check their arguments",
+            function,
+        )
+        for function in (torch.any, torch.all)
+    ),
     Decomposition(
         "isclose",
         "aten::isclose.default",

@@ -59,6 +59,38 @@ def test_failed_strategies_are_recorded():
     assert kinds.count("fallback") == 3
 
 
+class Scaled(torch.nn.Module):
+    """Takes a branch by the values of a parameter and an input."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor([2.0, -3.0, 4.0]))
+
+    def forward(self, x):
+        if (x * self.scale).sum() == 3.0:
+            return x + self.scale
+        return x - self.scale
+
+
+def test_draft_decides_by_the_values_of_parameters():
+    model, x = Scaled(), torch.ones(3)
+    program = unmess.capture(model, (x,), strategy="draft")
+    torch.testing.assert_close(program.exported.module()(x), model(x))
+
+
+def test_draft_decides_defaults_by_the_example_if_they_contradict_it():
+    def first_times_all(x, y):
+        chosen = y[x.nonzero()[:, 0]]
+        if chosen.shape[0] == 0:
+            return chosen
+        # PyTorch's default is that the size of the slice, min(1, chosen), is not 1.
+        return chosen[0:1] * chosen
+
+    args = torch.tensor([0, 1, 2]), torch.randn(3)
+    program = unmess.capture(first_times_all, args, strategy="draft")
+    torch.testing.assert_close(program.exported.module()(*args), first_times_all(*args))
+
+
 def test_training_mode_is_reported_and_not_changed():
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout())
     program = unmess.capture(model, (torch.randn(2, 3),))
