@@ -1,8 +1,9 @@
 """Applies the exporter patches of transformers while its models are captured.
 
 `transformers.exporters` replaces a few dozen modules by equivalent ones without loops over values
-of tensors, such as attention over packed images. Checks of the model's arguments are disabled,
-because a graph cannot contain them. `check` runs the unpatched model with its checks.
+of tensors, such as attention over packed images; `transformers_models.py` has more. Checks of the
+model's arguments are disabled, because a graph cannot contain them. `check` runs the unpatched
+model with its checks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import sys
 from collections.abc import Iterator
 
 import torch
+
+from importers.capture.transformers_models import replaced
 
 _NO_CHECKS = "TRANSFORMERS_DISABLE_TORCH_CHECK"
 
@@ -35,7 +38,11 @@ def exportable(module: torch.nn.Module) -> Iterator[None]:
     before = os.environ.get(_NO_CHECKS)
     os.environ[_NO_CHECKS] = "1"
     try:
-        with utils.patch_attributes(patches), exporter_dynamo.reset_model_state(module):
+        with (
+            utils.patch_attributes(patches),
+            replaced(lambda path: utils.import_dotted_path(path) if _is_loaded(path) else None),
+            exporter_dynamo.reset_model_state(module),
+        ):
             yield
     finally:
         if before is None:

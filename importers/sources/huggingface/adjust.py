@@ -10,6 +10,17 @@ from importers.sources.huggingface.parts import parts
 WITHOUT_CACHE = "use_cache is off: no key-value cache in the result"
 
 
+class _NoCache:
+    """An embedding cache that is always empty."""
+
+    def has(self, _key: Any) -> bool:
+        """Returns False."""
+        return False
+
+    def put(self, _key: Any, _value: Any) -> None:
+        """Stores nothing."""
+
+
 def adjust(model: Any) -> tuple[str, ...]:
     """Puts a model in its exportable form. Returns notes on the changes."""
     notes = []
@@ -22,6 +33,12 @@ def adjust(model: Any) -> tuple[str, ...]:
         for part in parts(model.config):
             if hasattr(part, "use_cache"):
                 part.use_cache = False
+    # A program has no embeddings of earlier calls. Those calls may have had other weights.
+    caches = [name for name, value in vars(model).items() if _is_embedding_cache(value)]
+    for name in caches:
+        setattr(model, name, _NoCache())
+    if caches:
+        notes.append(f"embedding caches are off: {', '.join(caches)}")
     implementations = model.get_experts_implementation().values()
     if "grouped_mm" in implementations:
         # The default sorts tokens by expert, which is not worth its cost in a tiny example.
@@ -35,3 +52,7 @@ def adjust(model: Any) -> tuple[str, ...]:
         model.set_experts_implementation("batched_mm")
         notes.append(f"experts are computed by batched_mm instead of {own}")
     return tuple(notes)
+
+
+def _is_embedding_cache(value: Any) -> bool:
+    return type(value).__name__.endswith("LRUCache") and hasattr(value, "has")
