@@ -29,6 +29,8 @@ class DataPositions(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         """Called for each function on tensors; see PyTorch's `TorchFunctionMode`."""
         kwargs = kwargs or {}
+        if func in _ACCESSES and isinstance(args[1], tuple):
+            args = (args[0], tuple(map(_stacked, args[1])), *args[2:])
         if func is torch.Tensor.__getitem__:
             args = (args[0], masks_as_indices(args[0], args[1]) or args[1])
         if func in _ACCESSES and (items := _items(args[0], args[1])) is not None:
@@ -36,6 +38,18 @@ class DataPositions(TorchFunctionMode):
         if func in _FUNCTIONS and any(map(_depends_on_data, (*args[2:], *kwargs.values()))):
             return _FUNCTIONS[func](*args, **kwargs)
         return func(*args, **kwargs)
+
+
+def _stacked(item: Any) -> Any:
+    """Returns the index tensor for a sequence of positions in a tuple; other items unchanged.
+
+    PyTorch reads the values of such positions.
+    """
+    if not isinstance(item, (list, tuple)) or not any(map(_is_position, item)):
+        return item
+    if not all(_is_position(one) or _is_integer(one) for one in item):
+        return item
+    return torch.stack([_as_tensor(one) for one in item])
 
 
 def _items(x: torch.Tensor, index: Any) -> list[Any] | None:

@@ -629,3 +629,15 @@ def test_masks_beside_other_indices(runner):
             masked(x, mask)
         with pytest.raises(unmess.Error, match="selects another number of elements"):
             run(x, mask)
+
+
+def test_sequences_of_positions():
+    def at_pairs(x, pairs):
+        y = x.clone()
+        rows, columns = zip(*pairs, strict=True)
+        y[rows, columns] = 7.0
+        return y, x[rows, 1:], x[[pairs[0, 0], 2], columns[:2]]
+
+    args = torch.randn(3, 4), torch.tensor([[0, 1], [2, 3], [-1, 1]])
+    report = unmess.check(unmess.capture(at_pairs, args), on="reference")
+    assert report.ok, report
