@@ -5,6 +5,7 @@ import torch
 
 import unmess
 from unmess.compare import compare, compare_results
+from unmess.core.program.eager import Float64Reference
 
 
 class Fake:
@@ -299,3 +300,28 @@ def test_a_constant_channel_may_be_zero_or_a_rounding_error():
     )
     assert found.ok, found.error
     assert not report(Centered(), lambda x: Centered()(x) + 1e-3, constant).ok
+
+
+class FixedDtype(torch.nn.Module):
+    """Creates a tensor of a fixed dtype, which does not fit weights in float64."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        buffer = torch.zeros(2, 3, dtype=torch.float)
+        buffer[:] = x
+        return self.linear(buffer) + x.float()
+
+
+def test_float64_result_of_a_model_with_a_fixed_dtype():
+    model, x = FixedDtype(), torch.randn(2, 3)
+    exact = Float64Reference(model, (x,), {})
+    result = exact.result(0)
+    assert exact.problem is None
+    wide = x.double()
+    expected = torch.nn.functional.linear(
+        wide, model.linear.weight.double(), model.linear.bias.double()
+    )
+    torch.testing.assert_close(result, (expected + wide).detach(), rtol=1e-14, atol=0)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from unmess.core.errors.error import Error, first_line
@@ -90,7 +91,7 @@ class Float64Reference:
             try:
                 self._leaves = self._compute()
             except Exception as problem:
-                # A model may create tensors of a fixed dtype, or call code without float64 support.
+                # A model may call code without float64 support.
                 self.problem = first_line(problem)
         return _real_leaf(self._leaves, index)
 
@@ -130,6 +131,14 @@ class Float64Reference:
             return self._model.exact
         if not isinstance(self._model, torch.nn.Module):
             return None
+        try:
+            return self._run(generator)
+        except RuntimeError:
+            # The model creates tensors of a fixed dtype.
+            with _WideDtypes():
+                return self._run(generator)
+
+    def _run(self, generator: torch.Generator | None) -> list[Any]:
         model = copy.deepcopy(self._model).double()
         if generator is not None:
             with torch.no_grad():
@@ -142,6 +151,21 @@ class Float64Reference:
                 )
                 result = model(*args, **kwargs)
         return pytree.tree_leaves(result)
+
+
+class _WideDtypes(TorchFunctionMode):
+    """Replaces float32 by float64 in the arguments of functions, inside a `with` block."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        """Called for each function on tensors; see PyTorch's `TorchFunctionMode`."""
+        if func is torch.Tensor.float:
+            func = torch.Tensor.double
+        args, kwargs = pytree.tree_map_only(torch.dtype, _wide, (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.float64 if dtype == torch.float32 else dtype
 
 
 def _weights(model: torch.nn.Module) -> list[torch.Tensor]:
