@@ -394,7 +394,8 @@ def _first(
     for candidate in _chosen(strategy, module):
         start = time.perf_counter()
         try:
-            with exportable(module), watching(module) as changed:
+            call = declared.args, declared.kwargs
+            with exportable(module, call=call), watching(module) as changed:
                 way = candidate()
                 exported = way(module, declared.args, declared.kwargs, declared.shapes)
             refuse_lost_tensors(exported)

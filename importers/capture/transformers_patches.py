@@ -12,17 +12,26 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from importers.capture.transformers_models import replaced
 
+# The patch of this layer of a cache keeps all tokens, so that it can grow between calls. A cache
+# that the model creates in the call is exact without the patch.
+_SLIDING = "DynamicSlidingWindowLayer"
 _NO_CHECKS = "TRANSFORMERS_DISABLE_TORCH_CHECK"
 
 
 @contextlib.contextmanager
-def exportable(module: torch.nn.Module) -> Iterator[None]:
-    """Patches transformers models in `module` for capture, inside the `with` block."""
+def exportable(module: torch.nn.Module, *, call: Any = ()) -> Iterator[None]:
+    """Patches transformers models in `module` for capture, inside the `with` block.
+
+    Args:
+        call: the example arguments, which may contain key-value caches.
+    """
     if not _has_transformers_model(module):
         yield
         return
@@ -35,6 +44,8 @@ def exportable(module: torch.nn.Module) -> Iterator[None]:
         if path.startswith("transformers.") and _is_loaded(path)
     ]
     patches = [patch for patch in patches if not _forgets_norms(patch[0], module)]
+    if not _has_cache(call):
+        patches = [patch for patch in patches if patch[0].__name__ != _SLIDING]
     before = os.environ.get(_NO_CHECKS)
     os.environ[_NO_CHECKS] = "1"
     try:
@@ -57,6 +68,13 @@ def _has_transformers_model(module: torch.nn.Module) -> bool:
     return library is not None and any(
         isinstance(part, library.PreTrainedModel) for part in module.modules()
     )
+
+
+def _has_cache(call: Any) -> bool:
+    from transformers.exporters.exporter_dynamo import is_cache_object
+
+    leaves = pytree.tree_leaves(call, is_leaf=is_cache_object)
+    return any(map(is_cache_object, leaves))
 
 
 def _forgets_norms(owner: type, module: torch.nn.Module) -> bool:

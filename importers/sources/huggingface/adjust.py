@@ -23,7 +23,11 @@ class _NoCache:
 
 def adjust(model: Any) -> tuple[str, ...]:
     """Puts a model in its exportable form. Returns notes on the changes."""
+    from transformers.exporters.exporter_dynamo import register_cache_pytrees_for_model
+
     notes = []
+    # Some models return a cache in any case (Diffusion Gemma).
+    register_cache_pytrees_for_model(model)
     config = model.config.get_text_config()
     # The configuration of an encoder has `use_cache` too, without effect.
     decodes = getattr(config, "is_decoder", True) or config.is_encoder_decoder

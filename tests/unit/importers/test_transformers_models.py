@@ -46,3 +46,18 @@ def test_embedding_cache_is_untouched_by_a_capture():
         cache.put("other", torch.zeros(2))
     assert model._get_cache_key_at_index(ids, mask, 0) == key == (3, 4)
     assert list(cache.cache) == before
+
+
+def test_a_cache_that_the_call_creates_counts_its_tokens():
+    from transformers.cache_utils import DynamicCache, DynamicSlidingWindowLayer
+
+    def tokens(call):
+        layer = DynamicSlidingWindowLayer(4)
+        with exportable(model, call=call):
+            layer.update(torch.ones(1, 1, 6, 2), torch.ones(1, 1, 6, 2))
+        return layer.cumulative_length, layer.keys.shape[-2]
+
+    model = find("dbrx").model
+    assert tokens(()) == (6, 3)
+    # The replacement for caches that are arguments keeps all tokens, and does not count.
+    assert tokens({"past_key_values": DynamicCache()}) == (0, 6)
