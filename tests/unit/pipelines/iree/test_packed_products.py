@@ -1,0 +1,39 @@
+"""Products with packed weights become one operation for each format, without unpacked matrices."""
+
+import numpy as np
+import pytest
+import torch
+
+import unmess
+from importers.packed import FORMATS
+from importers.packed.layers import PackedLinear, PackedWeight
+from pipelines.iree.packed_products import has_packed_products, multiply_packed
+
+
+def program(name, rows, batch):
+    form = FORMATS[name]
+    data = np.zeros((rows, 256 // form.elements * form.bytes), np.uint8)
+    weight = PackedWeight(form, form.parts(data))
+    layer = PackedLinear(torch.nn.Linear(256, rows, bias=False), weight)
+    return unmess.lower(unmess.capture(layer.eval(), (torch.zeros(batch, 256),)))
+
+
+@pytest.mark.parametrize("name, batch", [*((name, 1) for name in FORMATS), ("Q4_1", 3)])
+def test_one_operation(name, batch):
+    module = program(name, 64, batch)
+    assert has_packed_products(module.ir)
+    module.ir.context.allow_unregistered_dialects = True
+    multiply_packed(module.ir)
+    assert module.ir.operation.verify()
+    text = str(module.ir)
+    assert text.count("compilation_info =") == 1
+    assert text.count("= linalg.pack") == len(FORMATS[name].split(_block(name)))
+    assert "linalg.matmul" not in text
+
+
+def _block(name):
+    return np.zeros((1, 1, FORMATS[name].bytes), np.uint8)
+
+
+def test_rows_that_no_lanes_divide():
+    assert not has_packed_products(program("Q4_1", 61, 1).ir)
