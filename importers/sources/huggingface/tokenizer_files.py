@@ -33,7 +33,8 @@ def tokenizer_files(model: str) -> list[Path]:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return [folder / file for file in _NAMES if (folder / file).is_file()]
-    if "/" not in name:
+    # A GGUF file contains its tokenizer in a form of its own.
+    if "/" not in name or folder.is_file():
         return []
     found = [try_to_load_from_cache(name, file) for file in _NAMES]
     return [Path(path) for path in found if isinstance(path, str)]
