@@ -1,4 +1,7 @@
-"""Runs command lines of `unmess` and Python in forks of a process with the libraries imported."""
+"""Runs command lines of `unmess` and Python in forks of a process with the libraries imported.
+
+Also parses command lines without running them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
+
+from unmess.cli import cli
 from unmess.core.processes.workers import Parent
 
 
@@ -63,6 +69,15 @@ class CommandLine:
                     output = (_text(out), _text(err))
                     raise subprocess.TimeoutExpired(argv, timeout, *output) from None
             return subprocess.CompletedProcess(argv, status, _text(out), _text(err))
+
+
+def parsed(command: click.Command, name: str, arguments: list[str]) -> click.Context:
+    """Returns the context of a command of `unmess` with these arguments.
+
+    A command keeps the help option that its first context has, so this one needs its parent.
+    """
+    parent = click.Context(cli, info_name="unmess", **cli.context_settings)
+    return command.make_context(name, arguments, parent=parent)
 
 
 def unmess(send: Callable[[Any], None]) -> int:

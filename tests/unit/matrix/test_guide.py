@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from command_line import parsed
 
 from unmess.cli import cli
 from unmess.matrix.cells import matching_models, parse_shard
@@ -30,7 +31,7 @@ def test_commands_have_the_options_of_the_command(text):
     command = cli.commands[name]
     if arguments[0] == "diff":
         command, name, arguments = command.commands["diff"], "diff", arguments[1:]
-    with command.make_context(name, arguments) as context:
+    with parsed(command, name, arguments) as context:
         if name == "matrix":
             assert parse_shard(context.params["shard"]).index <= 2
             patterns = [each for each in context.params["patterns"] if ".py" not in each]

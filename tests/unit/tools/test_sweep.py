@@ -5,6 +5,7 @@ import subprocess
 from dataclasses import asdict, replace
 
 import pytest
+from command_line import parsed
 
 from importers.recipes import Recipe
 from importers.recipes.limits import Limit, known_limits
@@ -226,7 +227,7 @@ def test_models_are_checked_in_the_order_of_the_command_line(commands, monkeypat
         ]
     ]
     # The command that is run exists, and takes these options.
-    with matrix.make_context("matrix", commands[0][1:]) as context:
+    with parsed(matrix, "matrix", commands[0][1:]) as context:
         assert context.params["patterns"] == ("torchvision:vgg11", "torchvision:alexnet")
 
 
