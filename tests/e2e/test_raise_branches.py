@@ -31,10 +31,10 @@ class Either(torch.nn.Module):
 
 
 class Distribution(torch.nn.Module):
-    """Creates a distribution, which validates its arguments."""
+    """Creates a distribution, which validates its arguments. Other code may change the default."""
 
     def forward(self, x: torch.Tensor):
-        return torch.distributions.Normal(0.0, x).entropy()
+        return torch.distributions.Normal(0.0, x, validate_args=True).entropy()
 
 
 @pytest.mark.parametrize(
