@@ -1,4 +1,4 @@
-"""`unmess corpus`: what it writes, twice the same, after interruptions too; and its replay."""
+"""Tests that `unmess corpus` writes the same bytes twice, and that the replay finds changes."""
 
 import json
 import shutil

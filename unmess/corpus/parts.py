@@ -30,7 +30,8 @@ class Part:
     """The results of a model, static or dynamic.
 
     Attributes:
-        model, variant: what they are of.
+        model: the model string.
+        variant: `static` or `dynamic`.
         seed: of weights and inputs.
         versions: of the libraries.
         facts: arguments and expected results; None if the model was not captured.

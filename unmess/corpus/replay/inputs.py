@@ -13,7 +13,7 @@ from unmess.corpus.replay.engine import dtype_of
 from unmess.corpus.replay.interpreter import NotEvaluated, evaluate
 from unmess.corpus.tensors import rounded, standard_normal
 
-# Sizes of dynamic loops, one after the other. They differ, so that mistaken axes are noticed.
+# The sizes that dynamic loops get, in this order. They differ: a kernel that mixes up axes fails.
 _SIZES = (3, 5, 2, 7, 4, 6)
 # Ranges of integers, in the order in which they are tried: an operation may be undefined for some.
 RANGES = ((-8, 8), (0, 8), (1, 8), (0, 1))
