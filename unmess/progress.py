@@ -8,12 +8,32 @@ import time
 from collections.abc import Iterator
 from typing import TextIO
 
+from unmess.format import time_left
+
 # Seconds until a stage is printed, if stderr is not a terminal.
 _FIRST_SECONDS = 1.0
 # Seconds between further lines about the same stage.
 _NEXT_SECONDS = 10.0
 # Seconds until the spinner appears: for short tasks, it would only flicker.
 _SPINNER_SECONDS = 0.5
+
+
+class Count:
+    """The number of finished items, as text, with an estimate of the time that the others take."""
+
+    def __init__(self, total: int):
+        self._finished, self._total, self._start = 0, total, time.monotonic()
+
+    def finish_one(self) -> None:
+        """Counts one more item."""
+        self._finished += 1
+
+    def __str__(self) -> str:
+        text = f"{self._finished}/{self._total}"
+        if self._finished in (0, self._total):
+            return text
+        each = (time.monotonic() - self._start) / self._finished
+        return f"{text}, {time_left(each * (self._total - self._finished))} left"
 
 
 class Progress:

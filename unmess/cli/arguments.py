@@ -65,6 +65,32 @@ dialects = click.option(
 )
 
 
+patterns = click.option(
+    "--models",
+    "patterns",
+    multiple=True,
+    metavar="PATTERN",
+    help="A model string, or a pattern of recipes such as torchvision:* or hf:*bert*; may be "
+    "repeated. Default: all recipes.",
+)
+memory = click.option(
+    "--memory",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MB",
+    help="Memory that one model may allocate, in millions of bytes. Default: no limit.",
+)
+
+
+def jobs(meaning: str):
+    """Returns the option `--jobs N`, whose help begins with what happens at the same time."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"{meaning} Default: one for each processor.",
+    )
+
+
 def split_names(names: Iterable[str]) -> tuple[str, ...]:
     """Returns the names of options that may be repeated and list several, each once."""
     return tuple(dict.fromkeys(name for each in names for name in each.split(",")))

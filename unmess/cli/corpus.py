@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from unmess.cli.streams import say
 from unmess.core.errors.error import STAGE_FAILED
 from unmess.core.options.names import check_name
 from unmess.core.processes.threads import processors
-from unmess.format import time_left
+from unmess.progress import Count
 
 if TYPE_CHECKING:
     from unmess.core.processes.workers import Parent
@@ -28,14 +27,7 @@ _STAGES = ("torch", "linalg", "tosa", "stablehlo")
 
 
 @click.group(invoke_without_command=True)
-@click.option(
-    "--models",
-    "patterns",
-    multiple=True,
-    metavar="PATTERN",
-    help="A model string, or a pattern of recipes such as torchvision:* or hf:*bert*; may be "
-    "repeated. Default: all recipes.",
-)
+@arguments.patterns
 @click.option(
     "--at",
     "stages",
@@ -51,12 +43,7 @@ _STAGES = ("torch", "linalg", "tosa", "stablehlo")
     show_default=True,
     help="Seed from which weights and inputs are made.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Models that are lowered at the same time. Default: one for each processor.",
-)
+@arguments.jobs("Models that are lowered at the same time.")
 @click.option(
     "--timeout",
     type=arguments.Seconds(),
@@ -65,12 +52,7 @@ _STAGES = ("torch", "linalg", "tosa", "stablehlo")
     metavar="SECONDS",
     help="Time limit for the capture of a model, and for each stage.",
 )
-@click.option(
-    "--memory",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="MB",
-    help="Memory that one model may allocate, in millions of bytes. Default: no limit.",
-)
+@arguments.memory
 @click.option(
     "--shard",
     default="1/1",
@@ -168,16 +150,10 @@ def _run(
     """Completes the missing parts, and shows how many are finished."""
     from unmess.corpus.running import run_parts
 
-    count, total, start = 0, len(missing), time.monotonic()
-
-    def left() -> str:
-        if not count or count == total:
-            return f"{count}/{total}"
-        seconds = (time.monotonic() - start) / count * (total - count)
-        return f"{count}/{total}, {time_left(seconds)} left"
+    left = Count(len(missing))
 
     def begin(part: Part, stage: str) -> None:
-        session.progress.begin(f"[{left()}] {part.model}, {part.variant}: {stage}")
+        session.progress.begin(f"[{left}] {part.model}, {part.variant}: {stage}")
 
     with parent, session.progress.showing():
         session.progress.begin("loading PyTorch")
@@ -187,8 +163,8 @@ def _run(
             on_output=session.progress.line,
         )
         for part in found:
-            count += 1
-            session.progress.finished(f"[{left()}] {part.model}, {part.variant}: {_state(part)}")
+            left.finish_one()
+            session.progress.finished(f"[{left}] {part.model}, {part.variant}: {_state(part)}")
 
 
 def _state(part: Part) -> str:
@@ -271,12 +247,7 @@ def _summary(summary: Summary, paths: list[Path]) -> list[str]:
     metavar="SECONDS",
     help="Time limit for each kernel and model.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Kernels or models at the same time. Default: one for each processor.",
-)
+@arguments.jobs("Kernels or models at the same time.")
 @command
 def verify(
     session: Session,

@@ -14,7 +14,7 @@ from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.stages import OUTPUT_DIALECTS
 from unmess.core.processes.threads import processors
-from unmess.format import time_left
+from unmess.progress import Count
 
 if TYPE_CHECKING:
     from unmess.core.processes.workers import Parent
@@ -26,22 +26,10 @@ if TYPE_CHECKING:
 
 
 @click.group(invoke_without_command=True)
-@click.option(
-    "--models",
-    "patterns",
-    multiple=True,
-    metavar="PATTERN",
-    help="A model string, or a pattern of recipes such as torchvision:* or hf:*bert*; may be "
-    "repeated. Default: all recipes.",
-)
+@arguments.patterns
 @arguments.runners
 @arguments.dialects
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Models that are checked at the same time. Default: one for each processor.",
-)
+@arguments.jobs("Models that are checked at the same time.")
 @click.option(
     "--timeout",
     type=arguments.Seconds(),
@@ -50,12 +38,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Time limit for each cell; that of a model's first one includes the capture.",
 )
-@click.option(
-    "--memory",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="MB",
-    help="Memory that one model may allocate, in millions of bytes. Default: no limit.",
-)
+@arguments.memory
 @click.option(
     "--shard",
     default="1/1",
@@ -152,22 +135,14 @@ def _run(
     folder: MatrixFolder,
 ) -> None:
     """Runs the missing cells, and shows how many are finished and how long the others take."""
-    import time
-
     from unmess.matrix.running import run_cells
     from unmess.matrix.summary import state
 
-    count, total, start = 0, len(missing), time.monotonic()
-
-    def left() -> str:
-        if not count or count == total:
-            return f"{count}/{total}"
-        seconds = (time.monotonic() - start) / count * (total - count)
-        return f"{count}/{total}, {time_left(seconds)} left"
+    left = Count(len(missing))
 
     def begin(model: str, stage: str, runner: str | None) -> None:
         place = f"{model} on {runner}" if runner else model
-        session.progress.begin(f"[{left()}] {place}: {stage}")
+        session.progress.begin(f"[{left}] {place}: {stage}")
 
     with parent, session.progress.showing():
         session.progress.begin("loading PyTorch")
@@ -177,8 +152,8 @@ def _run(
             on_output=session.progress.line,
         )
         for row in found:
-            count += 1
-            session.progress.finished(f"[{left()}] {row.model} on {row.place}: {state(row)}")
+            left.finish_one()
+            session.progress.finished(f"[{left}] {row.model} on {row.place}: {state(row)}")
             if row.traceback:
                 session.progress.line(row.traceback.rstrip())
 
