@@ -14,6 +14,7 @@ from pipelines.indices.stablehlo import CHECK_STABLEHLO_INDICES
 from pipelines.ir.modules import entry_function
 from pipelines.iree.assertions import ASSERTION_LINES, JOIN_ASSERTIONS
 from pipelines.iree.channels_last import CHANNELS_LAST
+from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
@@ -66,10 +67,10 @@ def _keep_inputs(module: ir.Module) -> None:
             keep_inputs(function, is_state)
 
 
-def _separate_packing(module: ir.Module) -> None:
-    """Applies SEPARATE_PACKING. Barriers are in generic form."""
+def _with_barriers(step: Step, module: ir.Module) -> None:
+    """Applies a step that creates barriers of IREE, which are in generic form."""
     module.context.allow_unregistered_dialects = True
-    SEPARATE_PACKING.apply(module)
+    step.apply(module)
 
 
 def _apply(step: Step, module: ir.Module) -> None:
@@ -114,7 +115,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
         )
         for name, machine in MACHINES.items()
     },
-    SEPARATE_PACKING.name: _separate_packing,
+    **{step.name: partial(_with_barriers, step) for step in (HIDE_CONSTANTS, SEPARATE_PACKING)},
     "iree-keep-inputs": _keep_inputs,
     "reference-fuse": lambda module: fuse(module, "module"),
     "reference": lambda module: lower_to_llvm(

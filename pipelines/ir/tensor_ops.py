@@ -24,10 +24,15 @@ def sizes_of(value: ir.Value) -> list[Size]:
     ]
 
 
+def dynamic_sizes(sizes: Sequence[Size]) -> list[ir.Value]:
+    """Returns the sizes that are not static."""
+    return [size for size in sizes if not isinstance(size, int)]
+
+
 def product_of(sizes: Sequence[Size]) -> Size:
     """Returns the product of sizes: the size of the axis that they collapse to."""
     total: Size = prod(size for size in sizes if isinstance(size, int))
-    for size in _dynamic(sizes):
+    for size in dynamic_sizes(sizes):
         factor = total if isinstance(total, ir.Value) else _index(total)
         total = ir.Operation.create("arith.muli", [size.type], [factor, size]).result
     return total
@@ -74,7 +79,9 @@ def copied(
 
 def empty(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
     """Creates an uninitialized tensor."""
-    return ir.Operation.create("tensor.empty", [_tensor(sizes, element)], _dynamic(sizes)).result
+    return ir.Operation.create(
+        "tensor.empty", [_tensor(sizes, element)], dynamic_sizes(sizes)
+    ).result
 
 
 def zeros(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
@@ -105,7 +112,7 @@ def reshaped(
     operands = [value]
     if name == "tensor.expand_shape":
         attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(_static(sizes))
-        operands += _dynamic(sizes)
+        operands += dynamic_sizes(sizes)
     kind = _tensor(sizes, ir.RankedTensorType(value.type).element_type)
     return ir.Operation.create(name, [kind], operands, attributes).result
 
@@ -119,7 +126,7 @@ def sliced(value: ir.Value, sizes: Sequence[Size], strides: Sequence[int]) -> ir
     if _static(sizes) == list(tensor.shape):
         return value
     array = ir.DenseI64ArrayAttr.get
-    dynamic = _dynamic(sizes)
+    dynamic = dynamic_sizes(sizes)
     return ir.Operation.create(
         "tensor.extract_slice",
         [_tensor(sizes, tensor.element_type)],
@@ -175,10 +182,6 @@ def _tensor(sizes: Sequence[Size], element: ir.Type) -> ir.RankedTensorType:
 
 def _static(sizes: Sequence[Size]) -> list[int]:
     return [size if isinstance(size, int) else _DYNAMIC for size in sizes]
-
-
-def _dynamic(sizes: Sequence[Size]) -> list[ir.Value]:
-    return [size for size in sizes if not isinstance(size, int)]
 
 
 def _size_along(value: ir.Value, axis: int) -> ir.Value:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pipelines.iree.assertions import ASSERTION_LINES
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
+from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.packed_products import MULTIPLY_PACKED
@@ -115,6 +116,7 @@ def text_for(module: Module, target: Target, preset: Preset) -> str:
         for step in preset.steps:
             step.apply(ir)
         CROP_TO_WINDOWS.apply(ir)
+        HIDE_CONSTANTS.apply(ir)
     # IREE and torch-mlir have different versions of TOSA and StableHLO. Their custom syntax
     # differs, their generic form does not.
     return ir.operation.get_asm(

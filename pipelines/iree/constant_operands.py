@@ -1,0 +1,144 @@
+"""Hides constant operands from IREE where it compiles constants wrongly.
+
+A tensor such as `torch.arange(n)` or `torch.zeros_like(x)` is computed from no other tensor. IREE
+3.13 compiles it wrongly in four cases:
+
+- An operation such as `y.index_put(i, v)` updates the tensor in place. IREE computes `y` again
+  instead of copying it, then merges both computations. Other readers of `y` see the update.
+- A reduction reads only such tensors. IREE fuses them into the reduction, then adds only some of
+  the elements, or needs more memory than the stack has.
+- A scan, sort or selection reads the tensor. IREE computes a `linalg.fill` inside the kernel, and
+  does not compile the kernel if the tensor is larger than the stack.
+- One of several results of a `linalg.generic` is a constant. If IREE can evaluate the others, too,
+  the constant becomes 0.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from torch_mlir import ir
+
+from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.tensor_ops import copied, dynamic_sizes, elementwise, sizes_of
+from pipelines.pipeline import Step
+
+# The first operand that an operation updates in place. All that follow are updated, too.
+_UPDATED = {
+    "tensor.insert": 1,
+    "tensor.insert_slice": 1,
+    "tm_tensor.scatter": 2,
+    "tm_tensor.sort": 0,
+}
+_SCANS = ("tm_tensor.scan", "tm_tensor.topk")
+# IREE's compiler evaluates constants of up to 1 MB, of 8 bytes each, and gets these right.
+_EVALUATED = 1 << 17
+# The prefixes of operations whose results are constants if their tensor operands are.
+_PURE = ("arith.constant", "linalg.", "tensor.", "tm_tensor.")
+
+
+def hide_constants(module: ir.Module) -> None:
+    """Replaces the constants that IREE compiles wrongly. Rewrites a module at `linalg` in place."""
+    with module.context:
+        for operation in find_operations(module, _has_several_results):
+            _fill_constant_results(operation)
+        constants = _constants(module)
+        for operation in find_operations(
+            module, lambda operation: operation.name.startswith(_PURE)
+        ):
+            hide = _copy if operation.name in _UPDATED else _store
+            for index in _wrong_operands(operation, constants):
+                with ir.InsertionPoint(operation), operation.location:
+                    operation.operands[index] = hide(operation.operands[index])
+
+
+def _has_several_results(operation: ir.Operation) -> bool:
+    return operation.name == "linalg.generic" and len(operation.results) > 1
+
+
+def _fill_constant_results(generic: ir.Operation) -> None:
+    """Replaces the results that are filled with a value from outside of the body."""
+    body = generic.regions[0].blocks[0]
+    outputs = list(generic.operands)[-len(generic.results) :]
+    yielded = body.operations[-1].operands
+    for result, output, value in zip(generic.results, outputs, yielded, strict=True):
+        block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+        if block != body:
+            with ir.InsertionPoint(generic), generic.location:
+                result.replace_all_uses_with(copied("linalg.fill", sizes_of(output), value))
+
+
+def _constants(module: ir.Module) -> set[ir.Value]:
+    """Returns the tensors that are computed from no function argument, weight or state."""
+    found: set[ir.Value] = set()
+    for operation in find_operations(module, lambda operation: operation.name.startswith(_PURE)):
+        tensors = (each for each in operation.operands if isinstance(each.type, ir.ShapedType))
+        if operation.name not in _UPDATED and all(each in found for each in tensors):
+            found.update(operation.results)
+    return found
+
+
+def _wrong_operands(operation: ir.Operation, constants: set[ir.Value]) -> list[int]:
+    """Returns the indices of the operands that must not be constants but are."""
+    tensors = [
+        index
+        for index, operand in enumerate(operation.operands)
+        if isinstance(operand.type, ir.RankedTensorType)
+    ]
+    if operation.name in _UPDATED:
+        first = _UPDATED[operation.name]
+        return [
+            index
+            for index in tensors
+            if index >= first and _is_copied_wrongly(operation.operands[index], constants)
+        ]
+    if operation.name in _SCANS or _is_reduction(operation):
+        read = tensors[: len(tensors) - len(operation.results)]
+        return read if all(operation.operands[index] in constants for index in read) else []
+    return []
+
+
+def _is_copied_wrongly(value: ir.Value, constants: set[ir.Value]) -> bool:
+    # IREE copies fills correctly.
+    if value not in constants or value.owner.operation.name in ("linalg.fill", "tensor.empty"):
+        return False
+    kind = ir.RankedTensorType(value.type)
+    if isinstance(kind.element_type, ir.ComplexType):
+        return False
+    return not kind.has_static_shape or prod(kind.shape) > _EVALUATED
+
+
+def _is_reduction(operation: ir.Operation) -> bool:
+    return operation.name == "linalg.generic" and any(
+        "reduction" in str(kind) for kind in operation.attributes["iterator_types"]
+    )
+
+
+def _copy(value: ir.Value) -> ir.Value:
+    """Adds a zero that IREE does not know to each element."""
+    element = ir.RankedTensorType(value.type).element_type
+    is_integer = isinstance(element, (ir.IntegerType, ir.IndexType))
+    # Only -0.0 leaves each floating-point number as it is.
+    zero = ir.IntegerAttr.get(element, 0) if is_integer else ir.FloatAttr.get(element, -0.0)
+    add = "arith.addi" if is_integer else "arith.addf"
+    kind = ir.RankedTensorType.get([], element)
+    known = build_op("arith.constant", kind, value=ir.DenseElementsAttr.get_splat(kind, zero))
+    hidden = build_op("util.optimization_barrier", kind, known)
+    sizes = sizes_of(value)
+    axes = [ir.AffineDimExpr.get(axis) for axis in range(len(sizes))]
+    return elementwise(
+        sizes, [(value, axes), (hidden, [])], lambda *terms: build_op(add, element, *terms)
+    )
+
+
+def _store(value: ir.Value) -> ir.Value:
+    """Puts a barrier behind a tensor: IREE computes it in a kernel of its own."""
+    sizes = dynamic_sizes(sizes_of(value))
+    return build_op("iree_tensor_ext.compute_barrier.start", value.type, value, *sizes)
+
+
+HIDE_CONSTANTS = Step(
+    "iree-hide-constants",
+    "copy constants that IREE would update, scan or sort wrongly",
+    hide_constants,
+)
