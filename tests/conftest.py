@@ -1,8 +1,10 @@
 """Fixtures that all Python tests share."""
 
 import contextlib
+import os
 import resource
 import signal
+import sys
 
 import command_line
 import pytest
@@ -10,6 +12,15 @@ from command_line import CommandLine
 
 from tools.required import VARIABLE, is_required
 from unmess.isolated import shared_parent
+
+# Tests start many Python processes. Without bytecode files, each one compiles the libraries, which
+# takes several seconds. PYTHONDONTWRITEBYTECODE keeps these files out of the source folders, so
+# they are written to a folder of the environment.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.path.join(sys.prefix, "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # A background job of a shell ignores SIGINT, and so would the commands that the tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

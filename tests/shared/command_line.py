@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from unmess.cli import cli
-from unmess.core.processes.workers import Parent
+from unmess.core.processes.workers import Parent, Worker
 
 
 class CommandLine:
@@ -53,22 +53,30 @@ class CommandLine:
         Args:
             cwd, env, timeout: as for `subprocess.run`.
         """
-        argv = [self._program, *map(str, arguments)]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            with self._parent.start(
-                self._main,
-                stdout=out.fileno(),
-                stderr=err.fileno(),
-                folder=cwd,
-                environment=env,
-                argv=argv,
+            with self.start(
+                *arguments, stdout=out.fileno(), stderr=err.fileno(), folder=cwd, environment=env
             ) as worker:
                 try:
                     status = worker.wait(timeout)
                 except TimeoutError:
                     output = (_text(out), _text(err))
+                    argv = self._argv(arguments)
                     raise subprocess.TimeoutExpired(argv, timeout, *output) from None
-            return subprocess.CompletedProcess(argv, status, _text(out), _text(err))
+            return subprocess.CompletedProcess(
+                self._argv(arguments), status, _text(out), _text(err)
+            )
+
+    def start(self, *arguments: Any, **settings: Any) -> Worker:
+        """Starts the program, and returns its process, which leads a process group.
+
+        Args:
+            settings: file descriptors and others, as for `Parent.start`.
+        """
+        return self._parent.start(self._main, argv=self._argv(arguments), **settings)
+
+    def _argv(self, arguments: tuple[Any, ...]) -> list[str]:
+        return [self._program, *map(str, arguments)]
 
 
 def parsed(command: click.Command, name: str, arguments: list[str]) -> click.Context:
