@@ -2,10 +2,7 @@
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -120,11 +117,10 @@ def test_a_second_process_neither_lowers_nor_compiles(tmp_path, runner, python_c
         assert first[1].startswith(f"{model}:{line} a check in the program failed")
 
 
-def test_eight_concurrent_processes_share_one_file(folder):
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(
-        [sys.executable, "-c", _EIGHT], env=environment, capture_output=True, text=True
-    )
+def test_eight_concurrent_processes_share_one_file(tmp_path, folder, python_command):
+    script = tmp_path / "eight.py"
+    script.write_text(_EIGHT)
+    done = python_command(script)
     assert (done.returncode, done.stderr) == (0, "")
     counts = done.stdout.split()
     # Processes that start before the first one is done compile as well.

@@ -1,5 +1,7 @@
 """Modules with FlexAttention, scans and torch.func transformations match eager."""
 
+import functools
+
 import pytest
 import torch
 from torch._higher_order_ops.associative_scan import associative_scan
@@ -62,11 +64,16 @@ CASES = {
 }
 
 
+@functools.cache
+def captured(name):
+    module, args = CASES[name]
+    return unmess.capture(module(), args)
+
+
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 @pytest.mark.parametrize("name", CASES)
 def test_matches_eager(name, runner):
-    module, args = CASES[name]
-    report = unmess.check(unmess.capture(module(), args), on=runner, calls=1)
+    report = unmess.check(captured(name), on=runner, calls=1)
     assert report.ok, report.error
 
 

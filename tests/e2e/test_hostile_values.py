@@ -248,13 +248,19 @@ class _Call(torch.nn.Module):
 
 
 @functools.cache
-def loaded(runner):
-    """Returns all cases, compiled together, with an entry point for each one."""
+def captured():
+    """Returns all cases as one program, with an entry point for each one."""
     programs = {
         _entry(name): unmess.capture(_Call(case.function), case.example)
         for name, case in CASES.items()
     }
-    return unmess.load(unmess.combine(programs, "hostile"), on=runner)
+    return unmess.combine(programs, "hostile")
+
+
+@functools.cache
+def loaded(runner):
+    """Returns all cases, compiled together."""
+    return unmess.load(captured(), on=runner)
 
 
 def _entry(name):

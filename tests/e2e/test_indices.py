@@ -1,5 +1,7 @@
 """Indices from data: runners and bundles raise where eager does, and report the user's line."""
 
+import functools
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -358,9 +360,15 @@ def captured(functions, x=X, valid=VALID, **options):
     return unmess.capture(Each(functions), (x, [valid for _ in functions]), **options)
 
 
+# Each program is captured once, for all runners.
+@functools.cache
+def all_functions():
+    return captured(FUNCTIONS)
+
+
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu", "bundle"])
 def test_raises_where_eager_does(runner, tmp_path):
-    program = captured(FUNCTIONS)
+    program = all_functions()
     if runner == "bundle":
         assert package(program, tmp_path / "bundle").checked
         loaded = unmess.bundle.load(tmp_path / "bundle")
@@ -374,25 +382,35 @@ def test_raises_where_eager_does(runner, tmp_path):
     expect_eagers_answers(FUNCTIONS, run)
 
 
-@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
-def test_indices_of_a_single_row_are_checked(runner):
-    """torch-mlir drops the indices of a dimension of size 1: only one element could be meant."""
+@functools.cache
+def functions_of_a_single_row():
     # These use more rows than one, or weights of their own.
     larger = (embedding, embedding_bag, computed, nll_loss)
     functions = [each for each in FUNCTIONS if each not in larger]
     x, valid = torch.randn(1, COLUMNS), torch.tensor([0, 0])
-    run = unmess.load(captured(functions, x, valid), on=runner)
-    expect_eagers_answers(functions, run, x, valid)
+    return functions, x, valid, captured(functions, x, valid)
 
 
-def loaded_together(functions, runner, rows=None):
-    """Loads a program for each function, with `rows` as the dynamic shape of its first argument."""
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_indices_of_a_single_row_are_checked(runner):
+    """torch-mlir drops the indices of a dimension of size 1: only one element could be meant."""
+    functions, x, valid, program = functions_of_a_single_row()
+    expect_eagers_answers(functions, unmess.load(program, on=runner), x, valid)
+
+
+@functools.cache
+def captured_together(functions, rows):
+    """Returns a program for each function, with `rows` as the dynamic shape of its argument x."""
     shapes = None if rows is None else ({0: rows}, None)
     programs = {
         f.__name__: unmess.capture(f, (X, torch.tensor([0, 0])), dynamic_shapes=shapes)
         for f in functions
     }
-    entries = unmess.load(unmess.combine(programs), on=runner)
+    return unmess.combine(programs)
+
+
+def loaded_together(functions, runner, rows=None):
+    entries = unmess.load(captured_together(tuple(functions), rows), on=runner)
 
     def run(x, indices):
         return [entries[f.__name__](x, i) for f, i in zip(functions, indices, strict=True)]
@@ -414,10 +432,13 @@ def test_views_of_complex_numbers():
             torch.testing.assert_close(run[function.__name__](x, i), function(x, i))
 
 
+POSITIVE = torch.export.Dim("rows", min=1)
+
+
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_positions_in_a_dynamic_size(runner):
     functions = [set_row, add_to_row, set_in_a_slice, select_copy, narrow, slices]
-    run = loaded_together(functions, runner, torch.export.Dim("rows", min=1))
+    run = loaded_together(functions, runner, POSITIVE)
     for x in (X, X[:1]):
         expect_eagers_answers(functions, run, x, torch.tensor([0, 0]))
 

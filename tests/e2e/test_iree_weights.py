@@ -1,9 +1,9 @@
 """Weights on IREE's CPU runner are outside the module, not copied, and shared by processes."""
 
+import contextlib
 import gc
 import json
-import subprocess
-import sys
+import os
 import weakref
 
 import iree.runtime as rt
@@ -91,36 +91,44 @@ def file(tmp_path_factory):
     raise AssertionError("every header ends at a multiple of 64")
 
 
+@contextlib.contextmanager
+def process(python_command, *arguments):
+    """Starts a process, which ends with the context. Yields its standard input and output."""
+    to_read, to_write = os.pipe()
+    output, to_output = os.pipe()
+    started = python_command.start(*arguments, stdin=to_read, stdout=to_output, stderr=2)
+    os.close(to_read)
+    os.close(to_output)
+    with started, open(to_write, "w") as commands, open(output) as answers:
+        yield commands, answers
+
+
 @pytest.mark.parametrize("preset", ["plain", "data-tiling"])
-def test_two_processes_share_mapped_weights(file, preset, tmp_path, monkeypatch):
-    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
-    command = [sys.executable, "-c", LOAD, str(file), ".irpa", preset]
+def test_two_processes_share_mapped_weights(file, preset, tmp_path, monkeypatch, python_command):
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "cache"))
+    script = tmp_path / "load.py"
+    script.write_text(LOAD)
     processes, reports = [], []
-    try:
+    with contextlib.ExitStack() as stack:
         # Start one after the other, so that the second process finds the file of the first one.
         for _ in range(2):
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-            )
-            processes.append(process)
-            reports.append(json.loads(process.stdout.readline()))
-        for process in processes:
-            process.stdin.write("\n")
-            process.stdin.flush()
-            shares = json.loads(process.stdout.readline())
+            started = process(python_command, script, file, ".irpa", preset)
+            processes.append(stack.enter_context(started))
+            reports.append(json.loads(processes[-1][1].readline()))
+        for commands, answers in processes:
+            commands.write("\n")
+            commands.flush()
+            shares = json.loads(answers.readline())
             assert shares["Rss"] > 0.95 * WEIGHTS_MB
             assert shares["Shared_Clean"] + shares["Shared_Dirty"] > 0.95 * WEIGHTS_MB
             assert shares["Private_Dirty"] + shares["Private_Clean"] < 0.05 * WEIGHTS_MB
-    finally:
-        for process in processes:
-            process.communicate("\n")
     for report in reports:
         assert report["right"] and not report["aligned"]
         assert any(note.startswith("weights: ") for note in report["notes"])
     # The first process also compiles and writes.
     assert reports[1]["peak"] < 1.15 * WEIGHTS_MB
     assert reports[1]["own"] < 0.15 * WEIGHTS_MB
-    (archive,) = (tmp_path / "weights").iterdir()
+    (archive,) = (tmp_path / "cache" / "weights").iterdir()
     assert archive.stat().st_size < 1.01 * WEIGHTS_MB * 1e6
 
 

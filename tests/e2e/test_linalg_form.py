@@ -1,5 +1,7 @@
 """Fixed sizes, named and generic operations: the IR has the form, and computes the same."""
 
+import functools
+
 import pytest
 import torch
 from torch import nn
@@ -29,6 +31,7 @@ def attention(**sizes):
 DYNAMIC = ["x.1=n:2..64", "y.0=m"]
 
 
+@functools.cache
 def capture():
     return unmess.capture(*attention(), dynamic_shapes=DYNAMIC)
 

@@ -117,17 +117,25 @@ def values_for_several_indices(x, y):
     return torch.outer(x, y).index_put((places, places), y[y > 0])
 
 
+OF_MANY_VALUES = (
+    *(values_of_another_mask, values_added_by_another_mask),
+    *(values_of_a_fixed_number, values_for_several_indices),
+)
+FOUR, THREE = torch.tensor([1.0, -1, 2, 3]), torch.tensor([1.0, 2, -3, 4])
+
+
+@functools.cache
+def captured_with_values():
+    programs = {f.__name__: unmess.capture(f, (FOUR, THREE)) for f in OF_MANY_VALUES}
+    return unmess.combine(programs)
+
+
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_as_many_values_as_indices(runner):
     """Writing another number of values is an error, also if both depend on data."""
-    functions = (
-        *(values_of_another_mask, values_added_by_another_mask),
-        *(values_of_a_fixed_number, values_for_several_indices),
-    )
-    x, three = torch.tensor([1.0, -1, 2, 3]), torch.tensor([1.0, 2, -3, 4])
-    programs = {f.__name__: unmess.capture(f, (x, three)) for f in functions}
-    run = unmess.load(unmess.combine(programs), on=runner)
-    for function in functions:
+    x, three = FOUR, THREE
+    run = unmess.load(captured_with_values(), on=runner)
+    for function in OF_MANY_VALUES:
         torch.testing.assert_close(run[function.__name__](x, three), function(x, three))
         for x_now, y in ((x.abs(), three), (-x, three)):
             with pytest.raises((RuntimeError, IndexError)):
@@ -146,16 +154,24 @@ def masked(x, mask):
     )
 
 
+SQUARE = torch.arange(16.0).reshape(4, 4)
+TWO, ONE = torch.zeros(2, 4, 4, dtype=torch.bool)
+TWO[[0, 2], [1, 3]], ONE[1, 1] = True, True
+
+
+@functools.cache
+def captured_with_masks():
+    return unmess.capture(masked, (SQUARE, TWO))
+
+
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_masks_beside_other_indices(runner):
-    x = torch.arange(16.0).reshape(4, 4)
-    two, one = torch.zeros(2, 4, 4, dtype=torch.bool)
-    two[[0, 2], [1, 3]], one[1, 1] = True, True
-    run = unmess.load(unmess.capture(masked, (x, two)), on=runner)
-    for mask in (two, one):  # The one place of the second mask is broadcast.
+    x = SQUARE
+    run = unmess.load(captured_with_masks(), on=runner)
+    for mask in (TWO, ONE):  # The one place of the second mask is broadcast.
         for found, expected in zip(run(x, mask), masked(x, mask), strict=True):
             torch.testing.assert_close(found, expected, rtol=0, atol=0)
-    for mask in (torch.ones_like(two), torch.zeros_like(two)):
+    for mask in (torch.ones_like(TWO), torch.zeros_like(TWO)):
         with pytest.raises(IndexError):
             masked(x, mask)
         with pytest.raises(unmess.Error, match="selects another number of elements"):

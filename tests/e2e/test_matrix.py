@@ -57,7 +57,7 @@ def good():
 def command(tmp_path):
     models = (f"--models={tmp_path / 'net.py'}:{name}" for name in ("crash", "good"))
     options = ["--on=reference", "--via=linalg", "--jobs=1", "-o", str(tmp_path / "out")]
-    return [sys.executable, "-m", "unmess", "matrix", *models, *options]
+    return ["matrix", *models, *options]
 
 
 def rows(tmp_path):
@@ -65,10 +65,13 @@ def rows(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, number):
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, unmess_command, number):
     (tmp_path / "net.py").write_text(MODELS)
     run = subprocess.Popen(
-        command(tmp_path), stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-m", "unmess", *command(tmp_path)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     deadline = time.monotonic() + 300
     while not (tmp_path / "begun").exists():
@@ -85,7 +88,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, number):
     assert "SIGSEGV" in crash["error"] and crash["peak_rss_mb"] > 0
 
     (tmp_path / "go").touch()
-    done = subprocess.run(command(tmp_path), capture_output=True, text=True)
+    done = unmess_command(*command(tmp_path))
     assert "1 of 2 cells are in" in done.stderr, done.stderr
     again, good = rows(tmp_path)
     assert again == crash
@@ -96,7 +99,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, number):
     assert done.returncode == 3
     assert done.stdout.startswith("reference via linalg: 1 of 2 match eager")
 
-    complete = subprocess.run([*command(tmp_path), "--json"], capture_output=True, text=True)
+    complete = unmess_command(*command(tmp_path), "--json")
     assert "2 of 2 cells are in" in complete.stderr
     assert [row["ok"] for row in json.loads(complete.stdout)] == [False, True]
     assert len(rows(tmp_path)) == 2
@@ -108,7 +111,7 @@ def test_a_crash_and_a_hang_of_a_backend_cost_one_cell_each(tmp_path, unmess_com
     crash, hang = (f"{BACKENDS}:{name}" for name in ("Crash", "Hang"))
     done = unmess_command(
         *("matrix", "--models", f"{file}:square", "--on", f"{crash},{hang},reference"),
-        *("--via", "default,linalg", "--timeout", "20", "-o", str(tmp_path / "out"), "--json"),
+        *("--via", "default,linalg", "--timeout", "8", "-o", str(tmp_path / "out"), "--json"),
     )
     assert done.returncode == 3, done.stderr
     found = {(row["runner"], row["via"]): row for row in json.loads(done.stdout)}
@@ -116,7 +119,7 @@ def test_a_crash_and_a_hang_of_a_backend_cost_one_cell_each(tmp_path, unmess_com
     crashed, hung = found[crash, None], found[hang, None]
     assert crashed["stage"] == "compile" and "SIGSEGV" in crashed["error"]
     assert "net.py:square" in (tmp_path / "out" / crashed["repro"]).read_text()
-    assert hung["stage"] == "run" and "timed out after 20 s" in hung["error"]
+    assert hung["stage"] == "run" and "timed out after 8 s" in hung["error"]
     # The cells that follow run in another worker.
     assert found["reference", None]["ok"] and found["reference", "linalg"]["ok"]
     # These backends take the torch dialect only.

@@ -296,9 +296,14 @@ def test_lstm_with_peepholes(saved, runner, steps):
     assert report.ok, report.error
 
 
+@pytest.fixture(scope="module")
+def bert():
+    return unmess.capture(str(BERT))
+
+
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_bert_of_the_dynamo_exporter(runner):
-    program = unmess.capture(str(BERT))
+def test_bert_of_the_dynamo_exporter(bert, runner):
+    program = bert
     report = unmess.check(program, on=runner, calls=1)
     assert report.ok, report.error
     assert len(report.sizes) == 2 and all(size.ok for size in report.sizes)

@@ -1,5 +1,6 @@
 """Tests of models given by model strings, on both runners, compared with eager PyTorch."""
 
+import functools
 import os
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import unmess
 RUNNERS = ("reference", "iree-cpu")
 
 
+captured = functools.cache(unmess.capture)
+
+
 def check(model, runner, bound=1e-4):
-    program = unmess.capture(model)
+    program = captured(model)
     report = unmess.check(program, on=runner, calls=1)
     assert report.ok, report.error
     assert report.max_abs_error < bound
