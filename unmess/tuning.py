@@ -24,8 +24,9 @@ from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 
 RUNNER = "iree-cpu"
-# Each candidate is called at least this many times, and until its calls have taken so many seconds.
-_CALLS, _SECONDS = 5, 1.0
+# Each candidate is called at least `_CALLS` times, and until its calls have taken `_SECONDS`. Small
+# programs reach `_MOST_CALLS` first: further calls hardly change the median.
+_CALLS, _MOST_CALLS, _SECONDS = 5, 500, 1.0
 # A candidate is timed no further if its median is at least this many times the best one's.
 _HOPELESS = 3.0
 
@@ -136,7 +137,11 @@ def _time(
             candidate
             for candidate in waiting
             if len(candidate.times) < _CALLS
-            or (sum(candidate.times) < _SECONDS and candidate.seconds < _HOPELESS * best)
+            or (
+                len(candidate.times) < _MOST_CALLS
+                and sum(candidate.times) < _SECONDS
+                and candidate.seconds < _HOPELESS * best
+            )
         ]
 
 
