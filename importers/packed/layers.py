@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional
 
 from importers.packed.format import Format
+from importers.packed.operator import unpack
 
 
 class PackedWeight(torch.nn.Module):
@@ -32,18 +33,15 @@ class PackedWeight(torch.nn.Module):
 
     def forward(self) -> torch.Tensor:
         """Returns the matrix."""
-        return self._unpacked({name: getattr(self, name) for name in self._names})
+        parts = {name: getattr(self, name) for name in self._names}
+        return unpack(parts, self.format.name, self.dtype)
 
     def rows(self, indices: torch.Tensor) -> torch.Tensor:
         """Returns some rows of the matrix: (*indices, columns). Unpacks these rows only."""
         flat = indices.reshape(-1)
         parts = {name: getattr(self, name).index_select(0, flat) for name in self._names}
-        unpacked = self._unpacked(parts)
+        unpacked = unpack(parts, self.format.name, self.dtype)
         return unpacked.reshape(*indices.shape, unpacked.shape[-1])
-
-    def _unpacked(self, parts: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        number = torch.float64 if self.dtype == torch.float64 else torch.float32
-        return self.format.unpack(parts, number).flatten(1).to(self.dtype)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True):
         """Converts the dtype of the matrix, and moves the buffers without converting them."""

@@ -32,8 +32,17 @@ from importers.decompositions.segments import segment_reduce
 from importers.decompositions.softmax import log_softmax, softmax
 from importers.detection.deform_conv2d import deform_conv2d
 from importers.detection.roi_align import roi_align
+from importers.packed.operator import unpack_parts
 
 LAYERS = (
+    Decomposition(
+        "packed weight",
+        "unmess::unpack.default",
+        "torch",
+        "the torch dialect has no operator for weights of a GGUF file; shifts, masks, conversions "
+        "and products compute them",
+        unpack_parts,
+    ),
     Decomposition(
         "grouped matrix product",
         "aten::_grouped_mm.default",

@@ -1,12 +1,14 @@
 """Formats of packed weights, compared with the `gguf` package bit by bit, and layers with them."""
 
 import copy
+from dataclasses import replace
 
 import gguf
 import numpy as np
 import pytest
 import torch
 
+import unmess
 from importers.packed import FORMATS
 from importers.packed.layers import PackedLinear, PackedWeight, can_hold_packed, put_packed
 
@@ -117,3 +119,27 @@ def test_subclasses_keep_their_weights():
     assert can_hold_packed(torch.nn.Embedding(2, 32))
     assert not can_hold_packed(torch.nn.Embedding(2, 32, max_norm=1.0))
     assert not can_hold_packed(Scaled(2, 32))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_operator_has_the_right_fake_kernel(name):
+    packed = weight(name)
+    parts = dict(packed.named_buffers())
+    args = (list(parts.values()), list(parts), name, torch.bfloat16)
+    torch.library.opcheck(torch.ops.unmess.unpack.default, args)
+
+
+def test_a_capture_unpacks_equal_weights_once(monkeypatch):
+    form, calls = FORMATS["Q4_1"], []
+
+    def counted(parts, dtype):
+        calls.append(parts["scales"].shape)
+        return form.unpack(parts, dtype)
+
+    monkeypatch.setitem(FORMATS, "Q4_1", replace(form, unpack=counted))
+    linear = torch.nn.Linear(512, 512, bias=False)
+    layers = [PackedLinear(linear, weight("Q4_1", 512)) for _ in range(3)]
+    program = unmess.capture(torch.nn.Sequential(*layers), (torch.zeros(2, 512),))
+    assert len(calls) == 1
+    shifts = [node for node in program.exported.graph.nodes if "right_shift" in str(node.target)]
+    assert len(shifts) == 3
