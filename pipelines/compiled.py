@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from pipelines.debugging import is_debugging
+from pipelines.rearranged import Rearranged
 from unmess.core.cache import artifacts
 from unmess.core.cache.own_sources import digest_of
 from unmess.core.errors.check import Check
@@ -28,8 +29,9 @@ class Compiled:
         has_globals: whether it changes memory of its own when it runs (a seed of random numbers).
         checks: the run-time checks, by their number in the code.
         preset: the compiler preset; None for runners without presets.
-        packer: code that converts the weights to the program's own format; None if the program
-            reads the weights directly.
+        rearranged: weights that the program reads in another order of elements.
+        packer: code that converts the weights, with the rearranged ones, to the program's own
+            format; None if the program reads them directly.
         notes: what compilation could not do as chosen, such as a preset that failed.
     """
 
@@ -37,8 +39,14 @@ class Compiled:
     has_globals: bool
     checks: tuple[Check, ...] = ()
     preset: str | None = None
+    rearranged: tuple[Rearranged, ...] = ()
     packer: bytes | None = None
     notes: tuple[Note, ...] = ()
+
+    @property
+    def packs(self) -> bool:
+        """Whether weights are converted when the program is loaded."""
+        return self.packer is not None or bool(self.rearranged)
 
 
 def cache_key(
@@ -76,8 +84,16 @@ def find(key: str | None) -> Compiled | None:
     if size is not None:
         fields["packer"], code = code[:size], code[size:]
     fields["checks"] = tuple(Check(**check) for check in fields["checks"])
+    fields["rearranged"] = tuple(
+        Rearranged(**{key: _tuple(value) for key, value in each.items()})
+        for each in fields["rearranged"]
+    )
     fields["notes"] = tuple(Note(**note) for note in fields["notes"])
     return Compiled(code, **fields)
+
+
+def _tuple(value: str | list[int]) -> str | tuple[int, ...]:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:

@@ -105,7 +105,7 @@ class IreeBackend:
         """See `Backend.reproducer`. Lowers the module in place."""
         from pipelines.iree.compiler import command_for, options_for, text_for
         from pipelines.iree.presets import PRESETS, preset_for, tuned_preset
-        from pipelines.iree.vm_module import program_key
+        from pipelines.iree.vm_module import for_iree, program_key
         from pipelines.lower import lower
 
         chosen = target(self.name, self.target)
@@ -113,6 +113,7 @@ class IreeBackend:
         if module.stage in ("raw", "torch"):
             module = lower(module, "linalg")
         preset = PRESETS[chosen.preset or tuned or preset_for(module)]
+        module, _ = for_iree(module, chosen)
         command = command_for(options_for(module, chosen, preset))
         return command, text_for(module, chosen, preset)
 
@@ -135,8 +136,8 @@ class Program(dict[str, "_Function"]):
         compiled, weights = artifact.compiled, artifact.weights
         if weights:
             self._parameters = (
-                packed_parameters(weights, compiled.code, compiled.packer)
-                if compiled.packer is not None
+                packed_parameters(weights, compiled)
+                if compiled.packs
                 else parameters(weights, shared_memory=self._transfer.shares_memory)
             )
             self._borrowed, self._notes = self._parameters.borrowed, self._parameters.notes

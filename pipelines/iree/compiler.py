@@ -17,11 +17,9 @@ from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
-from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
-from pipelines.iree.shared_lanes import SHARE_LANES
 from pipelines.iree.stablehlo_input import to_iree
 from pipelines.iree.targets import Target
 from pipelines.pipeline import brief
@@ -110,8 +108,6 @@ def text_for(module: Module, target: Target, preset: Preset) -> str:
         to_iree(ir, module.name)
     if not has_input_type(module):
         if target.is_cpu:
-            MULTIPLY_PACKED.apply(ir)
-            SHARE_LANES.apply(ir)
             ELEMENTARY_FUNCTIONS.apply(ir)
         for step in preset.steps:
             step.apply(ir)

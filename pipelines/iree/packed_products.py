@@ -4,8 +4,7 @@ By itself, IREE writes the unpacked weights to memory, in each call, or unpacks 
 in code that is not vectorized. Here, a product with a matrix that is computed from packed weights
 becomes one operation, which unpacks a vector of weights and multiplies it with each row of the
 other operand. The rows of the matrix are the lanes of the vector: the packed weights are
-transposed, so that lanes are adjacent. IREE does that once, when the program is loaded, as for
-other weights whose layout changes.
+transposed, so that lanes are adjacent. `lanes.py` does that once, when the program is loaded.
 """
 
 from __future__ import annotations
@@ -34,15 +33,12 @@ _MOST_FIELDS = 8
 
 def multiply_packed(module: ir.Module) -> None:
     """Rewrites matrix products with packed weights, in a module at `linalg`, in place."""
+    # torch-mlir does not know the attributes of IREE.
+    module.context.allow_unregistered_dialects = True
     with module.context:
         for product in find_operations(module, _is_packed):
             with ir.InsertionPoint(product), product.location:
                 _rewrite(product)
-
-
-def has_packed_products(module: ir.Module) -> bool:
-    """Returns whether `multiply_packed` changes a module."""
-    return bool(find_operations(module, _is_packed))
 
 
 def _is_packed(product: ir.Operation) -> bool:

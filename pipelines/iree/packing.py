@@ -10,16 +10,18 @@ which is kept in a file and mapped. Weights that the code does not use are not i
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import iree.runtime as rt
 import numpy as np
 import torch
 
+from pipelines.compiled import Compiled
 from pipelines.iree.host_memory import file_over
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PLAIN
+from pipelines.rearranged import with_rearranged
 from unmess.core.errors.error import Error
 from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
 
@@ -97,35 +99,38 @@ class Packer:
 
 
 def packed_weights(
-    code: bytes, packer: bytes, weights: Mapping[str, torch.Tensor]
+    compiled: Compiled, weights: Mapping[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """Packs weights into memory.
+    """Rearranges weights and packs them into memory.
 
     Args:
-        code: the compiled program.
-        packer: the compiled packer.
+        compiled: a program that converts weights.
         weights: contiguous tensors on the CPU.
 
     Returns:
-        The parameters of the program by name: the packed weights, and the weights that it reads
-        unpacked.
+        The parameters of the program by name: the packed weights, if it has a packer, and the
+        weights that it reads unpacked, such as rearranged ones.
 
     Raises:
         Error: stage `load`.
     """
-    made = Packer(packer, weights)
+    weights = with_rearranged(weights, compiled.rearranged)
+    read = {name: weights[name] for name in unpacked_names(compiled.code, weights)}
+    if compiled.packer is None:
+        return read
+    made = Packer(compiled.packer, weights)
     packed = torch.from_numpy(np.zeros(made.size, np.uint8))
     made.pack(file_over(packed, writable=True))
-    return {PACKED: packed, **unpacked_weights(code, weights)}
+    return {PACKED: packed, **read}
 
 
-def unpacked_weights(code: bytes, weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Returns the weights that a program reads unpacked although it has a packer.
+def unpacked_names(code: bytes, names: Iterable[str]) -> list[str]:
+    """Returns the names of weights that a program reads unpacked.
 
     The code contains the names of its parameters verbatim. A name that occurs by chance does no
     harm.
     """
-    return {name: tensor for name, tensor in weights.items() if name.encode() in code}
+    return [name for name in names if name.encode() in code]
 
 
 @contextlib.contextmanager

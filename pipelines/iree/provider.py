@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import iree.runtime as rt
 import torch
 
+from pipelines.compiled import Compiled
 from pipelines.iree.host_memory import file_over
 from pipelines.iree.packing import packed_weights
 from pipelines.iree.parameters import SCOPE
-from pipelines.iree.weight_files import ALIGNMENT, aligned_file, map_weights, packed_file
+from pipelines.iree.weight_files import ALIGNMENT, aligned_file, are_large, map_weights, packed_file
 from unmess.core.program.note import Note
 
 
@@ -68,25 +69,24 @@ def parameters(weights: Mapping[str, torch.Tensor], *, shared_memory: bool) -> P
     )
 
 
-def packed_parameters(
-    weights: Mapping[str, torch.Tensor], code: bytes, packer: bytes
-) -> Parameters:
+def packed_parameters(weights: Mapping[str, torch.Tensor], compiled: Compiled) -> Parameters:
     """Returns packed parameters that are mapped from a file, or held in private memory.
 
     Args:
-        code: the compiled program.
+        compiled: a program that converts weights.
 
     Raises:
         Error: stage `load`, if the weights cannot be packed.
     """
-    file = packed_file(weights, code, packer)
-    memory = {}
+    file = packed_file(weights, compiled)
+    memory, notes = {}, ()
     if file is None:
-        memory = packed_weights(code, packer, weights)
+        memory = packed_weights(compiled, weights)
         index = rt.ParameterIndex()
         for name, tensor in memory.items():
             index.add_from_file_handle(name, file_over(tensor), tensor.nbytes)
-        notes = (Note("weights", "packed in private memory of this process"),)
+        if are_large(weights):
+            notes = (Note("weights", "packed in private memory of this process"),)
     else:
         index = map_weights(file)
         size = file.stat().st_size / 1e6

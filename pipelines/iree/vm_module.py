@@ -21,11 +21,13 @@ from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.ir.modules import find_operations
 from pipelines.iree.assertions import JOIN_ASSERTIONS
 from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
-from pipelines.iree.packed_products import has_packed_products
+from pipelines.iree.lanes import take_lanes
+from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
 from pipelines.iree.targets import Target
 from pipelines.iree.weight_files import are_large
+from pipelines.rearranged import Rearranged
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
 from unmess.core.options.processor import processor
@@ -80,15 +82,34 @@ def vm_module(
             JOIN_ASSERTIONS.apply(module.ir)
         enter_stage("compile")
         if target.preset is None:
-            compiled = _with_chosen_preset(module, target, preset or preset_for(module))
+            chosen = preset or preset_for(module)
         else:
             check_fit(target.preset, module)
+        module, rearranged = for_iree(module, target)
+        if target.preset is None:
+            compiled = _with_chosen_preset(module, target, chosen)
+        else:
             compiled = _with_preset(module, target, target.preset)
+        compiled = replace(compiled, rearranged=rearranged)
         keep(key, compiled, runner, module.name)
     if target.preset is None:
         note = _about_preset(compiled, is_tuned=preset is not None)
         compiled = replace(compiled, notes=(*compiled.notes, note))
     return compiled
+
+
+def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, ...]]:
+    """Rewrites products with packed weights for a target, in a module in an output dialect.
+
+    Changes the IR in place.
+
+    Returns:
+        The module that the compiler takes, and the arguments of it that are rearranged weights.
+    """
+    if has_input_type(module) or not target.is_cpu:
+        return module, ()
+    MULTIPLY_PACKED.apply(module.ir)
+    return take_lanes(module)
 
 
 def _contains(module: Module, names: Collection[str]) -> bool:
@@ -130,9 +151,8 @@ def _about_preset(compiled: Compiled, *, is_tuned: bool) -> Note:
 
 def _with_preset(module: Module, target: Target, preset: str) -> Compiled:
     weights = _weights(module)
-    stays = preset == PLAIN and not (target.is_cpu and has_packed_products(module.ir))
     # The compiler's name for the packed weights may clash with the name of a weight.
-    if stays or not are_large(weights) or PACKED in weights:
+    if preset == PLAIN or not are_large(weights) or PACKED in weights:
         code, packer = compile_for(module, target, PRESETS[preset]), None
     else:
         code, packer = compile_with_packer(module, target, PRESETS[preset])
@@ -147,5 +167,6 @@ def program_key(module: Module, runner: str, target: Target) -> str | None:
 
 
 def _weights(module: Module) -> dict[str, torch.Tensor]:
-    names = (a.name for s in module.entries.values() for a in s.of_kind("weight"))
-    return {name: module.weights[name] for name in names}
+    """Returns the weights of a program, without rearranged ones, which are made of them."""
+    names = {a.name for s in module.entries.values() for a in s.of_kind("weight")}
+    return {name: tensor for name, tensor in module.weights.items() if name in names}

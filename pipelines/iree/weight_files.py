@@ -21,7 +21,9 @@ import iree.runtime as rt
 import numpy as np
 import torch
 
-from pipelines.iree.packing import PACKED, Packer, unpacked_weights
+from pipelines.compiled import Compiled
+from pipelines.iree.packing import PACKED, Packer, unpacked_names
+from pipelines.rearranged import with_rearranged
 from unmess.core.cache.eviction import UNFINISHED, evict, limit_of
 from unmess.core.cache.folder import make_private, say, weights_folder
 from unmess.core.files.private import open_private
@@ -128,20 +130,33 @@ def aligned_file(weights: Mapping[str, torch.Tensor]) -> Path | None:
     )
 
 
-def packed_file(weights: Mapping[str, torch.Tensor], code: bytes, packer: bytes) -> Path | None:
-    """Returns the archive of a program's packed weights, cached like that of `aligned_file`."""
-    as_they_are = unpacked_weights(code, weights)
+def packed_file(weights: Mapping[str, torch.Tensor], compiled: Compiled) -> Path | None:
+    """Returns the archive of a program's converted weights, cached like that of `aligned_file`.
+
+    Args:
+        compiled: a program that converts weights.
+    """
+    if not are_large(weights):
+        return None
+    packer, rearranged = compiled.packer, compiled.rearranged
+    own = [] if packer is None else [PACKED]
+    read = unpacked_names(compiled.code, [*weights, *(each.name for each in rearranged)])
 
     def write(path: Path) -> None:
-        made = Packer(packer, weights)
+        tensors = with_rearranged(weights, rearranged)
+        contents = {name: tensors[name] for name in read}
+        if packer is None:
+            write_weights(path, contents)
+            return
+        made = Packer(packer, tensors)
         # Pages of zeros take no memory until they are written.
-        contents = {PACKED: torch.from_numpy(np.zeros(made.size, np.uint8)), **as_they_are}
+        contents[PACKED] = torch.from_numpy(np.zeros(made.size, np.uint8))
         write_weights(path, contents, lambda path: _pack(made, path))
 
     return _file(
-        _digest(weights, packer, ",".join(as_they_are).encode()),
+        _digest(weights, packer or b"", ",".join(read).encode(), str(rearranged).encode()),
         sum(tensor.nbytes for tensor in weights.values()),
-        lambda found: found.keys() == {PACKED, *as_they_are},
+        lambda found: found.keys() == {*own, *read},
         write,
     )
 

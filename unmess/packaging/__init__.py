@@ -91,8 +91,8 @@ def package(
             (made / MODULE).write_bytes(compiled.code)
             write_signature(made / SIGNATURE, module)
             weights = _tensors(module, "weight")
-            if compiled.packer is not None:
-                weights = packed_weights(compiled.code, compiled.packer, weights)
+            if compiled.packs:
+                weights = packed_weights(compiled, weights)
             _write_tensors(made / WEIGHTS, weights)
             _write_tensors(made / STATE, _tensors(module, "state"))
             _copy(tokenizer, made / TOKENIZER)

@@ -10,15 +10,15 @@ import torch
 import unmess
 from importers.packed import FORMATS
 from importers.packed.layers import PackedLinear, PackedWeight
-from pipelines.iree.packed_products import has_packed_products, multiply_packed
-from pipelines.iree.parameters import with_parameters
-from pipelines.iree.shared_lanes import share_lanes
+from pipelines.iree.lanes import take_lanes
+from pipelines.iree.packed_products import multiply_packed
 
 
 def captured(name, rows, *batches):
     """Returns a program with an entry point for each batch, which share one packed weight."""
     form = FORMATS[name]
-    data = np.zeros((rows, 256 // form.elements * form.bytes), np.uint8)
+    size = rows, 256 // form.elements * form.bytes
+    data = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
     weight = PackedWeight(form, form.parts(data))
     layer = PackedLinear(torch.nn.Linear(256, rows, bias=False), weight)
     programs = [unmess.capture(layer.eval(), (torch.zeros(batch, 256),)) for batch in batches]
@@ -34,8 +34,6 @@ def program(name, rows, batch):
 @pytest.mark.parametrize("name, batch", [*((name, 1) for name in FORMATS), ("Q4_1", 3)])
 def test_one_operation(name, batch):
     module = program(name, 64, batch)
-    assert has_packed_products(module.ir)
-    module.ir.context.allow_unregistered_dialects = True
     multiply_packed(module.ir)
     assert module.ir.operation.verify()
     text = str(module.ir)
@@ -50,17 +48,49 @@ def test_one_operation(name, batch):
 
 
 def test_rows_that_no_lanes_divide():
-    assert not has_packed_products(program("Q4_1", 61, 1).ir)
+    module = program("Q4_1", 61, 1)
+    multiply_packed(module.ir)
+    assert "compilation_info =" not in str(module.ir)
+
+
+def with_lanes(program):
+    """Returns a program in linalg whose rearranged weights are arguments, and these."""
+    module = unmess.lower(program)
+    multiply_packed(module.ir)
+    module, rearranged = take_lanes(module)
+    assert module.ir.operation.verify()
+    return module, rearranged
+
+
+def bits(tensor):
+    """Returns integers for numbers, which are equal for NaN too."""
+    return tensor.view(torch.int16) if tensor.dtype == torch.float16 else tensor
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_number_is_rearranged_once(name):
+    program = captured(name, 64, 1)
+    module, rearranged = with_lanes(program)
+    assert "linalg.pack" not in str(module.ir)
+    # Scales of K formats are in two pieces.
+    for weight in {each.weight for each in rearranged}:
+        given = bits(program.weights[weight])
+        found = [each.of(given) for each in rearranged if each.weight == weight]
+        numbers = torch.cat([each.reshape(-1) for each in found])
+        assert torch.equal(numbers.sort().values, given.reshape(-1).sort().values)
+        for each in found:
+            assert each.is_contiguous() and each.shape[-1] == 32
+    main = next(each for each in rearranged if each.weight.endswith("weight.integers"))
+    integers = program.weights[main.weight].reshape(64, -1)
+    lanes = main.of(program.weights[main.weight])
+    assert torch.equal(lanes[1, ..., 5].reshape(-1), integers[32 + 5])
+    kinds = [argument.kind for argument in module.signature.arguments]
+    assert len(kinds) == len(program.signature.arguments) + len(rearranged)
 
 
 def test_entry_points_share_rearranged_weights():
-    module = with_parameters(unmess.lower(captured("Q4_1", 64, 1, 3)))
-    multiply_packed(module)
-    assert str(module).count("linalg.pack") == 2 * 3
-    share_lanes(module)
-    assert module.operation.verify()
-    text = str(module)
-    assert text.count("linalg.pack") == text.count('"util.initializer"') == 3
-    # Each entry point loads the integers, scales and minimums, rearranged.
-    loads = re.findall(r'"util.global.load"\(\) <?\{global = @([\w.$]+\$lanes\d)\}', text)
-    assert sorted(loads) == sorted(2 * list(dict.fromkeys(loads))) and len(loads) == 2 * 3
+    module, rearranged = with_lanes(captured("Q4_1", 64, 1, 3))
+    names = [each.name for each in rearranged]
+    assert len(set(names)) == 3
+    for signature in module.entries.values():
+        assert [argument.name for argument in signature.arguments[-3:]] == names
