@@ -5,6 +5,7 @@ import collections
 import pytest
 import torch
 
+from importers.capture.data_positions import DataPositions
 from importers.capture.decompositions import _decompose_whole
 from importers.capture.local_decompositions import NotLocal, decompose_locally
 from importers.decompositions import decomposition_table
@@ -59,6 +60,26 @@ def test_equal_layers_are_traced_once(monkeypatch):
     )
     decompose_locally(exported, decomposition_table())
     assert 0 < len(calls) <= 6
+
+
+def test_unused_slices_of_unknown_size_are_dropped():
+    """`DataPositions` leaves them in an exported program, for `slice_scatter`."""
+
+    class Insert(torch.nn.Module):
+        def forward(self, x, rows, at):
+            start = at.item()
+            torch._check(start >= 0)
+            torch._check(start + 2 <= 8)
+            return x.slice_scatter(rows, 0, start, start + 2) * 2
+
+    x, rows, at = torch.zeros(8, 3), torch.ones(2, 3), torch.tensor(5)
+    with DataPositions():
+        exported = export(Insert(), x, rows, at)
+    assert any(not node.users and "slice.T" in str(node.target) for node in exported.graph.nodes)
+    local = decompose_locally(exported, decomposition_table())
+    torch.testing.assert_close(local.module()(x, rows, at), Insert()(x, rows, at))
+    with pytest.raises(RuntimeError, match="Runtime assertion failed"):
+        local.module()(x, rows, torch.tensor(7))
 
 
 def test_operators_keep_their_source_line():
