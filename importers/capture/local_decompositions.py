@@ -102,7 +102,7 @@ class _Rewriter:
     def _walk(self, nodes: Iterable[torch.fx.Node]) -> None:
         for node in nodes:
             if node.op == "call_function" and not node.users and not node.is_impure():
-                # `DataPositions` leaves slices of unknown size, which it only needs to compare sizes.
+                # `DataPositions` leaves slices of unknown size, needed only to compare sizes.
                 continue
             self._check(node)
             self._now[node] = self._rewrite(node)
