@@ -539,19 +539,23 @@ def test_bundles_for_missing_gpus_are_compiled(tmp_path, runner, architecture):
     assert mark in (tmp_path / "out-v" / "module.vmfb").read_bytes()
 
 
-def test_a_decoder_keeps_its_cache(tmp_path):
+def llama(layers):
     config = transformers.LlamaConfig(
         vocab_size=256,
         hidden_size=32,
         intermediate_size=64,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=4,
         num_key_value_heads=2,
         max_position_embeddings=64,
         eos_token_id=None,
     )
     torch.manual_seed(0)
-    model = transformers.LlamaForCausalLM(config).eval()
+    return transformers.LlamaForCausalLM(config).eval()
+
+
+def test_a_decoder_keeps_its_cache(tmp_path):
+    model = llama(layers=2)
     model.save_pretrained(tmp_path / "llama")
     string, output = f"hf:{tmp_path / 'llama'}#generate", str(tmp_path / "bundle")
     done = CliRunner().invoke(cli, ["package", string, "-o", output, "-v"], standalone_mode=False)
@@ -581,6 +585,8 @@ def test_a_decoder_keeps_its_cache(tmp_path):
     arguments = ["package", string, "-o", output + "2", "--dynamic", "input_ids.0"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert done.return_value == 2 and "each with its own example arguments" in done.stderr
+    llama(layers=1).save_pretrained(tmp_path / "small")
+    string = f"hf:{tmp_path / 'small'}#generate"
     arguments = ["package", string, "-o", output + "3", "--max-length", "20"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert done.return_value == 0, done.stderr

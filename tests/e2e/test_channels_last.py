@@ -1,5 +1,6 @@
 """Image networks on iree-cpu, with convolutions in NHWC, match eager."""
 
+import functools
 import itertools
 
 import pytest
@@ -118,10 +119,13 @@ class Orders(nn.Module):
         ] + [y.permute(0, 3, 1, 2).permute(0, 3, 1, 2).flatten(1)]
 
 
-@pytest.fixture(params=[InvertedResidual, Bottleneck, Branches, Windows, Large, Permuted, Orders])
-def model(request):
+MODELS = [InvertedResidual, Bottleneck, Branches, Windows, Large, Permuted, Orders]
+
+
+@functools.cache
+def model_of(kind):
     torch.manual_seed(0)
-    model = request.param().eval()
+    model = kind().eval()
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean.normal_()
@@ -129,15 +133,30 @@ def model(request):
     return model
 
 
-@pytest.mark.parametrize("preset", ["channels-last", "channels-last-data-tiling"])
-def test_network(model, preset):
+@functools.cache
+def compiled(preset):
+    """Returns all models, compiled together with a preset, with an entry point for each one."""
+    return unmess.load(captured(), on="iree-cpu", target=unmess.TargetOptions(preset=preset))
+
+
+@functools.cache
+def captured():
     x = torch.randn(2, 6, 8, 10)
-    program = unmess.capture(model, (x,))
-    run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset=preset))
-    torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-5)
+    programs = {kind.__name__: unmess.capture(model_of(kind), (x,)) for kind in MODELS}
+    return unmess.combine(programs)
 
 
-def test_a_dynamic_number_of_images(model):
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("preset", ["channels-last", "channels-last-data-tiling"])
+def test_network(kind, preset):
+    x = torch.randn(2, 6, 8, 10)
+    run = compiled(preset)[kind.__name__]
+    torch.testing.assert_close(run(x), model_of(kind)(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_dynamic_number_of_images(kind):
+    model = model_of(kind)
     dynamic = ({0: torch.export.Dim("n", max=9)},)
     program = unmess.capture(model, (torch.randn(2, 6, 8, 10),), dynamic_shapes=dynamic)
     run = unmess.load(program, on="iree-cpu")

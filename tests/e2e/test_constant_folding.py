@@ -27,25 +27,25 @@ BINARY = """
 NUMBERS = (-3, 2.5, True)
 
 
-def literal(name):
-    """A tensor that the capture makes a constant of the program."""
-    return torch.tensor(CONSTANTS[name].tolist(), dtype=CONSTANTS[name].dtype)
+def literals():
+    """Returns tensors that the capture makes constants of the program, by name."""
+    return {name: torch.tensor(each.tolist(), dtype=each.dtype) for name, each in CONSTANTS.items()}
 
 
-def unary(name, constant):
-    return getattr(torch, name)(literal(constant))
+def unary(name, constant, tensors):
+    return getattr(torch, name)(tensors[constant])
 
 
-def with_number(name, constant, number):
-    return getattr(torch, name)(literal(constant), number)
+def with_number(name, constant, number, tensors):
+    return getattr(torch, name)(tensors[constant], number)
 
 
-def of_number(name, constant, number):
-    return getattr(torch, name)(number, literal(constant))
+def of_number(name, constant, number, tensors):
+    return getattr(torch, name)(number, tensors[constant])
 
 
-def of_two(name, constant, other):
-    return getattr(torch, name)(literal(constant), literal(other).flip(0))
+def of_two(name, constant, other, tensors):
+    return getattr(torch, name)(tensors[constant], tensors[other].flip(0))
 
 
 def calls(name):
@@ -61,7 +61,7 @@ def calls(name):
 
 def taken(call):
     try:
-        call()
+        call(CONSTANTS)
     except (RuntimeError, TypeError):
         return False
     return True
@@ -77,11 +77,12 @@ def test_matches_eager(name):
 
 def compare(some):
     def function(x):
-        return [call() for call in some], x
+        tensors = literals()
+        return [call(tensors) for call in some], x
 
     x = torch.ones(1)
     results, _ = unmess.load(unmess.capture(function, (x,)))(x)
     for call, result in zip(some, results, strict=True):
         torch.testing.assert_close(
-            result, call(), equal_nan=True, msg=lambda text, call=call: f"{call}: {text}"
+            result, call(CONSTANTS), equal_nan=True, msg=lambda text, call=call: f"{call}: {text}"
         )

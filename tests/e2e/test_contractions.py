@@ -1,4 +1,10 @@
-"""Vectorized products and convolutions match eager PyTorch on each kind of processor."""
+"""Vectorized products and convolutions match eager PyTorch on each kind of processor.
+
+Each program is captured once, for all kinds of processors.
+"""
+
+import copy
+import functools
 
 import pytest
 import torch
@@ -8,9 +14,13 @@ from torch.utils import _pytree as pytree
 import unmess
 
 
-def assert_like_eager(module: nn.Module, *args, **capture):
+def captured(module: nn.Module, *args, **capture):
     module.eval()
-    run = unmess.load(unmess.capture(module, args, **capture), on="reference")
+    return module, args, unmess.capture(module, args, **capture)
+
+
+def assert_like_eager(module, args, program):
+    run = unmess.load(program, on="reference")
     with torch.no_grad():
         torch.testing.assert_close(run(*args), module(*args), rtol=1e-5, atol=1e-5)
     return run
@@ -23,43 +33,66 @@ class Products(nn.Module):
         return [(a @ b, a @ b.mT.contiguous().mT, a.mT.contiguous().mT @ b) for a, b in pairs]
 
 
-def test_sizes_around_tile_boundaries(always_vectors):
+@functools.cache
+def products_around_tile_boundaries():
     torch.manual_seed(0)
     pairs = [
         (torch.randn(rows, depth), torch.randn(depth, columns))
         for rows in (1, 2, 8, 9, 17, 40)
         for depth, columns in ((1, 1), (3, 7), (16, 16), (17, 31), (33, 33), (40, 65))
     ]
-    assert_like_eager(Products(), pairs)
+    return captured(Products(), pairs)
 
 
-def test_depth_in_several_panels(always_vectors):
+def test_sizes_around_tile_boundaries(always_vectors):
+    assert_like_eager(*products_around_tile_boundaries())
+
+
+@functools.cache
+def products_in_several_panels():
     torch.manual_seed(0)
     # Scaled so that differences due to the order of additions stay small.
     a, b = torch.randn(40, 5000) / 70, torch.randn(5000, 40)
-    assert_like_eager(Products(), [(a, b)])
+    return captured(Products(), [(a, b)])
+
+
+def test_depth_in_several_panels(always_vectors):
+    assert_like_eager(*products_in_several_panels())
+
+
+@functools.cache
+def products_of_doubles():
+    torch.manual_seed(0)
+    return captured(Products(), [(torch.randn(33, 19).double(), torch.randn(19, 21).double())])
 
 
 def test_doubles(always_vectors):
-    torch.manual_seed(0)
-    assert_like_eager(Products(), [(torch.randn(33, 19).double(), torch.randn(19, 21).double())])
+    assert_like_eager(*products_of_doubles())
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_narrow_types_are_summed_in_single_precision(dtype, always_vectors):
+@functools.cache
+def narrow(dtype):
+    """Returns modules of a narrow type, their arguments, their programs, and exact results."""
     torch.manual_seed(0)
     x, image = torch.randn(19, 70).to(dtype), torch.randn(1, 5, 20, 21).to(dtype)
+    found = []
     for module, args in (
         (nn.Linear(70, 45), (x,)),
         (nn.Linear(70, 45), (x[:3],)),
         (nn.Conv2d(5, 9, 3), (image,)),
         (Products(), ([(x, x.mT.contiguous())],)),
     ):
-        module = module.to(dtype).eval()
-        run = unmess.load(unmess.capture(module, args), on="reference")
+        module, _, program = captured(module.to(dtype), *args)
         with torch.no_grad():
-            exact = module.double()(*pytree.tree_map(torch.Tensor.double, args))
-        rounded = pytree.tree_map(lambda each: each.to(dtype), exact)
+            exact = copy.deepcopy(module).double()(*pytree.tree_map(torch.Tensor.double, args))
+        found.append((args, program, pytree.tree_map(lambda each: each.to(dtype), exact)))
+    return found
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_narrow_types_are_summed_in_single_precision(dtype, always_vectors):
+    for args, program, rounded in narrow(dtype):
+        run = unmess.load(program, on="reference")
         # Half a unit in the last place, plus the error of single precision.
         unit = torch.finfo(dtype).eps
         torch.testing.assert_close(run(*args), rounded, rtol=unit, atol=unit / 100)
@@ -75,11 +108,16 @@ class Batches(nn.Module):
         )
 
 
-def test_batches(always_vectors):
+@functools.cache
+def batches():
     torch.manual_seed(0)
-    assert_like_eager(
+    return captured(
         Batches(), torch.randn(2, 3, 20, 8), torch.randn(2, 3, 8, 21), torch.randn(3, 8, 5)
     )
+
+
+def test_batches(always_vectors):
+    assert_like_eager(*batches())
 
 
 class Vectors(nn.Module):
@@ -87,9 +125,14 @@ class Vectors(nn.Module):
         return a @ v, v @ b, v @ v, torch.outer(v, v)
 
 
-def test_vectors(always_vectors):
+@functools.cache
+def vectors():
     torch.manual_seed(0)
-    assert_like_eager(Vectors(), torch.randn(50, 40), torch.randn(40, 70), torch.randn(40))
+    return captured(Vectors(), torch.randn(50, 40), torch.randn(40, 70), torch.randn(40))
+
+
+def test_vectors(always_vectors):
+    assert_like_eager(*vectors())
 
 
 CONVOLUTIONS = {
@@ -109,27 +152,38 @@ CONVOLUTIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", CONVOLUTIONS)
-def test_convolution(kind, always_vectors):
+@functools.cache
+def convolution(kind):
     torch.manual_seed(0)
     module, shape = CONVOLUTIONS[kind]
-    assert_like_eager(module, torch.randn(shape))
+    return captured(module, torch.randn(shape))
 
 
-def test_every_size_dynamic(always_vectors):
-    class Product(nn.Module):
-        def forward(self, a, b):
-            return a @ b, a @ b.mT.contiguous().mT
+@pytest.mark.parametrize("kind", CONVOLUTIONS)
+def test_convolution(kind, always_vectors):
+    assert_like_eager(*convolution(kind))
 
+
+class Product(nn.Module):
+    def forward(self, a, b):
+        return a @ b, a @ b.mT.contiguous().mT
+
+
+@functools.cache
+def product_of_dynamic_sizes():
     rows, depth, columns = (
         torch.export.Dim(name, min=2, max=4000) for name in ("rows", "depth", "columns")
     )
-    run = assert_like_eager(
+    return captured(
         Product(),
         torch.randn(20, 30),
         torch.randn(30, 40),
         dynamic_shapes={"a": {0: rows, 1: depth}, "b": {0: depth, 1: columns}},
     )
+
+
+def test_every_size_dynamic(always_vectors):
+    run = assert_like_eager(*product_of_dynamic_sizes())
     for m, k, n in ((2, 2, 2), (8, 16, 32), (9, 17, 33), (31, 3000, 15)):
         a, b = torch.randn(m, k) / k**0.5, torch.randn(k, n)
         for result in run(a, b):

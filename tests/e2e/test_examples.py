@@ -1,5 +1,6 @@
 """The scripts in `examples` run, and their results match eager."""
 
+import functools
 import os
 import re
 from pathlib import Path
@@ -9,10 +10,11 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def run(python_command):
     """Runs an example in `/`, so that it cannot depend on this folder. Returns its output."""
 
+    @functools.cache
     def run(name, *arguments):
         environment = os.environ | {"COLUMNS": "100"}
         done = python_command(EXAMPLES / f"{name}.py", *arguments, cwd="/", env=environment)

@@ -1,4 +1,9 @@
-"""Tests of depthwise convolutions, pooling and outer sums as vector code, compared with eager."""
+"""Tests of depthwise convolutions, pooling and outer sums as vector code, compared with eager.
+
+Each program is captured once, for all kinds of processors.
+"""
+
+import functools
 
 import pytest
 import torch
@@ -29,11 +34,17 @@ class Windows(nn.Module):
         return [[kind(image) for kind in self.kinds] for image in images]
 
 
-def test_columns_around_tile_boundaries(always_vectors):
+@functools.cache
+def windows():
     torch.manual_seed(0)
     model = Windows(3).eval()
     images = [torch.randn(2, 3, width - 1, width) for width in (4, 7, 8, 9, 16, 17, 33, 56)]
-    run = unmess.load(unmess.capture(model, (images,)), on="reference")
+    return model, images, unmess.capture(model, (images,))
+
+
+def test_columns_around_tile_boundaries(always_vectors):
+    model, images, program = windows()
+    run = unmess.load(program, on="reference")
     with torch.no_grad():
         torch.testing.assert_close(run(images), model(images), rtol=1e-5, atol=1e-5)
 
