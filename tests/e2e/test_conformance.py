@@ -1,5 +1,6 @@
 """Tests `unmess conformance`: its reports, and continuing an interrupted run."""
 
+import functools
 import importlib.util
 import json
 import xml.etree.ElementTree as ET
@@ -15,6 +16,7 @@ from unmess.conformance import running
 from unmess.conformance.causes import causes_of
 from unmess.conformance.difference import changes
 from unmess.conformance.levels import LEVELS, case_names, cases_of
+from unmess.conformance.programs import drawing
 from unmess.conformance.programs.drawing import drawn
 from unmess.conformance.report import (
     compare_with_expected,
@@ -36,6 +38,15 @@ ABOUT = {
     "torch": "2",
     "torch-mlir": "3",
 }
+
+
+# Drawing the random programs takes seconds, and each time gives the same ones.
+DRAWN = functools.cache(drawn)
+
+
+@pytest.fixture(autouse=True)
+def drawn_once(monkeypatch):
+    monkeypatch.setattr(drawing, "drawn", DRAWN)
 
 
 def invoke(*arguments):
