@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+import importers.packed.operator  # noqa: F401 -- files of models with packed weights have this operator
 from importers.sources.exported_program_safety import load
 from importers.sources.missing import existing_file
 from importers.sources.source import Source

@@ -14,6 +14,7 @@ NAMESPACES = frozenset(
         "torchvision",
         "mkldnn",
         "sparse",
+        "unmess",
     )
 )
 # Operators in these namespaces that read or write files, or call other machines.

@@ -143,3 +143,13 @@ def test_a_capture_unpacks_equal_weights_once(monkeypatch):
     assert len(calls) == 1
     shifts = [node for node in program.exported.graph.nodes if "right_shift" in str(node.target)]
     assert len(shifts) == 3
+
+
+def test_a_saved_exported_program(tmp_path):
+    """A user's own export has the operator that unpacks weights."""
+    layer = PackedLinear(torch.nn.Linear(512, ROWS, bias=False), weight("Q4_1")).eval()
+    x = torch.randn(2, 512)
+    file = tmp_path / "layer.pt2"
+    torch.export.save(torch.export.export(layer, (x,)), file)
+    run = unmess.load(unmess.capture(str(file)))
+    torch.testing.assert_close(run(x), layer(x))
