@@ -91,7 +91,8 @@ def test_a_signal_to_the_parent_reaches_the_fork(number):
     ) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        process.communicate(timeout=30)
+        # If the fork does not get the signal, it ends later, with another status.
+        process.communicate()
     assert process.returncode == -number
 
 
