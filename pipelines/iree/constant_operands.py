@@ -99,8 +99,10 @@ def _wrong_operands(operation: ir.Operation, constants: set[ir.Value]) -> list[i
 
 
 def _is_copied_wrongly(value: ir.Value, constants: set[ir.Value]) -> bool:
-    # IREE copies fills correctly.
+    # IREE copies fills correctly, and needs no copy for a single use.
     if value not in constants or value.owner.operation.name in ("linalg.fill", "tensor.empty"):
+        return False
+    if len(list(value.uses)) == 1:
         return False
     kind = ir.RankedTensorType(value.type)
     if isinstance(kind.element_type, ir.ComplexType):
