@@ -13,7 +13,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
-import transformers
 from click.testing import CliRunner
 
 import unmess
@@ -537,65 +536,3 @@ def test_bundles_for_missing_gpus_are_compiled(tmp_path, runner, architecture):
     assert (made.runner, made.architecture, made.machine) == (runner, architecture, None)
     mark = {"sm_80": b".target sm_80", None: b"metal_stdlib"}.get(architecture, b"")
     assert mark in (tmp_path / "out-v" / "module.vmfb").read_bytes()
-
-
-def llama(layers):
-    config = transformers.LlamaConfig(
-        vocab_size=256,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=layers,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=64,
-        eos_token_id=None,
-    )
-    torch.manual_seed(0)
-    return transformers.LlamaForCausalLM(config).eval()
-
-
-def test_a_decoder_keeps_its_cache(tmp_path):
-    model = llama(layers=2)
-    model.save_pretrained(tmp_path / "llama")
-    string, output = f"hf:{tmp_path / 'llama'}#generate", str(tmp_path / "bundle")
-    done = CliRunner().invoke(cli, ["package", string, "-o", output, "-v"], standalone_mode=False)
-    assert done.return_value == 0, done.stderr
-    assert "with a key-value cache of 64 positions, batch 1" in done.stderr
-    run = unmess.bundle.load(output)
-    assert {name: len(entry.inputs) for name, entry in run.signatures.items()} == {
-        "prefill": 1,
-        "decode": 1,
-    }
-    # Each prompt starts a new text. The lengths go from one token up to a full cache.
-    for length in (1, 2, 11, 50):
-        prompt = torch.randint(10, 250, (1, length))
-        expected = model.generate(prompt, do_sample=False, max_new_tokens=14)[0, length:]
-        run.reset()
-        ids, chosen = prompt.numpy(), []
-        for _ in range(14):
-            logits = (run.decode if ids.shape[1] == 1 else run.prefill)(ids)
-            ids = logits.argmax(-1, keepdims=True)
-            chosen.append(ids.item())
-        assert chosen == expected.tolist()
-        assert run.state["cache_length"] == length + 13
-    assert run.state["cache_keys_0"].shape == (1, 2, 64, 8)
-    ids = np.array([[1, 2]])
-    with pytest.raises(unmess.Error, match="a check in the program failed"):
-        run.prefill(ids)
-    arguments = ["package", string, "-o", output + "2", "--dynamic", "input_ids.0"]
-    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
-    assert done.return_value == 2 and "each with its own example arguments" in done.stderr
-    llama(layers=1).save_pretrained(tmp_path / "small")
-    string = f"hf:{tmp_path / 'small'}#generate"
-    arguments = ["package", string, "-o", output + "3", "--max-length", "20"]
-    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
-    assert done.return_value == 0, done.stderr
-    run = unmess.bundle.load(output + "3")
-    assert run.state["cache_keys_0"].shape == (1, 2, 20, 8)
-
-
-def test_max_length_requires_a_decoder(tmp_path):
-    arguments = ["package", "torchvision:resnet18", "-o", str(tmp_path), "--max-length", "20"]
-    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
-    assert done.return_value == 2
-    assert "--max-length sets the size of a decoder's cache" in done.stderr
