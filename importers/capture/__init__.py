@@ -11,8 +11,9 @@ import torch
 
 from importers.capture import strategies
 from importers.capture.arguments import copy_shared_tensors
+from importers.capture.captured_sizes import check_dynamic, with_relations
 from importers.capture.decompositions import decompose
-from importers.capture.dynamic_shapes import Declared, check_dynamic, with_relations
+from importers.capture.dynamic_shapes import Declared
 from importers.capture.fake_kernels import corrected_fake_kernels
 from importers.capture.lost_tensors import LostTensor, refuse_lost_tensors
 from importers.capture.make_fx import MakeFx, WithGradients

@@ -1,10 +1,9 @@
-"""Converts declared dynamic dimensions for torch.export, and checks the captured ones."""
+"""Converts the dynamic dimensions that a user declares to those of torch.export."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,24 +11,16 @@ import torch
 from torch._dynamo.exc import UserError
 from torch.export import Dim as ExportDim
 from torch.export.dynamic_shapes import (
-    _combine_args,
     _DerivedDim,
-    _DimHint,
-    _DimHintType,
-    _tree_map_with_path,
     refine_dynamic_shapes_from_suggested_fixes,
 )
-from torch.export.graph_signature import InputKind
-from torch.utils import _pytree as pytree
 from torch.utils._sympy.numbers import int_oo
 
+from importers.capture.call_inputs import Axis, CallInputs
 from unmess.core.errors.error import Error, first_line
-from unmess.core.options.dynamic_axis import DynamicAxis, parse_dynamic
+from unmess.core.options.dynamic_axis import parse_dynamic
 from unmess.core.program.note import Note
 from unmess.core.program.resize import resized
-from unmess.core.signature.dim import Dim
-from unmess.core.signature.signature import Signature, TensorSpec
-from unmess.core.signature.size_expression import SizeExpression
 
 # Sizes that PyTorch always treats as constants.
 _SPECIALIZED = (0, 1)
@@ -50,35 +41,6 @@ def conflict(problem: BaseException) -> Conflict | None:
     if isinstance(problem, UserError) and "Constraints violated" in str(problem):
         return Conflict(problem)
     return None
-
-
-@dataclass(frozen=True)
-class Axis:
-    """A dimension declared dynamic.
-
-    Attributes:
-        leaf: the position of the input among the leaves of the call.
-        path: the input in the call, as a user writes it: `x`, `batch['images'][0]`.
-        axis: the index of the dimension.
-        dim: the declared `Dim` or hint.
-    """
-
-    leaf: int
-    path: str
-    axis: int
-    dim: Any
-
-    @property
-    def place(self) -> str:
-        """The size as it is shown to users: `x.shape[0]`."""
-        return f"{self.path}.shape[{self.axis}]"
-
-    @property
-    def root(self) -> ExportDim | None:
-        """The named size of the dimension; None if PyTorch infers it."""
-        if isinstance(self.dim, _DimHint):
-            return None
-        return self.dim.root if isinstance(self.dim, _DerivedDim) else self.dim
 
 
 @dataclass(frozen=True)
@@ -126,7 +88,7 @@ class Declared:
                 hint="make this size static, or declare it dynamic without a name and a range",
             ) from found.problem
         return replace(
-            self, shapes=shapes, axes=_Inputs(module, self.args, self.kwargs).axes(shapes)
+            self, shapes=shapes, axes=CallInputs(module, self.args, self.kwargs).axes(shapes)
         )
 
 
@@ -145,7 +107,7 @@ def declare(
     if not dynamic_shapes:
         return Declared(args, kwargs)
     try:
-        inputs = _Inputs(module, args, kwargs)
+        inputs = CallInputs(module, args, kwargs)
         if isinstance(dynamic_shapes, (list, tuple)) and all(
             isinstance(text, str) for text in dynamic_shapes
         ):
@@ -166,147 +128,7 @@ def declare(
     return _enlarged(Declared(args, kwargs, shapes, axes, ranged), inputs)
 
 
-class _Inputs:
-    """The leaves of a call, with their paths."""
-
-    def __init__(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]):
-        self._module = module
-        self.combined = _combine_args(module, args, kwargs)
-        self.leaves, self._spec = pytree.tree_flatten((args, kwargs))
-        self.paths = leaf_paths(module, self._spec)
-
-    def call(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Returns the arguments of the call with other leaves."""
-        return pytree.tree_unflatten(leaves, self._spec)
-
-    def axes(self, shapes: Any) -> tuple[Axis, ...]:
-        """Returns the dimensions that `shapes` makes dynamic."""
-        combined = self.combined
-        if isinstance(shapes, (tuple, list)):
-            combined = type(shapes)(combined.values())
-        # A tensor may be passed twice: each declaration takes its next position.
-        places: dict[int, list[int]] = {}
-        for index, leaf in enumerate(self.leaves):
-            places.setdefault(id(leaf), []).append(index)
-        axes = []
-
-        def visit(_path: Any, value: Any, shape: Any) -> None:
-            found = places[id(value)]
-            leaf = found.pop(0) if len(found) > 1 else found[0]
-            if not isinstance(shape, dict):
-                shape = dict(enumerate(shape if isinstance(shape, (tuple, list)) else ()))
-            for axis, dim in shape.items():
-                if not isinstance(dim, (ExportDim, _DimHint)) or _is_static(dim):
-                    continue
-                self._check_axis(leaf, value, axis)
-                axes.append(Axis(leaf, self.paths[leaf], axis, dim))
-
-        _tree_map_with_path(visit, combined, shapes, tree_name="inputs")
-        return tuple(axes)
-
-    def shapes(self, axes: Sequence[DynamicAxis]) -> Any:
-        """Converts parsed dimensions to the `dynamic_shapes` of torch.export."""
-        roots: dict[str, ExportDim] = {}
-        for axis in sorted(axes, key=lambda axis: (axis.min, axis.max) == (None, None)):
-            if axis.name is not None and axis.name not in roots:
-                roots[axis.name] = ExportDim(axis.name, min=axis.min, max=axis.max)
-        by_leaf: dict[int, dict[int, Any]] = {}
-        for axis in axes:
-            for leaf in self._find(axis):
-                if axis.name is None:
-                    dim = ExportDim.DYNAMIC(min=axis.min, max=axis.max)
-                else:
-                    root = roots[axis.name]
-                    dim = root if axis.factor == 1 else axis.factor * root
-                by_leaf.setdefault(leaf, {})[axis.axis] = dim
-        args, kwargs = self.call([_Shape(by_leaf.get(index)) for index in range(len(self.leaves))])
-        return {
-            name: pytree.tree_map_only(_Shape, lambda shape: shape.axes, tree)
-            for name, tree in _combine_args(self._module, args, kwargs).items()
-        }
-
-    def _find(self, axis: DynamicAxis) -> list[int]:
-        """Returns the indices of the leaves that a parsed dimension refers to."""
-        if axis.input == "*":
-            found = [
-                index
-                for index, leaf in enumerate(self.leaves)
-                if isinstance(leaf, torch.Tensor) and leaf.dim() > axis.axis
-            ]
-            if not found:
-                raise Error(
-                    "usage",
-                    f"{axis.text!r}: no input has an axis {axis.axis}",
-                    hint=f"axes count from 0; the call has {self._shown()}",
-                )
-            return found
-        names = {_dotted(path): index for index, path in enumerate(self.paths)}
-        first, *rest = axis.input.split(".")
-        if first.isdecimal() and int(first) < len(self.combined):
-            first = [*self.combined][int(first)]
-        leaf = names.get(".".join([first, *rest]))
-        if leaf is None:
-            raise Error(
-                "usage",
-                f"{axis.text!r}: the call has no input {axis.input!r}",
-                hint=f"it has {self._shown()}",
-            )
-        self._check_axis(leaf, self.leaves[leaf], axis.axis, axis.text)
-        return [leaf]
-
-    def _check_axis(self, leaf: int, value: Any, axis: Any, text: str | None = None) -> None:
-        place = f"{self.paths[leaf]} (in {text!r})" if text else self.paths[leaf]
-        if not isinstance(value, torch.Tensor):
-            raise Error(
-                "usage",
-                f"{place} is a {type(value).__name__}, which has no axes",
-                hint=f"the call has {self._shown()}",
-            )
-        if not isinstance(axis, int) or not 0 <= axis < value.dim():
-            shape = "x".join(map(str, value.shape)) or "a scalar"
-            raise Error(
-                "usage",
-                f"{place} has no axis {axis}: its example is {shape}",
-                hint="axes count from 0",
-            )
-
-    def _shown(self) -> str:
-        """Lists the tensors of the call with their shapes, named as in `--dynamic`."""
-        return ", ".join(
-            f"{_dotted(path)} ({'x'.join(map(str, leaf.shape)) or 'a scalar'})"
-            for path, leaf in zip(self.paths, self.leaves, strict=True)
-            if isinstance(leaf, torch.Tensor)
-        )
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """A leaf of `dynamic_shapes` that pytree functions do not descend into."""
-
-    axes: dict[int, Any] | None
-
-
-def leaf_paths(module: Any, in_spec: pytree.TreeSpec) -> list[str]:
-    """Returns the path of each leaf of a call, in the callee's terms: `x`, `batch['images'][0]`."""
-    count = in_spec.num_leaves
-    args, kwargs = pytree.tree_unflatten(list(range(count)), in_spec)
-    found, _ = pytree.tree_flatten_with_path(dict(_combine_args(module, args, kwargs)))
-    paths = [""] * count
-    for (first, *rest), index in found:
-        paths[index] = f"{first.key}{pytree.keystr(tuple(rest))}"
-    return paths
-
-
-def _dotted(path: str) -> str:
-    """Converts `batch['images'][0]` to `batch.images.0`."""
-    return re.sub(r"\[['\"]?(.*?)['\"]?\]", r".\1", path)
-
-
-def _is_static(dim: Any) -> bool:
-    return isinstance(dim, _DimHint) and dim.type == _DimHintType.STATIC
-
-
-def _enlarged(declared: Declared, inputs: _Inputs) -> Declared:
+def _enlarged(declared: Declared, inputs: CallInputs) -> Declared:
     """Enlarges dynamic sizes of the example that PyTorch would treat as constants.
 
     Raises:
@@ -403,110 +225,12 @@ def _violation(found: Conflict) -> str:
     """Returns PyTorch's first reason, with sizes in the user's terms."""
     lines = [line.strip() for line in str(found).splitlines()]
     text = next((line[2:] for line in lines if line.startswith("- ")), lines[0])
-    return _SOURCE.sub(_placed, text.partition(". If you're using")[0])
+    return with_input_names(text.partition(". If you're using")[0])
 
 
-def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:
-    """Returns notes on `Dim.AUTO` dimensions that PyTorch made static.
-
-    Raises:
-        Error: stage `capture`, if any other declared dimension is static.
-    """
-    notes = []
-    for axis in declared.axes:
-        spec = signature.inputs[axis.leaf].spec
-        size = spec.shape[axis.axis] if isinstance(spec, TensorSpec) else None
-        if isinstance(size, Dim):
-            continue
-        if not (isinstance(axis.dim, _DimHint) and axis.dim.type == _DimHintType.AUTO):
-            raise Error(
-                "capture",
-                f"{axis.place} was declared dynamic, but the capture fixed it to {size}",
-                hint="leave it static, or try --strategy non-strict, which reports the reason",
-            )
-        notes.append(Note("specialized", f"the model fixes {axis.place} (Dim.AUTO) to {size}"))
-    return notes
-
-
-def with_relations(
-    signature: Signature, exported: torch.export.ExportedProgram, axes: Sequence[Axis]
-) -> tuple[Signature, list[Note]]:
-    """Adds the user's size names and the guards of the capture to a signature.
-
-    Args:
-        exported: the result of torch.export. Decomposition loses the guards.
-        axes: the dimensions declared dynamic.
-
-    Returns:
-        The signature, and notes on the dynamic sizes and on guards that cannot be checked.
-    """
-    guards, left_out = _guards(signature, exported)
-    signature = replace(_renamed(signature, _names(exported, axes)), guards=guards)
-    notes = [Note("guard", f"not checked before a call: {text}") for text in left_out]
-    summary = _summary(signature)
-    if summary:
-        notes.insert(0, Note("dynamic", summary))
-    return signature, notes
-
-
-def _names(exported: torch.export.ExportedProgram, axes: Sequence[Axis]) -> dict[str, str]:
-    """Maps PyTorch's names of size symbols to the user's names."""
-    values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
-    inputs = [
-        spec.arg.name
-        for spec in exported.graph_signature.input_specs
-        if spec.kind == InputKind.USER_INPUT
-    ]
-    names: dict[str, str] = {}
-    for axis in axes:
-        size = values[inputs[axis.leaf]].shape[axis.axis]
-        symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else ()
-        if axis.root is not None and len(symbols) == 1:
-            (symbol,) = symbols
-            if axis.root.__name__ not in names.values():
-                names.setdefault(str(symbol), axis.root.__name__)
-    return names
-
-
-def _renamed(signature: Signature, names: Mapping[str, str]) -> Signature:
-    def spec(old: Any) -> Any:
-        if not isinstance(old, TensorSpec):
-            return old
-        return replace(old, shape=tuple(map(size, old.shape)))
-
-    def size(old: int | Dim) -> int | Dim:
-        if not isinstance(old, Dim):
-            return old
-        text = re.sub(r"\w+", lambda word: names.get(word[0], word[0]), old.expression)
-        return replace(old, expression=text)
-
-    def each(items: tuple) -> tuple:
-        return tuple(replace(item, spec=spec(item.spec)) for item in items)
-
-    return replace(
-        signature,
-        inputs=each(signature.inputs),
-        arguments=each(signature.arguments),
-        results=each(signature.results),
-    )
-
-
-def _guards(
-    signature: Signature, exported: torch.export.ExportedProgram
-) -> tuple[tuple[SizeExpression, ...], list[str]]:
-    """Returns the guards on sizes and numbers of the call, and those that cannot be expressed."""
-    names = {leaf.name for leaf in signature.inputs}
-    guards, left_out = [], []
-    for code in getattr(exported, "_guards_code", None) or ():
-        text = _SOURCE.sub(_placed, code)
-        try:
-            guard = SizeExpression(text)
-        except ValueError:
-            left_out.append(code)
-            continue
-        known = all(name.split(".shape")[0] in names for name in guard.names)
-        guards.append(guard) if known else left_out.append(code)
-    return tuple(guards), left_out
+def with_input_names(text: str) -> str:
+    """Replaces PyTorch's names of sizes in a text: `L['x'].size()[1]` by `x.shape[1]`."""
+    return _SOURCE.sub(_placed, text)
 
 
 def _placed(source: re.Match) -> str:
@@ -514,15 +238,3 @@ def _placed(source: re.Match) -> str:
     keys = re.findall(r"\['?(.*?)'?\]", source["path"])
     name = "_".join(re.sub(r"[^a-zA-Z0-9]", "_", key) for key in keys).lower()
     return name if source["axis"] is None else f"{name}.shape[{source['axis']}]"
-
-
-def _summary(signature: Signature) -> str:
-    """Lists the dynamic sizes of the call with their dimensions and ranges, in one line."""
-    places: dict[Dim, list[str]] = {}
-    for name, dims in signature.dynamic_inputs().items():
-        for axis, dim in enumerate(dims):
-            if isinstance(dim, Dim):
-                places.setdefault(dim, []).append(f"{name}.shape[{axis}]")
-    return "; ".join(
-        f"{' = '.join([dim.expression, *where])}, {dim.range}" for dim, where in places.items()
-    )

@@ -1,0 +1,135 @@
+"""Compares the dynamic sizes of a captured program with the declared ones, and names them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch.export.dynamic_shapes import _DimHint, _DimHintType
+from torch.export.graph_signature import InputKind
+
+from importers.capture.call_inputs import Axis
+from importers.capture.dynamic_shapes import Declared, with_input_names
+from unmess.core.errors.error import Error
+from unmess.core.program.note import Note
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.signature import Signature, TensorSpec
+from unmess.core.signature.size_expression import SizeExpression
+
+
+def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:
+    """Returns notes on `Dim.AUTO` dimensions that PyTorch made static.
+
+    Raises:
+        Error: stage `capture`, if any other declared dimension is static.
+    """
+    notes = []
+    for axis in declared.axes:
+        spec = signature.inputs[axis.leaf].spec
+        size = spec.shape[axis.axis] if isinstance(spec, TensorSpec) else None
+        if isinstance(size, Dim):
+            continue
+        if not (isinstance(axis.dim, _DimHint) and axis.dim.type == _DimHintType.AUTO):
+            raise Error(
+                "capture",
+                f"{axis.place} was declared dynamic, but the capture fixed it to {size}",
+                hint="leave it static, or try --strategy non-strict, which reports the reason",
+            )
+        notes.append(Note("specialized", f"the model fixes {axis.place} (Dim.AUTO) to {size}"))
+    return notes
+
+
+def with_relations(
+    signature: Signature, exported: torch.export.ExportedProgram, axes: Sequence[Axis]
+) -> tuple[Signature, list[Note]]:
+    """Adds the user's size names and the guards of the capture to a signature.
+
+    Args:
+        exported: the result of torch.export. Decomposition loses the guards.
+        axes: the dimensions declared dynamic.
+
+    Returns:
+        The signature, and notes on the dynamic sizes and on guards that cannot be checked.
+    """
+    guards, left_out = _guards(signature, exported)
+    signature = replace(_renamed(signature, _names(exported, axes)), guards=guards)
+    notes = [Note("guard", f"not checked before a call: {text}") for text in left_out]
+    summary = _summary(signature)
+    if summary:
+        notes.insert(0, Note("dynamic", summary))
+    return signature, notes
+
+
+def _names(exported: torch.export.ExportedProgram, axes: Sequence[Axis]) -> dict[str, str]:
+    """Maps PyTorch's names of size symbols to the user's names."""
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
+    inputs = [
+        spec.arg.name
+        for spec in exported.graph_signature.input_specs
+        if spec.kind == InputKind.USER_INPUT
+    ]
+    names: dict[str, str] = {}
+    for axis in axes:
+        size = values[inputs[axis.leaf]].shape[axis.axis]
+        symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else ()
+        if axis.root is not None and len(symbols) == 1:
+            (symbol,) = symbols
+            if axis.root.__name__ not in names.values():
+                names.setdefault(str(symbol), axis.root.__name__)
+    return names
+
+
+def _renamed(signature: Signature, names: Mapping[str, str]) -> Signature:
+    def spec(old: Any) -> Any:
+        if not isinstance(old, TensorSpec):
+            return old
+        return replace(old, shape=tuple(map(size, old.shape)))
+
+    def size(old: int | Dim) -> int | Dim:
+        if not isinstance(old, Dim):
+            return old
+        text = re.sub(r"\w+", lambda word: names.get(word[0], word[0]), old.expression)
+        return replace(old, expression=text)
+
+    def each(items: tuple) -> tuple:
+        return tuple(replace(item, spec=spec(item.spec)) for item in items)
+
+    return replace(
+        signature,
+        inputs=each(signature.inputs),
+        arguments=each(signature.arguments),
+        results=each(signature.results),
+    )
+
+
+def _guards(
+    signature: Signature, exported: torch.export.ExportedProgram
+) -> tuple[tuple[SizeExpression, ...], list[str]]:
+    """Returns the guards on sizes and numbers of the call, and those that cannot be expressed."""
+    names = {leaf.name for leaf in signature.inputs}
+    guards, left_out = [], []
+    for code in getattr(exported, "_guards_code", None) or ():
+        text = with_input_names(code)
+        try:
+            guard = SizeExpression(text)
+        except ValueError:
+            left_out.append(code)
+            continue
+        known = all(name.split(".shape")[0] in names for name in guard.names)
+        guards.append(guard) if known else left_out.append(code)
+    return tuple(guards), left_out
+
+
+def _summary(signature: Signature) -> str:
+    """Lists the dynamic sizes of the call with their dimensions and ranges, in one line."""
+    places: dict[Dim, list[str]] = {}
+    for name, dims in signature.dynamic_inputs().items():
+        for axis, dim in enumerate(dims):
+            if isinstance(dim, Dim):
+                places.setdefault(dim, []).append(f"{name}.shape[{axis}]")
+    return "; ".join(
+        f"{' = '.join([dim.expression, *where])}, {dim.range}" for dim, where in places.items()
+    )
