@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
@@ -19,6 +18,7 @@ from pipelines.backends.parts import HeldState, compile_parts, load_parts
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
 from unmess.core.processes.current_stage import enter_stage
+from unmess.core.processes.temporary_folders import temporary_folder
 from unmess.core.program.note import Note
 from unmess.core.program.weights import (
     BorrowedMemory,
@@ -78,13 +78,12 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
             name: row_major(module.weights[name].detach().clone()) for name in self._names("state")
         }
         self._passes_weights = backend.input.weights == "arguments"
-        self._folder = tempfile.TemporaryDirectory(prefix="unmess-")
+        self._folder = temporary_folder()
         weights = {**module.weights, **self._weights}
         shared = replace(module, weights=weights, seconds=self.seconds)
         with self._compiling():
             artifacts = compile_parts(backend, shared, Path(self._folder.name))
         if not any(Path(self._folder.name).iterdir()):
-            # A worker process ends without removing it.
             self._folder.cleanup()
         self.notes += tuple(note for each in artifacts for note in getattr(each, "notes", ()))
         self.preset: str | None = getattr(artifacts[0], "preset", None)

@@ -40,6 +40,14 @@ def draw(send):
     import numpy
     send((random.random(), numpy.random.rand()))
 
+KEPT = []
+
+def folder(send):
+    from unmess.core.processes.temporary_folders import temporary_folder
+    KEPT.append(temporary_folder())
+    send(KEPT[0].name)
+    raise ValueError("no")
+
 def threads(send):
     send(len(os.listdir("/proc/self/task")))
 
@@ -105,6 +113,12 @@ def messages(parent, function, *arguments, **options):
     with parent.start(function, *arguments, **options) as worker:
         worker.allow(60)
         return [*worker.messages()]
+
+
+def test_temporary_folders_are_removed(parent, module):
+    """Also if an object that is never deleted has the folder, and after an exception."""
+    (path,) = messages(parent, module("folder"))
+    assert not os.path.exists(path)
 
 
 def is_gone(pid):
