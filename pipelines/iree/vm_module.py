@@ -21,6 +21,7 @@ from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.ir.modules import find_operations
 from pipelines.iree.assertions import JOIN_ASSERTIONS
 from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
+from pipelines.iree.constant_operands import reads_constants
 from pipelines.iree.lanes import take_lanes
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.packing import PACKED
@@ -76,6 +77,7 @@ def vm_module(
             or module.stage == "stablehlo"
             or _contains(module, _TOSA_BRANCHES)
             or (_contains(module, _TOSA_ACCESSES) and not unchecked)
+            or reads_constants(module.ir)
         ):
             module = lowered(module, seconds, unchecked)
             CHECK_DIVISIONS.apply(module.ir, unchecked=unchecked)
@@ -119,7 +121,7 @@ def _contains(module: Module, names: Collection[str]) -> bool:
 def _needs_linalg(module: Module) -> bool:
     from pipelines.stablehlo.stages import needs_linalg
 
-    return needs_linalg(module.ir)
+    return needs_linalg(module.ir) or reads_constants(module.ir)
 
 
 def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled:

@@ -83,6 +83,11 @@ def scatter_at_zero(x, i):
     return (x.scatter(0, (i % 1)[:1], 2.0),)
 
 
+def put_and_read(x, i):
+    y = numbers(x)
+    return y.index_put((i,), torch.ones(2))[i + 1], y[i]
+
+
 MODELS = [
     scatter_at_zero,
     put,
@@ -133,6 +138,15 @@ def test_with_a_dynamic_size(compiled, model):
 def test_with_a_size_that_is_not_folded(model):
     inputs = torch.zeros(300_000), torch.tensor([3, 7])
     run = unmess.load(unmess.capture(_Model(model), inputs), on="iree-cpu")
+    torch.testing.assert_close(run(*inputs), model(*inputs))
+
+
+@pytest.mark.parametrize("model", [put_and_read, reductions], ids=lambda model: model.__name__)
+def test_via_stablehlo(model):
+    """The program is lowered to linalg, where the scatter is a loop."""
+    inputs = torch.zeros(300_000), torch.tensor([3, 7])
+    program = unmess.capture(_Model(model), inputs)
+    run = unmess.load(unmess.lower(program, to="stablehlo"), on="iree-cpu")
     torch.testing.assert_close(run(*inputs), model(*inputs))
 
 

@@ -23,6 +23,30 @@ func.func @updated(%x: tensor<1xi64>, %n: index) -> (tensor<?xi64>, tensor<?xi64
   return %1, %0 : tensor<?xi64>, tensor<?xi64>
 }
 
+// A loop may update the tensors that it carries.
+// CHECK-LABEL: func.func @carried(
+// CHECK:         %[[NUMBERS:.*]] = linalg.generic
+// CHECK:         "util.optimization_barrier"
+// CHECK:         %[[COPY:.*]] = linalg.generic {{.*}} ins(%[[NUMBERS]],
+// CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %[[COPY]])
+// CHECK:         return {{.*}}, %[[NUMBERS]] :
+func.func @carried(%x: tensor<1xi64>, %n: index) -> (tensor<?xi64>, tensor<?xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty(%n) : tensor<?xi64>
+  %0 = linalg.generic {indexing_maps = [#row], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%o: i64):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %i : index to i64
+    linalg.yield %j : i64
+  } -> tensor<?xi64>
+  %1 = scf.for %k = %c0 to %n step %c1 iter_args(%y = %0) -> (tensor<?xi64>) {
+    %2 = tensor.insert_slice %x into %y[%k] [1] [1] : tensor<1xi64> into tensor<?xi64>
+    scf.yield %2 : tensor<?xi64>
+  }
+  return %1, %0 : tensor<?xi64>, tensor<?xi64>
+}
+
 // IREE copies fills correctly, and a tensor that depends on an argument is no constant.
 // CHECK-LABEL: func.func @updated_correctly(
 // CHECK-NOT:     barrier
