@@ -22,6 +22,7 @@ from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
 from pipelines.linalg_form.propagation import PROPAGATE
+from pipelines.long_sums import LONG_SUMS
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference import lowering
 from pipelines.reference.pipeline import PIPELINE, LoweringContext, lower_to_llvm
@@ -93,6 +94,7 @@ _ALONE = (
     ELEMENTARY_FUNCTIONS,
     CHANNELS_LAST,
     CROP_TO_WINDOWS,
+    LONG_SUMS,
 )
 
 

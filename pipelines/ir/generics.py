@@ -12,19 +12,19 @@ from pipelines.ir.lazy_dialects import linalg
 def generic(
     inputs: Sequence[ir.Value],
     outputs: Sequence[ir.Value],
-    axes: Sequence[Sequence[int]],
+    axes: Sequence[Sequence[int | ir.AffineExpr]],
     kinds: Sequence[str],
     body: Callable[..., Sequence[ir.Value]],
 ) -> list[ir.Value]:
     """Creates a `linalg.generic` at the insertion point.
 
     Args:
-        axes: for each operand, the loop that indexes each of its axes.
+        axes: for each operand, the loop that indexes each of its axes, or an expression.
         kinds: `parallel` or `reduction`, for each loop.
         body: takes the elements of inputs and outputs, and returns those of the results.
     """
     maps = [
-        ir.AffineMap.get(len(kinds), 0, [ir.AffineExpr.get_dim(loop) for loop in operand])
+        ir.AffineMap.get(len(kinds), 0, [_expression(index) for index in operand])
         for operand in axes
     ]
     operation = linalg.GenericOp(
@@ -39,6 +39,10 @@ def generic(
     with ir.InsertionPoint(block):
         linalg.YieldOp(list(body(*block.arguments)))
     return list(operation.results)
+
+
+def _expression(index: int | ir.AffineExpr) -> ir.AffineExpr:
+    return ir.AffineExpr.get_dim(index) if isinstance(index, int) else index
 
 
 def elementwise(

@@ -22,6 +22,7 @@ from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.stablehlo_input import to_iree
 from pipelines.iree.targets import Target
+from pipelines.long_sums import LONG_SUMS
 from pipelines.pipeline import brief
 from unmess.core.cache.reproducer import write_reproducer
 from unmess.core.errors.error import Error
@@ -112,6 +113,7 @@ def text_for(module: Module, target: Target, preset: Preset) -> str:
         for step in preset.steps:
             step.apply(ir)
         CROP_TO_WINDOWS.apply(ir)
+        LONG_SUMS.apply(ir)
         HIDE_CONSTANTS.apply(ir)
     # IREE and torch-mlir have different versions of TOSA and StableHLO. Their custom syntax
     # differs, their generic form does not.

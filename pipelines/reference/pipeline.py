@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from pipelines.long_sums import LONG_SUMS
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.analysis.effort import (
     calls_by_function,
@@ -106,6 +107,7 @@ def _replace_allocations(module: ir.Module, context: LoweringContext) -> None:
 
 
 PIPELINE: tuple[Pipeline | Step, ...] = (
+    LONG_SUMS,
     *FUSION,
     Step(
         "reference-sorts",

@@ -15,9 +15,10 @@
 // JSON-NEXT:  "text": "func.func(convert-torch-to-tosa{require-full-tosa-conversion=true})"
 
 // Passes and Python steps, in the order in which they run.
-// REFERENCE:      1 reference-set-apart
+// REFERENCE:      1 split-long-sums
+// REFERENCE:      2 reference-set-apart
 // REFERENCE-NEXT:     separate the operands of matrix products
-// REFERENCE-NEXT: 2 func.func(linalg-generalize-named-ops)
+// REFERENCE-NEXT: 3 func.func(linalg-generalize-named-ops)
 // REFERENCE:      reference-outline
 // REFERENCE:      reference-vectorize
 // REFERENCE:      func.func(convert-linalg-to-loops)

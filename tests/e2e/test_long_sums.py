@@ -1,0 +1,44 @@
+"""Long sums have small rounding errors, also of equal terms, whose errors do not cancel."""
+
+import pytest
+import torch
+
+import unmess
+
+# A prime number of rows fills no blocks.
+ROWS, COLUMNS, IMAGE = 100_003, 3, (2, 2, 120, 120)
+
+
+class Sums(torch.nn.Module):
+    def forward(self, x, image):
+        return (
+            x.sum(),
+            x.sum(0),
+            (x * x).mean(),
+            x.norm(),
+            x[:, 0].exp().sum(0, keepdim=True),
+            image.mean((2, 3), keepdim=True),
+            image.sum((0, 2, 3)),
+            image.to(torch.bfloat16).sum().float(),
+        )
+
+
+@pytest.fixture(scope="module", params=["reference", "iree-cpu"])
+def sums(request):
+    example = torch.rand(ROWS, COLUMNS), torch.rand(IMAGE)
+    return unmess.load(unmess.capture(Sums(), example), on=request.param)
+
+
+@pytest.mark.parametrize("values", ["equal", "random"])
+def test_rounding_error(sums, values):
+    generator = torch.Generator().manual_seed(0)
+    x, image = (
+        torch.full(shape, 0.1) if values == "equal" else torch.rand(shape, generator=generator)
+        for shape in ((ROWS, COLUMNS), IMAGE)
+    )
+    *exact, _ = Sums()(x.double(), image.double())
+    *ours, rounded = sums(x, image)
+    for result, expected in zip(ours, exact, strict=True):
+        torch.testing.assert_close(result.double(), expected, rtol=1e-5, atol=0)
+    # The sum in f32 of numbers in bf16 is rounded once.
+    torch.testing.assert_close(rounded, Sums()(x, image)[-1], rtol=2**-8, atol=0)
