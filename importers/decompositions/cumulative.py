@@ -1,4 +1,4 @@
-"""Running extremes, which compare each element with all before it; running sums and products."""
+"""Running extremes; running sums and products of a dtype."""
 
 from __future__ import annotations
 
@@ -6,40 +6,47 @@ from typing import Any
 
 import torch
 
-# The longest row: the work grows with the square of its length.
-_LONGEST = 4096
+from importers.decompositions.scan import Combine, scan
 
 
-def cummax(x: torch.Tensor, dim: int) -> Any:
+def cummax(x: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns the largest element so far along `dim` and its last index (i64); NaN is largest."""
-    return _running(x, dim, torch.amax, -torch.inf)
+    return _running(x, dim, torch.ge)
 
 
-def cummin(x: torch.Tensor, dim: int) -> Any:
+def cummin(x: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns the smallest element so far along `dim` and its last index (i64); NaN is smallest."""
-    return _running(x, dim, torch.amin, torch.inf)
+    return _running(x, dim, torch.le)
 
 
-def _running(x: torch.Tensor, dim: int, extreme: Any, neutral: float) -> Any:
+def _running(x: torch.Tensor, dim: int, replaces: Any) -> tuple[torch.Tensor, torch.Tensor]:
     if x.dim() == 0:
         return x.clone(), torch.zeros((), dtype=torch.int64)
-    size = x.shape[dim]
-    if not isinstance(size, int) or size > _LONGEST:
-        return NotImplemented
-    if size == 0:
-        return x.clone(), torch.empty_like(x, dtype=torch.int64)
-    if not x.is_floating_point():
-        limits = torch.iinfo(torch.int64 if x.dtype == torch.bool else x.dtype)
-        neutral = limits.min if neutral < 0 else limits.max
-    row = x.transpose(dim, -1).unsqueeze(-2)
-    place = torch.arange(size)
-    seen = place <= place.unsqueeze(1)
-    values = extreme(torch.where(seen, row, neutral), -1, True)
-    same = torch.eq(row, values)
-    if x.is_floating_point():
-        same = torch.logical_or(same, torch.logical_and(torch.isnan(row), torch.isnan(values)))
-    places = torch.where(torch.logical_and(seen, same), place, -1).amax(-1)
-    return values.squeeze(-1).to(x.dtype).transpose(dim, -1), places.transpose(dim, -1)
+    if x.dtype == torch.bool:
+        # torch-mlir orders booleans as if True were -1.
+        values, places = _running(x.to(torch.int8), dim, replaces)
+        return values != 0, places
+    shape = [1] * x.dim()
+    shape[dim] = x.shape[dim]
+    places = torch.zeros_like(x, dtype=torch.int64) + torch.arange(x.shape[dim]).reshape(shape)
+    values, places = scan(_extreme(replaces), (x.clone(), places), dim)
+    return values, places
+
+
+def _extreme(replaces: Any) -> Combine:
+    """Returns the combination of values and places that keeps the later one if it `replaces`."""
+
+    def combine(earlier: Any, later: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        (value, place), (later_value, later_place) = earlier, later
+        is_replaced = replaces(later_value, value)
+        if value.is_floating_point():
+            is_replaced = torch.logical_or(is_replaced, torch.isnan(later_value))
+        return (
+            torch.where(is_replaced, later_value, value),
+            torch.where(is_replaced, later_place, place),
+        )
+
+    return combine
 
 
 def converted(operator: torch._ops.OpOverload) -> Any:

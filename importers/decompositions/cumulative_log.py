@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 
+from importers.decompositions.scan import scan
 
-def logcumsumexp(x: torch.Tensor, dim: int) -> Any:
-    """Returns log(e^x0 + ... + e^xi) along `dim` for each i; NaN from the first NaN on.
 
-    Each round doubles the number of elements in each sum, so there are as many rounds as the size
-    has bits. If the size is unknown, each element is summed with all before it. Returns
-    NotImplemented for complex `x`.
-    """
-    if x.is_complex():
-        return NotImplemented
+def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """Returns log(e^x0 + ... + e^xi) along `dim` for each i; NaN from the first NaN on."""
     if x.dtype in (torch.float16, torch.bfloat16):
         return torch.logcumsumexp(x.float(), dim).to(x.dtype)
-    if not x.dim():
-        return x.clone()
-    size = x.shape[dim]
-    if not isinstance(size, int):
-        row = x.transpose(dim, -1).unsqueeze(-2)
-        place = torch.arange(size)
-        seen = torch.where(place <= place.unsqueeze(1), row, -torch.inf)
-        return torch.logsumexp(seen, -1).transpose(dim, -1)
-    distance = 1
-    while distance < size:
-        before = torch.full_like(x.narrow(dim, 0, distance), -torch.inf)
-        shifted = torch.cat([before, x.narrow(dim, 0, size - distance)], dim)
-        x = torch.logaddexp(x, shifted)
-        distance *= 2
-    return x.clone() if size <= 1 else x
+    return scan(_added, (x.clone(),), dim)[0] if x.dim() else x.clone()
+
+
+def _added(
+    earlier: Sequence[torch.Tensor], later: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, ...]:
+    return (torch.logaddexp(earlier[0], later[0]),)

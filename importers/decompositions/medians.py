@@ -6,9 +6,6 @@ from typing import Any
 
 import torch
 
-# The longest row whose elements are all compared with each other.
-_LONGEST = 4096
-
 
 def median(x: torch.Tensor) -> Any:
     """Returns the lower median of all elements, without dimensions; NaN where one is.
@@ -60,27 +57,26 @@ def nanmedian_along(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple:
 def mode(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """Returns the smallest of the most frequent elements along `dim`, and its last index (i64).
 
-    NaN is larger than all numbers, and each NaN is a distinct value. Returns NotImplemented if a
-    row is empty, too long or of unknown size.
+    NaN is larger than all numbers, and each NaN is a distinct value. Eager returns the last index
+    of rows of up to 16 elements, and any one of longer rows. Returns NotImplemented if a row is
+    empty.
     """
     if not x.dim():
         return x.clone(), torch.zeros((), dtype=torch.int64)
     size = x.shape[dim]
-    if not isinstance(size, int) or not 0 < size <= _LONGEST:
+    if isinstance(size, int) and not size:
         return NotImplemented
     row = x.transpose(dim, -1)
-    same = torch.eq(row.unsqueeze(-1), row.unsqueeze(-2))
-    count = same.sum(-1).clamp(min=1)
-    chosen = torch.eq(count, count.amax(-1, True))
-    # The smallest of those; the sort puts NaN after all numbers.
-    order = torch.sort(row, dim=-1, stable=True)[1]
-    is_first = chosen.gather(-1, order)
     place = torch.arange(size)
-    first = torch.where(is_first, place, size).amin(-1, True)
-    first = order.gather(-1, first.clamp(max=size - 1))
-    value = row.gather(-1, first)
-    last = torch.where(torch.eq(row, value), place, -1).amax(-1, True)
-    places = torch.where(last < 0, first, last)
+    # Equal elements are neighbors. The sort puts NaN after all numbers.
+    ordered = torch.sort(row, dim=-1, stable=True)[0]
+    previous = ordered.index_select(-1, (place - 1).clamp(min=0))
+    starts = torch.logical_or(torch.ne(ordered, previous), torch.eq(place, 0))
+    count = place - torch.cummax(torch.where(starts, place, 0), -1)[0]
+    # The first element that ends the longest run.
+    value = ordered.gather(-1, count.argmax(-1, keepdim=True))
+    # If the mode is NaN, no element is a number, and the index is that of the first one.
+    places = torch.where(torch.eq(row, value), place, 0).amax(-1, True)
     results = (part.transpose(dim, -1) for part in (value, places))
     return tuple(part if keepdim else part.squeeze(dim) for part in results)
 

@@ -138,14 +138,13 @@ op(
     C("u8[6] extreme", 0),
     C("f32[13] special", 0),
 )
-op(
-    "torch.cummax",
-    C("f32[n,3]", 0),
-    C("f32[2,13] special", 1),
-    C("i64[5] ties", 0),
-    accuracy=CHOICE,
-)
-op("torch.cummin", C("f32[n,3]", 0), C("i64[5] ties", 0), accuracy=CHOICE)
+for name in ("cummax", "cummin"):
+    op(
+        f"torch.{name}",
+        *(C("f32[n,3]", 0), C("f32[2,13] special", 1), C("i64[3,n] ties", -1), C("f32[5000]", 0)),
+        *(C("u8[7] extreme", 0), C("bool[2,4]", 1), C("f32[]", 0), C("f32[2,0]", 1)),
+        accuracy=EXACT,
+    )
 # For a single number, this is the logarithm of its exponential.
 op("torch.logcumsumexp", C("f32[n,3]", 0), accuracy=Accuracy(16, "worst"))
 op("torch.diff", "f32[5]", C("f32[3,4]", dim=0), C("i64[5]", n=2))
@@ -153,6 +152,13 @@ op("torch.median", "f32[5] distinct", C("f32[3,5] distinct", 1), "i64[4] distinc
 op("torch.nanmedian", "f32[5] distinct", accuracy=EXACT)
 op("torch.quantile", C("f32[5]", 0.3), C("f32[3,5]", 0.5, dim=1))
 op("torch.mode", "i64[5] ties", accuracy=EXACT)
+op(
+    "torch.mode of long rows",
+    *("f32[2,n] ties", "i64[5000] ties"),
+    # Eager returns any index of the mode if a row has more than 16 elements.
+    function=lambda x: (torch.mode(x).values, x.gather(-1, torch.mode(x, keepdim=True).indices)),
+    accuracy=EXACT,
+)
 op("torch.histc", C("f32[9] ties", 3, 0, 3), C("f32[20]", 5), accuracy=EXACT)
 op("torch.bincount", C("i64[7] <4", minlength=6), C("i64[7] <4", "f32[7]", minlength=4))
 op("torch.median", "f32[]", C("f32[2,13] special", 1), C("i64[3,4] ties", 0, True), accuracy=EXACT)
