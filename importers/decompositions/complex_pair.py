@@ -7,6 +7,13 @@ from dataclasses import dataclass
 
 import torch
 
+# The dtype of the parts of a complex dtype.
+REAL = {
+    torch.complex32: torch.float16,
+    torch.complex64: torch.float32,
+    torch.complex128: torch.float64,
+}
+
 
 @dataclass(frozen=True)
 class Complex:

@@ -178,5 +178,6 @@ def normal_of_numbers(
     generator: torch.Generator | None = None,
     **options: Any,
 ) -> torch.Tensor:
-    """Returns normal samples of one distribution."""
-    return torch.randn(size, **options) * std + mean
+    """Returns normal samples of one distribution; both parts of complex ones have the mean."""
+    samples = torch.randn(size, **options) * std
+    return samples + (complex(mean, mean) if samples.is_complex() else mean)

@@ -15,15 +15,27 @@ from typing import Any
 
 import torch
 
-from importers.decompositions.complex_pair import Complex
+from importers.decompositions.complex_pair import REAL, Complex
+from importers.decompositions.scan import scan
+from importers.repairs.complex_exponentials import (
+    exponential,
+    hyperbolic_cosine,
+    hyperbolic_sine,
+    hyperbolic_tangent,
+)
+from importers.repairs.complex_inverses import (
+    arccosine,
+    arcsine,
+    arctangent,
+    hyperbolic_arccosine,
+    hyperbolic_arcsine,
+    hyperbolic_arctangent,
+    magnitude,
+    square_root,
+)
+from importers.repairs.complex_random import HALF_VARIANCE, drawn, drawn_like, normal, uniform
 
 aten = torch.ops.aten
-
-REAL = {
-    torch.complex32: torch.float16,
-    torch.complex64: torch.float32,
-    torch.complex128: torch.float64,
-}
 
 
 def real_dtype(dtype: torch.dtype | None) -> torch.dtype | None:
@@ -130,15 +142,6 @@ def _reciprocal(z: Complex) -> Complex:
     return _divide(1, z)
 
 
-def _magnitude(z: Complex) -> torch.Tensor:
-    x, y = z.real.abs(), z.imaginary.abs()
-    large, small = torch.maximum(x, y), torch.minimum(x, y)
-    ratio = small / torch.where(large == 0, 1, large)
-    # If one part is infinite, the magnitude is infinite, even if the other part is NaN.
-    infinite = torch.isinf(x) | torch.isinf(y)
-    return torch.where(infinite, torch.inf, large * torch.sqrt(1 + ratio * ratio))
-
-
 def _angle(z: Complex) -> torch.Tensor:
     return torch.atan2(z.imaginary, z.real)
 
@@ -148,16 +151,20 @@ def _polar(magnitude: torch.Tensor, angle: torch.Tensor) -> Complex:
 
 
 def _sign(z: Complex) -> Complex:
-    magnitude = _magnitude(z)
-    return z.map(operator.truediv, torch.where(magnitude == 0, 1, magnitude))
-
-
-def _exp(z: Complex) -> Complex:
-    return _polar(torch.exp(z.real), z.imaginary)
+    size = magnitude(z)
+    return z.map(operator.truediv, torch.where(size == 0, 1, size))
 
 
 def _log(z: Complex) -> Complex:
-    return Complex(torch.log(_magnitude(z)), _angle(z))
+    size = magnitude(z)
+    # The magnitude of the largest numbers overflows.
+    overflown = torch.log(magnitude(z.map(operator.mul, 0.5))) + math.log(2)
+    far = torch.where(torch.isinf(size), overflown, torch.log(size))
+    # Near 1, the logarithm needs the difference from 1.
+    x, y = z.real.abs(), z.imaginary.abs()
+    large, small = torch.maximum(x, y), torch.minimum(x, y)
+    near = torch.log1p((large - 1) * (large + 1) + small * small) / 2
+    return Complex(torch.where((size > 0.5) & (size < 2), near, far), _angle(z))
 
 
 def _log_in_base(base: float) -> Callable[[Complex], Complex]:
@@ -169,8 +176,8 @@ def _log1p(z: Complex) -> Complex:
     # |1 + z|² = 1 + x (2 + x) + y². Near 1, its logarithm needs the exact difference from 1.
     near = torch.log1p(x * (2 + x) + y * y) / 2
     shifted = Complex(1 + x, y)
-    far = torch.log(_magnitude(shifted))
-    return Complex(torch.where(_magnitude(z) < 0.5, near, far), _angle(shifted))
+    far = torch.log(magnitude(shifted))
+    return Complex(torch.where(magnitude(z) < 0.5, near, far), _angle(shifted))
 
 
 def _expm1(z: Complex) -> Complex:
@@ -185,51 +192,23 @@ def _expm1(z: Complex) -> Complex:
 def _logaddexp(a: Complex, b: Complex) -> Complex:
     first = a.real >= b.real
     larger, smaller = _where(first, a, b), _where(first, b, a)
-    result = _add(larger, _log1p(_exp(_subtract(smaller, larger))))
+    result = _add(larger, _log1p(exponential(_subtract(smaller, larger))))
     # Equal infinite operands have no difference.
     return _where(torch.isinf(larger.real) & _equal(a, b), larger, result)
 
 
-def _square_root(z: Complex) -> Complex:
-    # If the real part is negative, swap the roles of the two parts to avoid cancellation.
-    larger = torch.sqrt((_magnitude(z) + z.real.abs()) / 2)
-    smaller = z.imaginary.abs() / torch.where(larger == 0, 1, 2 * larger)
-    right = z.real >= 0
-    imaginary = torch.where(right, smaller, larger)
-    return Complex(
-        torch.where(right, larger, smaller),
-        torch.where(z.imaginary < 0, -imaginary, imaginary),
-    )
-
-
-def _cosh(z: Complex) -> Complex:
-    return Complex(
-        torch.cosh(z.real) * torch.cos(z.imaginary), torch.sinh(z.real) * torch.sin(z.imaginary)
-    )
-
-
-def _sinh(z: Complex) -> Complex:
-    return Complex(
-        torch.sinh(z.real) * torch.cos(z.imaginary), torch.cosh(z.real) * torch.sin(z.imaginary)
-    )
-
-
-def _tanh(z: Complex) -> Complex:
-    return _divide(_sinh(z), _cosh(z))
-
-
 def _turned(function: Callable[[Complex], Complex], back: bool) -> Callable[[Complex], Complex]:
-    """Returns the function f(i·z), divided by i if `back` is set."""
+    """Returns the function f(-i·z), multiplied by i if `back` is set."""
 
     def turned(z: Complex) -> Complex:
-        result = function(Complex(-z.imaginary, z.real))
-        return Complex(result.imaginary, -result.real) if back else result
+        result = function(Complex(z.imaginary, -z.real))
+        return Complex(-result.imaginary, result.real) if back else result
 
     return turned
 
 
 def _sigmoid(z: Complex) -> Complex:
-    return _reciprocal(_add(_exp(z.map(operator.neg)), 1))
+    return _reciprocal(_add(exponential(z.map(operator.neg)), 1))
 
 
 def _power(base: Any, exponent: Any) -> Complex:
@@ -240,9 +219,9 @@ def _power(base: Any, exponent: Any) -> Complex:
         return result
     dtype = _dtype(base, exponent)
     base = _complex(base, dtype)
-    zero = _magnitude(base) == 0
+    zero = magnitude(base) == 0
     safe = Complex(torch.where(zero, 1, base.real), base.imaginary)
-    result = _exp(_multiply(_complex(exponent, dtype), _log(safe)))
+    result = exponential(_multiply(_complex(exponent, dtype), _log(safe)))
     return result.map(lambda part: torch.where(zero, 0, part))
 
 
@@ -263,6 +242,14 @@ def _product(
         shape = [1 if axis == dim % rank else n for axis, n in enumerate(z.real.shape)]
         z = _complex(z.real.new_ones(shape), z.dtype)
     return z if keepdim or not rank else z.map(torch.squeeze, dim)
+
+
+def _running_product(z: Complex, dim: int, *, dtype: torch.dtype | None = None) -> Complex:
+    if dtype is not None:
+        z = z.map(torch.Tensor.to, real_dtype(dtype))
+    if not z.real.dim():
+        return z
+    return scan(lambda a, b: (_multiply(a[0], b[0]),), (z,), dim)[0]
 
 
 def _equal(a: Any, b: Any) -> torch.Tensor:
@@ -375,7 +362,20 @@ def _as_real(z: Complex) -> torch.Tensor:
 
 
 def _norm(z: Complex, *args: Any, **options: Any) -> torch.Tensor:
-    return aten.linalg_vector_norm(_magnitude(z), *args, **options)
+    if options.get("dtype") is not None:
+        options["dtype"] = real_dtype(options["dtype"])
+    return aten.linalg_vector_norm(magnitude(z), *args, **options)
+
+
+def _rms_norm(z: Any, shape: list[int], weight: Any = None, eps: float | None = None) -> Complex:
+    if not isinstance(z, Complex):
+        # Eager ignores the imaginary parts of the weight.
+        raise NotImplementedError
+    # Eager takes the mean of the squares, not of the squared magnitudes.
+    square = _part_by_part(aten.mean.dim)(_multiply(z, z), list(range(-len(shape), 0)), True)
+    eps = torch.finfo(z.dtype).eps if eps is None else eps
+    result = _multiply(z, _reciprocal(square_root(_add(square, eps))))
+    return result if weight is None else _multiply(result, weight)
 
 
 def _either(test: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Complex], torch.Tensor]:
@@ -460,27 +460,36 @@ OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
     aten.convolution: _convolution,
     aten.pow: _power,
     aten.prod: _product,
+    aten.cumprod: _running_product,
     aten.square: lambda z: _multiply(z, z),
-    aten.abs: _magnitude,
+    aten.abs: magnitude,
     aten.angle: _angle,
     aten.sgn: _sign,
-    aten.exp: _exp,
+    aten.exp: exponential,
     aten.log: _log,
     aten.log2: _log_in_base(2),
     aten.log10: _log_in_base(10),
     aten.log1p: _log1p,
     aten.logaddexp: _logaddexp,
-    aten.exp2: lambda z: _exp(z.map(operator.mul, math.log(2))),
+    aten.exp2: lambda z: exponential(z.map(operator.mul, math.log(2))),
     aten.expm1: _expm1,
-    aten.sqrt: _square_root,
-    aten.rsqrt: lambda z: _reciprocal(_square_root(z)),
-    aten.sinh: _sinh,
-    aten.cosh: _cosh,
-    aten.tanh: _tanh,
-    aten.sin: _turned(_sinh, back=True),
-    aten.cos: _turned(_cosh, back=False),
-    aten.tan: _turned(_tanh, back=True),
+    aten.sqrt: square_root,
+    aten.rsqrt: lambda z: _reciprocal(square_root(z)),
+    aten.sinh: hyperbolic_sine,
+    aten.cosh: hyperbolic_cosine,
+    aten.tanh: hyperbolic_tangent,
+    aten.sin: _turned(hyperbolic_sine, back=True),
+    aten.cos: _turned(hyperbolic_cosine, back=False),
+    aten.tan: _turned(hyperbolic_tangent, back=True),
+    aten.asin: arcsine,
+    aten.asinh: hyperbolic_arcsine,
+    aten.acos: arccosine,
+    aten.acosh: hyperbolic_arccosine,
+    aten.atan: arctangent,
+    aten.atanh: hyperbolic_arctangent,
     aten.sigmoid: _sigmoid,
+    aten.ldexp: lambda z, exponent: _multiply(z, _power(2.0, exponent)),
+    aten.rms_norm: _rms_norm,
     aten.eq: _equal,
     aten.ne: lambda a, b: ~_equal(a, b),
     aten.where: _where,
@@ -517,6 +526,12 @@ OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
     aten.full_like: _full_like,
     aten.zeros_like: _filled_like(0),
     aten.ones_like: _filled_like(1),
+    aten.rand: drawn(torch.rand),
+    aten.randn: drawn(torch.randn, HALF_VARIANCE),
+    aten.rand_like: drawn_like(torch.rand),
+    aten.randn_like: drawn_like(torch.randn, HALF_VARIANCE),
+    aten.uniform: uniform,
+    aten.normal_functional: normal,
     aten.empty: lambda size, **options: _filled(size, 0, **options),
     aten.empty_like: _filled_like(0),
 }

@@ -166,7 +166,7 @@ def _leaf(theirs: Any, ours: Any, truth: Any, accuracy: Accuracy, numerics: Nume
             truth = None
         theirs, ours = (torch.view_as_real(x.resolve_conj()) for x in (theirs, ours))
         exact = None if truth is None else torch.view_as_real(truth.resolve_conj())
-        return _parts(theirs, ours, scale, exact, accuracy)
+        return _parts(theirs, ours, scale, exact, accuracy, numerics)
     if not theirs.is_floating_point():
         return _first(theirs != ours, theirs, ours)
     if truth is not None and (truth.shape != theirs.shape or not truth.is_floating_point()):
@@ -180,12 +180,15 @@ def _parts(
     scale: torch.Tensor,
     exact: torch.Tensor | None,
     accuracy: Accuracy,
+    numerics: Numerics,
 ) -> str | None:
     wrong = theirs.isnan() != ours.isnan()
     # The scale of an infinite element allows any difference.
     wrong |= (theirs.isinf() | ours.isinf()) & (theirs != ours) & ~theirs.isnan()
     eps = torch.finfo(theirs.dtype).eps
     allowed = accuracy.units * eps * scale
+    if numerics.flushes_subnormals:
+        allowed = allowed + torch.finfo(theirs.dtype).smallest_normal
     if accuracy.of_largest and theirs.numel():
         largest = torch.where(scale.isfinite(), scale, 0).max()
         allowed = allowed + accuracy.of_largest * eps * largest

@@ -138,6 +138,7 @@ op(
     C("u8[6] extreme", 0),
     C("f32[13] special", 0),
 )
+op("torch.cumprod", C("c64[3,5]", 1), C("c64[2,n]", -1))
 for name in ("cummax", "cummin"):
     op(
         f"torch.{name}",
@@ -146,7 +147,7 @@ for name in ("cummax", "cummin"):
         accuracy=EXACT,
     )
 # For a single number, this is the logarithm of its exponential.
-op("torch.logcumsumexp", C("f32[n,3]", 0), accuracy=Accuracy(16, "worst"))
+op("torch.logcumsumexp", C("f32[n,3]", 0), C("c64[3,5]", 1), accuracy=Accuracy(16, "worst"))
 op("torch.diff", "f32[5]", C("f32[3,4]", dim=0), C("i64[5]", n=2))
 op("torch.median", "f32[5] distinct", C("f32[3,5] distinct", 1), "i64[4] distinct", accuracy=EXACT)
 op("torch.nanmedian", "f32[5] distinct", accuracy=EXACT)

@@ -7,7 +7,7 @@ A size is a number, or a letter for a dynamic dimension. A word after the shape 
 | (none) | normally distributed floats times two, integers from -9 to 9, booleans |
 | `positive` | floats from 0.1 to 3, integers from 1 to 9 |
 | `unit` | floats from -0.95 to 0.95 |
-| `special` | NaN, infinities, zeros of both signs, the limits of the type |
+| `special` | NaN, infinities, zeros of both signs, the limits of the type; complex: all pairs |
 | `subnormal` | numbers below the smallest normal one |
 | `extreme` | the limits of an integer type, and numbers near them and near zero |
 | `distinct` | no two are equal |
@@ -107,7 +107,10 @@ def _special(spec: TensorSpec, _generator: torch.Generator) -> torch.Tensor:
         *(math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5),
         *(limits.max, limits.min, limits.smallest_normal, 3.0),
     ]
-    return _repeated(torch.tensor(values, dtype=torch.float64).to(spec.dtype), spec.shape)
+    values = torch.tensor(values, dtype=torch.float64)
+    if spec.dtype.is_complex:
+        values = torch.view_as_complex(torch.cartesian_prod(values, values))
+    return _repeated(values.to(spec.dtype), spec.shape)
 
 
 def _subnormal(spec: TensorSpec, _generator: torch.Generator) -> torch.Tensor:

@@ -77,7 +77,11 @@ op("torch.threshold", C("f32[n,3]", 0.5, -7.0), C("i64[5]", 1, 9), accuracy=CHOI
 
 # Complex numbers.
 for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "reciprocal"):
-    op(f"torch.{name}", "c64[5]")
+    op(f"torch.{name}", "c64[5]", "c64[169] special")
+for name in ("tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh"):
+    op(f"torch.{name}", "c64[n]", "c64[169] special")
+op("torch.asinh", "c128[3,5]")
+op("torch.tanh", "c128[3,5]")
 op("torch.abs", "c64[n]", "c128[5]")
 op("torch.angle", "c64[5]", "f32[13] special")
 op("torch.neg", "c64[n]", accuracy=EXACT)
@@ -97,7 +101,7 @@ op("torch.logical_not", "c64[6] sparse")
 
 # Mantissas and exponents.
 op("torch.frexp", "f32[5]", "f64[13] special", "bf16[7]", accuracy=EXACT)
-op("torch.ldexp", C("f32[n]", "i32[n]"), C("f32[5]", "i64[5]"))
+op("torch.ldexp", C("f32[n]", "i32[n]"), C("f32[5]", "i64[5]"), C("c64[5]", "i64[5]"))
 # Subnormal numbers, which IREE treats as zero.
 op("torch.exp", "f32[3] subnormal")
 op("torch.abs", "f32[3] subnormal", accuracy=EXACT)
