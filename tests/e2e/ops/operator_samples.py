@@ -36,6 +36,8 @@ _EVERY = 8
 # badly conditioned. The float64 result shows the error of eager itself.
 _ACCURACY = Accuracy(16, "worst", signed_zeros=False)
 _RANDOM = Accuracy(0, samples=True)
+# Decompositions with singular vectors, whose samples do not process their results.
+_LOW_RANK = ("pca_lowrank", "svd_lowrank")
 _SEEDS = range(16)
 # Operators that return uninitialized memory.
 _UNDEFINED = re.compile(r"(new_)?empty(_.*)?|resize_.*")
@@ -113,6 +115,9 @@ class OperatorSample:
         """Returns the defined part: no signs of singular vectors, no uninitialized memory."""
         if _UNDEFINED.fullmatch(self.operator):
             return pytree.tree_map_only(torch.Tensor, torch.zeros_like, result)
+        if self.operator in _LOW_RANK:
+            left, values, right = result
+            return left @ right.mH, values
         result = self._sample.output_process_fn_grad(result)
         return self._with_elements(result) if self.operator in _ANY_PLACE else result
 

@@ -66,7 +66,10 @@ def _is_tolerated(theirs: Any, ours: Any, tolerances: Mapping[str, float]) -> bo
 
 
 def sample_difference(
-    function: Callable[..., Any], args: tuple, actual: Sequence[Any]
+    function: Callable[..., Any],
+    args: tuple,
+    actual: Sequence[Any],
+    comparable: Callable[[Any], Any] = lambda result: result,
 ) -> str | None:
     """Returns how the distributions of `actual` and eager's results differ in one line, or None.
 
@@ -76,12 +79,14 @@ def sample_difference(
 
     Args:
         actual: the results of several calls. All their elements form one sample.
+        comparable: returns the part of a result to compare.
     """
-    found = [pytree.tree_leaves(result) for result in actual]
+    found = [pytree.tree_leaves(comparable(result)) for result in actual]
     expected = []
     for seed in range(_SEEDS):
         torch.manual_seed(seed)
-        expected.append([pytree.tree_leaves(function(*_copied(args))) for _ in actual])
+        results = [function(*_copied(args)) for _ in actual]
+        expected.append([pytree.tree_leaves(comparable(result)) for result in results])
     if len(expected[0][0]) != len(found[0]):
         return f"{len(found[0])} results, eager gives {len(expected[0][0])}"
     for number, ours in enumerate(zip(*found, strict=True)):

@@ -230,7 +230,7 @@ def _sampled(case: Case, program: Program, executable: Any, twin: Any) -> Failur
         for _ in range(max(2, min(_RANDOM_NUMBERS // max(size, 1), _RANDOM_CALLS)) - 1):
             sample.append(executable(*program.args))
             again.append(twin(*program.args))
-        problem = sample_difference(case.module(), program.args, sample)
+        problem = sample_difference(case.module(), program.args, sample, case.comparable)
     except Exception as problem:
         return failure_of(problem)
     if problem is None and all(_same(sample[0], other) for other in sample[1:]):

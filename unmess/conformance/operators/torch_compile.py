@@ -73,7 +73,7 @@ def _compared(case: Case, way: str) -> Failure | None:
                 problem = _seeded_difference(case, compiled)
             else:
                 results = [compiled(*_copied(args)) for _ in range(_CALLS)]
-                problem = sample_difference(case.module(), args, results)
+                problem = sample_difference(case.module(), args, results, case.comparable)
     except (torch._dynamo.exc.Unsupported, torch._dynamo.exc.UserError) as error:
         return Failure("capture", f"TorchDynamo does not trace it: {first_line(error)}")
     except Exception as error:
