@@ -50,17 +50,14 @@ def without_batch(pool: torch._ops.OpOverload, axes: int) -> Callable[..., Any]:
     def pooled(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if x.dim() != axes + 1:
             return NotImplemented
-        return pool(x.unsqueeze(0), *args, **kwargs).squeeze(0)
+        result = pool(x.unsqueeze(0), *args, **kwargs)
+        if isinstance(result, torch.Tensor):
+            return result.squeeze(0)
+        # The maxima, and their indices.
+        return tuple(part.squeeze(0) for part in result)
 
     return pooled
 
 
 def _pair(sizes: Sequence[int]) -> list[int]:
     return list(sizes) * 2 if len(sizes) == 1 else list(sizes)
-
-
-def max_pool2d(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """Pools (channels, height, width) as a batch of one; NotImplemented for other tensors."""
-    if x.dim() != 3:
-        return NotImplemented
-    return torch.max_pool2d(x.unsqueeze(0), *args, **kwargs).squeeze(0)

@@ -21,13 +21,13 @@ from importers.decompositions.grid_sample import grid_sampler_2d
 from importers.decompositions.grid_sample_3d import grid_sampler_3d
 from importers.decompositions.grouped_convolution import grouped_3d_convolution
 from importers.decompositions.grouped_mm import grouped_mm
-from importers.decompositions.integer_pooling import max_pool3d_of_integers
 from importers.decompositions.linear_cross_entropy import (
     linear_cross_entropy,
     linear_cross_entropy_no_reduction,
 )
 from importers.decompositions.lstm import mkldnn_lstm_layer
-from importers.decompositions.pooling import avg_pool2d, max_pool2d, without_batch
+from importers.decompositions.max_pooling import adaptive_max_pool, max_pool_of_integers
+from importers.decompositions.pooling import avg_pool2d, without_batch
 from importers.decompositions.segments import segment_reduce
 from importers.decompositions.softmax import log_softmax, softmax
 from importers.detection.deform_conv2d import deform_conv2d
@@ -73,13 +73,6 @@ LAYERS = (
         "torch",
         "the torch dialect does not have the operator",
         grid_sampler_3d,
-    ),
-    Decomposition(
-        "max pooling of integer volumes",
-        "aten::max_pool3d_with_indices.default",
-        "linalg",
-        "torch-mlir's lowering crashes on integers",
-        max_pool3d_of_integers,
     ),
     *(
         Decomposition(
@@ -263,12 +256,36 @@ LAYERS = (
         "torch-mlir computes a maximum over an axis that does not exist",
         log_softmax,
     ),
-    Decomposition(
-        "pooling without a batch",
-        "aten::max_pool2d.default",
-        "linalg",
-        "torch-mlir lowers tensors of four dimensions only",
-        max_pool2d,
+    *(
+        Decomposition(
+            "pooling without a batch",
+            f"aten::{name}.default",
+            "linalg",
+            "torch-mlir lowers tensors with a batch only",
+            without_batch(getattr(torch.ops.aten, name).default, axes),
+        )
+        for axes in (1, 2, 3)
+        for name in (f"max_pool{axes}d", f"max_pool{axes}d_with_indices")
+    ),
+    *(
+        Decomposition(
+            "adaptive max pooling with windows of several sizes",
+            f"aten::adaptive_max_pool{axes}d.default",
+            "linalg",
+            "torch-mlir's lowering pads the input to a wrong size, and there is none for volumes",
+            adaptive_max_pool,
+        )
+        for axes in (2, 3)
+    ),
+    *(
+        Decomposition(
+            "max pooling of integers",
+            f"aten::max_pool{axes}d_with_indices.default",
+            "linalg",
+            "torch-mlir's lowering compares them as floats, and crashes on volumes",
+            max_pool_of_integers(axes),
+        )
+        for axes in (2, 3)
     ),
     Decomposition(
         "ELU by expm1",

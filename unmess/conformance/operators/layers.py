@@ -116,6 +116,20 @@ op(
 )
 op("F.max_pool2d", C(X2, 2, return_indices=True), C("f16[1,2,4,4]", 2), accuracy=CHOICE)
 op("F.max_pool3d", C(X3, 2), accuracy=CHOICE)
+for axes, shape in ((1, "3,9"), (2, "3,7,8"), (3, "2,5,6,5")):
+    op(
+        f"F.max_pool{axes}d without a batch",
+        *(C(f"{dtype}[{shape}]", 3, 2, 1) for dtype in ("f32", "i64")[: 1 if axes == 1 else 2]),
+        C(f"f32[{shape}]", 3, 2, 1, ceil_mode=True, return_indices=True),
+        function=getattr(F, f"max_pool{axes}d"),
+        accuracy=EXACT,
+    )
+op(
+    "F.max_pool2d",
+    C("i64[2,3,7,8] ties", (2, 3), 2, 1, ceil_mode=True, return_indices=True),
+    C("u8[1,2,5,6] extreme", 3, 2, 1, 2, return_indices=True),
+    accuracy=EXACT,
+)
 op(
     "F.max_pool3d",
     C("i64[2,5,6,4]", 2, 3, 1, ceil_mode=True, return_indices=True),
@@ -136,6 +150,14 @@ op("F.adaptive_avg_pool2d", C(X2, 1), C("f32[b,4,6,8]", (3, 4)), C(X2, (3, 2)), 
 op("F.adaptive_avg_pool3d", C(X3, 1))
 op("F.adaptive_max_pool1d", C(X1, 3), accuracy=CHOICE)
 op("F.adaptive_max_pool2d", C("f32[b,4,6,8]", (3, 4)), C(X2, (4, 3)), C(X2, 1), accuracy=CHOICE)
+op(
+    "F.adaptive_max_pool2d",
+    *(C(X2, (4, 3), return_indices=True), C("f32[2,13,5] special", (3, 2), return_indices=True)),
+    *(C("f16[1,2,5,7]", (7, 5)), C("f32[0,2,4,7]", (3, 3))),
+    accuracy=EXACT,
+)
+op("F.adaptive_max_pool1d", C("f32[b,3,7]", 3, return_indices=True), accuracy=EXACT)
+op("F.adaptive_max_pool3d", C("f32[b,2,5,4,3]", (2, 3, 2)), accuracy=EXACT)
 op("F.lp_pool1d", C("f32[b,4,9] positive", 2, 3))
 op("F.lp_pool2d", C("f32[b,4,6,7] positive", 2, 2))
 
