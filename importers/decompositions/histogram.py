@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -43,20 +44,7 @@ def histogram(
     Returns:
         The sums of weights, or counts, `[bins]` and the edges `[bins + 1]`, of x's dtype.
     """
-    flat = x.reshape(-1)
-    if range is not None:
-        low, high = (torch.full((), edge, dtype=x.dtype) for edge in range)
-    elif flat.shape[0] == 0:
-        low, high = torch.zeros((), dtype=x.dtype), torch.ones((), dtype=x.dtype)
-    else:
-        low, high = flat.amin(), flat.amax()
-    same = torch.eq(low, high)
-    low, high = torch.where(same, low - 0.5, low), torch.where(same, high + 0.5, high)
-    # Compute the edges from both ends, as `torch.linspace` does.
-    place = torch.arange(bins + 1)
-    step = (high - low) / bins
-    from_front, from_back = low + step * place, high - step * (bins - place)
-    edges = torch.where(place < (bins + 1) // 2, from_front, from_back)
+    edges = _equal_bins(x.reshape(-1), bins, range)
     return histogram_between(x, edges, weight=weight, density=density)
 
 
@@ -68,13 +56,95 @@ def histogram_between(
     density: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Computes `histogram` for ascending bin `edges`. The last edge belongs to the last bin."""
-    values = x.reshape(-1, 1)
-    below = torch.lt(values, edges[1:])
-    is_last = torch.eq(torch.arange(edges.shape[0] - 1), edges.shape[0] - 2)
-    below = torch.logical_or(below, torch.logical_and(is_last, torch.eq(values, edges[1:])))
-    hits = torch.logical_and(torch.ge(values, edges[:-1]), below)
-    weights = torch.ones_like(values) if weight is None else weight.reshape(-1, 1)
+    hits = _hits(x.reshape(-1), edges)
+    weights = torch.ones_like(hits, dtype=x.dtype) if weight is None else weight.reshape(-1, 1)
     counts = torch.where(hits, weights, 0).sum(0).to(x.dtype)
     if density:
         counts = counts / counts.sum() / (edges[1:] - edges[:-1])
     return counts, edges.clone()
+
+
+def edges_along_axes(
+    x: torch.Tensor,
+    bins: Sequence[int],
+    *,
+    range: Sequence[float] | None = None,
+    weight: torch.Tensor | None = None,
+    density: bool = False,
+) -> list[torch.Tensor]:
+    """Returns the edges of bins of equal width for each coordinate of the points `x[..., axes]`.
+
+    The default range is that of the data. `range` has a pair for each coordinate.
+    """
+    columns = x.reshape(-1, len(bins)).unbind(1)
+    ranges = [None if range is None else range[2 * i : 2 * i + 2] for i, _ in enumerate(bins)]
+    return [_equal_bins(*each) for each in zip(columns, bins, ranges, strict=True)]
+
+
+def histogram_along_axes(
+    x: torch.Tensor,
+    bins: Sequence[int],
+    *,
+    range: Sequence[float] | None = None,
+    weight: torch.Tensor | None = None,
+    density: bool = False,
+) -> torch.Tensor:
+    """Counts the points `x[..., axes]` in bins of equal width along each axis; x's dtype."""
+    edges = edges_along_axes(x, bins, range=range)
+    return histogram_between_along_axes(x, edges, weight=weight, density=density)
+
+
+def histogram_between_along_axes(
+    x: torch.Tensor,
+    edges: Sequence[torch.Tensor],
+    *,
+    weight: torch.Tensor | None = None,
+    density: bool = False,
+) -> torch.Tensor:
+    """Computes `histogram_along_axes` for ascending `edges` along each axis."""
+    bins = [each.shape[0] - 1 for each in edges]
+    points = x.reshape(-1, len(edges))
+    # The row-major index of the bin of each point, and whether it has one.
+    index = torch.zeros_like(points[:, 0], dtype=torch.int64)
+    inside = torch.ones_like(index, dtype=torch.bool)
+    for column, own, count in zip(points.unbind(1), edges, bins, strict=True):
+        hits = _hits(column, own)
+        index = index * count + torch.where(hits, torch.arange(count), 0).sum(1)
+        inside = torch.logical_and(inside, hits.any(1))
+    hits = torch.eq(index.unsqueeze(1), torch.arange(math.prod(bins)))
+    hits = torch.logical_and(hits, inside.unsqueeze(1))
+    weights = torch.ones_like(hits, dtype=x.dtype) if weight is None else weight.reshape(-1, 1)
+    counts = torch.where(hits, weights, 0).sum(0).to(x.dtype).reshape(bins)
+    if not density:
+        return counts
+    counts = counts / counts.sum()
+    for axis, own in enumerate(edges):
+        shape = [-1 if each == axis else 1 for each, _ in enumerate(edges)]
+        counts = counts / (own[1:] - own[:-1]).reshape(shape)
+    return counts
+
+
+def _equal_bins(values: torch.Tensor, bins: int, range: Sequence[float] | None) -> torch.Tensor:
+    """Returns the edges `[bins + 1]` of bins of equal width, in the dtype of `values` `[n]`."""
+    if range is not None:
+        low, high = (torch.full((), edge, dtype=values.dtype) for edge in range)
+    elif values.shape[0] == 0:
+        low, high = torch.zeros((), dtype=values.dtype), torch.ones((), dtype=values.dtype)
+    else:
+        low, high = values.amin(), values.amax()
+    same = torch.eq(low, high)
+    low, high = torch.where(same, low - 0.5, low), torch.where(same, high + 0.5, high)
+    # Compute the edges from both ends, as `torch.linspace` does.
+    place = torch.arange(bins + 1)
+    step = (high - low) / bins
+    from_front, from_back = low + step * place, high - step * (bins - place)
+    return torch.where(place < (bins + 1) // 2, from_front, from_back)
+
+
+def _hits(values: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+    """Returns which value is in which bin, bool (values, bins)."""
+    values = values.unsqueeze(1)
+    below = torch.lt(values, edges[1:])
+    is_last = torch.eq(torch.arange(edges.shape[0] - 1), edges.shape[0] - 2)
+    below = torch.logical_or(below, torch.logical_and(is_last, torch.eq(values, edges[1:])))
+    return torch.logical_and(torch.ge(values, edges[:-1]), below)

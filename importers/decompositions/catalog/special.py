@@ -10,6 +10,7 @@ from importers.decompositions.special.gamma import lgamma
 from importers.decompositions.special.incomplete_gamma import igamma, igammac
 from importers.decompositions.special.orthogonal_polynomials import POLYNOMIALS
 from importers.decompositions.special.polygamma import digamma, polygamma, zeta
+from importers.decompositions.windows import WINDOWS
 
 _OPERATORS = {
     "erfc.default": erfc,
@@ -47,13 +48,25 @@ _OPERATORS = {
     },
 }
 
-SPECIAL = tuple(
-    Decomposition(
-        "special function in f64",
-        f"aten::{operator}",
-        "torch",
-        "the torch dialect does not have the operator, or torch-mlir does not lower it",
-        function,
-    )
-    for operator, function in _OPERATORS.items()
+SPECIAL = (
+    *(
+        Decomposition(
+            "special function in f64",
+            f"aten::{operator}",
+            "torch",
+            "the torch dialect does not have the operator, or torch-mlir does not lower it",
+            function,
+        )
+        for operator, function in _OPERATORS.items()
+    ),
+    *(
+        Decomposition(
+            "window function",
+            f"aten::{operator}",
+            "torch",
+            "the torch dialect has no window functions but Hann's",
+            function,
+        )
+        for operator, function in WINDOWS.items()
+    ),
 )

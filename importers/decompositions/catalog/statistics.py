@@ -8,7 +8,13 @@ from importers.decompositions import distances, medians, one_element
 from importers.decompositions.cumulative import converted
 from importers.decompositions.cumulative_log import logcumsumexp
 from importers.decompositions.decomposition import Decomposition
-from importers.decompositions.histogram import histogram, histogram_between
+from importers.decompositions.histogram import (
+    edges_along_axes,
+    histogram,
+    histogram_along_axes,
+    histogram_between,
+    histogram_between_along_axes,
+)
 from importers.decompositions.one_element import of_no_elements
 from importers.decompositions.unique import unique, unique_along, unique_consecutive, unique_old
 
@@ -78,6 +84,20 @@ STATISTICS = (
             function,
         )
         for overload, function in (("bin_ct", histogram), ("bins_tensor", histogram_between))
+    ),
+    *(
+        Decomposition(
+            "histogram of points",
+            f"aten::{operator}.default",
+            "torch",
+            "torch-mlir has no lowering; each coordinate is compared with each edge",
+            function,
+        )
+        for operator, function in (
+            ("_histogramdd_bin_edges", edges_along_axes),
+            ("_histogramdd_from_bin_cts", histogram_along_axes),
+            ("_histogramdd_from_bin_tensors", histogram_between_along_axes),
+        )
     ),
     Decomposition(
         "running logarithm of sums of exponentials",

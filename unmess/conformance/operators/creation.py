@@ -75,7 +75,15 @@ op(
     function=lambda x: torch.empty_strided((2, 3), (1, 2)).copy_(x),
 )
 op("torch.hann_window", C(5), C(4, periodic=False), accuracy=Accuracy(4))
-op("torch.hamming_window", C(5), accuracy=Accuracy(4))
+op("torch.hamming_window", C(5), C(4, False, 0.5, 0.4), C(1), C(0), accuracy=Accuracy(4))
+for name in ("blackman", "bartlett"):
+    op(f"torch.{name}_window", C(5), C(8, periodic=False), C(1), accuracy=Accuracy(8))
+# The rounding of each place is multiplied by beta, which is 12.
+op(
+    "torch.kaiser_window",
+    *(C(5), C(8, periodic=False), C(4, True, 3.5, dtype=torch.float64)),
+    accuracy=Accuracy(32),
+)
 op(
     "torch.one_hot of torch.arange",
     C("f32[1]"),

@@ -199,6 +199,21 @@ op(
     C("f32[20]", 4, range=(-2.0, 2.0), density=True),
     accuracy=SUMS,
 )
+op(
+    "torch.histogramdd",
+    *(C("f32[9,2] ties", (3, 2)), C("f64[7,3]", (2, 1, 3), range=(-2.0, 2.0, -1.0, 1.0, 0.0, 3.0))),
+    *(C("f32[4,2,2]", [2, 3], density=True), C("f32[0,2]", (2, 2))),
+    accuracy=SUMS,
+)
+op(
+    "torch.histogramdd with edges and weights",
+    C("f32[13,1] special", "f32[13]"),
+    C("f32[2,4,2]", "f32[2,4]"),
+    function=lambda x, weight: torch.histogramdd(
+        x, [torch.tensor([-2.5, 0.0, 1.0, 3.0])] * x.shape[-1], weight=weight
+    ),
+    accuracy=SUMS,
+)
 op("torch.histogram", C("f32[13] special", torch.tensor([-1.0, 0.0, 1.0, 3.0])), accuracy=EXACT)
 op("torch.bincount", "i64[5] zero", "u8[6] <9")
 op(
