@@ -27,6 +27,11 @@ class Rearranged:
     sizes: tuple[int, ...]
     shape: tuple[int, ...]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all elements of the weight."""
+        return self.sizes == self.view
+
     def of(self, weight: torch.Tensor) -> torch.Tensor:
         """Returns the rearranged part of the weight, contiguous, in the same dtype."""
         ranges = zip(self.offsets, self.sizes, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -25,7 +25,7 @@ class Slice:
     kept: tuple[int, ...]
 
     @classmethod
-    def at(cls, value: ir.Value, places: dict[int, ir.Value]) -> Slice:
+    def at(cls, value: ir.Value, places: Mapping[int, Size]) -> Slice:
         """Returns the slice of `value` at these indices of some axes, whole along the others."""
         axes = range(ir.RankedTensorType(value.type).rank)
         return cls(
@@ -33,6 +33,25 @@ class Slice:
             tuple(1 if axis in places else size(value, axis) for axis in axes),
             tuple(axis for axis in axes if axis not in places),
         )
+
+    @classmethod
+    def of(cls, value: ir.Value) -> tuple[ir.Value, Slice]:
+        """Returns the tensor that a value of static shape is a slice of, and the slice.
+
+        A value that is no slice, or one with strides or dynamic offsets, is all of a tensor.
+        """
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and owner.name == "tensor.extract_slice":
+            names = ("static_offsets", "static_sizes", "static_strides")
+            offsets, sizes, strides = (tuple(owner.attributes[name]) for name in names)
+            if len(owner.operands) == 1 and set(strides) == {1}:
+                kept: list[int] = []
+                shape = ir.RankedTensorType(value.type).shape
+                for axis, length in enumerate(sizes):
+                    if shape[len(kept) : len(kept) + 1] == [length]:
+                        kept.append(axis)
+                return owner.operands[0], cls(offsets, sizes, tuple(kept))
+        return value, cls.at(value, {})
 
     def take(self, whole: ir.Value) -> ir.Value:
         """Extracts the part of `whole`."""

@@ -3,35 +3,42 @@
 `packed_products.py` rearranges packed weights in each function that multiplies with them. Here, the
 rearranged tensors become weights of the program, and are kept like these. IREE could compute them
 in its packer, but compiling some hundred operations that run once takes as long as compiling the
-program.
+program. Lookups of single elements, such as those of an embedding that shares its weight with the
+output layer, read the rearranged tensors too. So the program needs no other copy of these weights.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import entry_function, find_operations
+from pipelines.ir.modules import build_op, entry_function, find_operations
+from pipelines.ir.slices import Slice
+from pipelines.ir.tensor_ops import reshaped
 from pipelines.rearranged import Rearranged
 from unmess.core.module.module import Module
 from unmess.core.signature.signature import Argument, TensorSpec
 
 
 def take_lanes(module: Module) -> tuple[Module, tuple[Rearranged, ...]]:
-    """Replaces packs of weights by further weights.
+    """Replaces packs of weights, and reads of their elements, by further weights.
 
     Packs of other tensors stay. Changes the IR in place.
 
     Returns:
         The module with new arguments, whose tensors are not in its `weights`; and these arguments.
     """
-    with module.ir.context:
+    with module.ir.context, ir.Location.unknown():
         taken = _Taken(module)
         for pack in find_operations(module.ir, _has_lanes):
             taken.take(pack)
         if not taken.rearranged:
             return module, ()
+        for read in find_operations(module.ir, lambda each: each.name == "tensor.extract"):
+            taken.read(read)
         return taken.finished(), tuple(taken.rearranged.values())
 
 
@@ -69,7 +76,7 @@ class _Taken:
 
     def take(self, pack: ir.Operation) -> None:
         """Replaces a pack by an argument, if it rearranges a weight."""
-        value, offsets, sizes = _whole(pack.operands[0])
+        value, part = Slice.of(pack.operands[0])
         view = tuple(ir.RankedTensorType(value.type).shape)
         if not isinstance(value.owner, ir.Block) and value.owner.name == "tensor.expand_shape":
             value = value.owner.operands[0]
@@ -77,20 +84,54 @@ class _Taken:
             return
         entry, weight = self._weights[value]
         shape = tuple(ir.RankedTensorType(pack.result.type).shape)
-        made = Rearranged("", weight.name, view, offsets, sizes, shape)
+        made = Rearranged("", weight.name, view, part.offsets, part.sizes, shape)
         if made not in self.rearranged:
             stem, _, last = weight.name.rpartition(".")
             # It does not contain the name of the weight, which `unpacked_names` looks for.
             self.rearranged[made] = replace(made, name=f"{stem}$lanes{len(self.rearranged)}.{last}")
-        name = self.rearranged[made].name
-        arguments = self._arguments[entry]
-        if name not in arguments:
-            block = self._functions[entry].entry_block
-            given = block.add_argument(pack.result.type, ir.Location.name(name))
-            spec = TensorSpec(shape, weight.spec.dtype)
-            arguments[name] = Argument("weight", name, spec), given
-        pack.result.replace_all_uses_with(arguments[name][1])
+        element = ir.RankedTensorType(value.type).element_type
+        given = self._argument(entry, weight, self.rearranged[made], element)
+        pack.result.replace_all_uses_with(given)
         pack.erase()
+
+    def read(self, extract: ir.Operation) -> None:
+        """Makes a `tensor.extract` read a rearranged weight instead of the weight, if there is one.
+
+        Rearranged parts of a weight do not have all elements, so they are not read.
+        """
+        source = extract.operands[0]
+        if source not in self._weights:
+            return
+        entry, weight = self._weights[source]
+        alike = (each for each in self.rearranged.values() if each.weight == weight.name)
+        made = next((each for each in alike if each.is_whole), None)
+        if made is None:
+            return
+        value = self._argument(entry, weight, made, extract.result.type)
+        with ir.InsertionPoint.at_block_begin(self._functions[entry].entry_block), extract.location:
+            value = _with_axes(value, ir.RankedTensorType(source.type).shape[1:])
+        row, *others = list(extract.operands)[1:]
+        with ir.InsertionPoint(extract), extract.location:
+            lanes = ir.IntegerAttr.get(row.type, made.shape[-1])
+            count = build_op("arith.constant", row.type, value=lanes)
+            group = build_op("arith.divui", row.type, row, count)
+            lane = build_op("arith.remui", row.type, row, count)
+            found = build_op("tensor.extract", extract.result.type, value, group, *others, lane)
+        extract.result.replace_all_uses_with(found)
+        extract.erase()
+
+    def _argument(
+        self, entry: str, weight: Argument, made: Rearranged, element: ir.Type
+    ) -> ir.Value:
+        """Returns a function's argument for a rearranged weight; adds it if it is missing."""
+        arguments = self._arguments[entry]
+        if made.name not in arguments:
+            kind = ir.RankedTensorType.get(made.shape, element)
+            block = self._functions[entry].entry_block
+            given = block.add_argument(kind, ir.Location.name(made.name))
+            spec = TensorSpec(made.shape, weight.spec.dtype)
+            arguments[made.name] = Argument("weight", made.name, spec), given
+        return arguments[made.name][1]
 
     def finished(self) -> Module:
         """Adds the arguments to the types of the functions; returns the module with them."""
@@ -109,16 +150,11 @@ class _Taken:
         return replace(self._module, entries=entries, signature=entries[self._module.entry])
 
 
-def _whole(value: ir.Value) -> tuple[ir.Value, tuple[int, ...], tuple[int, ...]]:
-    """Returns the tensor of a slice, and the slice's offsets and sizes along each axis.
-
-    A value that is no slice, or whose strides are not 1, is all of a tensor.
-    """
-    owner = value.owner
-    if not isinstance(owner, ir.Block) and owner.name == "tensor.extract_slice":
-        names = ("static_offsets", "static_sizes", "static_strides")
-        offsets, sizes, strides = (tuple(owner.attributes[name]) for name in names)
-        if len(owner.operands) == 1 and set(strides) == {1}:
-            return owner.operands[0], offsets, sizes
-    shape = tuple(ir.RankedTensorType(value.type).shape)
-    return value, (0,) * len(shape), shape
+def _with_axes(value: ir.Value, inner: Sequence[int]) -> ir.Value:
+    """Reshapes a rearranged weight of (groups, …, lanes) so that it has these axes in between."""
+    groups, *others, lanes = ir.RankedTensorType(value.type).shape
+    if others == list(inner):
+        return value
+    shape = [groups, *inner, lanes]
+    flat = reshaped("tensor.collapse_shape", value, [prod(shape)], [list(range(len(others) + 2))])
+    return reshaped("tensor.expand_shape", flat, shape, [list(range(len(shape)))])

@@ -9,9 +9,11 @@ import torch
 
 import unmess
 from importers.packed import FORMATS
-from importers.packed.layers import PackedLinear, PackedWeight
+from importers.packed.layers import PackedEmbedding, PackedLinear, PackedWeight
+from pipelines.iree.backend import backend
 from pipelines.iree.lanes import take_lanes
 from pipelines.iree.packed_products import multiply_packed
+from pipelines.iree.packing import packed_weights
 
 
 def captured(name, rows, *batches):
@@ -27,14 +29,17 @@ def captured(name, rows, *batches):
     return unmess.combine({f"of_{each}": one for each, one in zip(batches, programs, strict=True)})
 
 
-def program(name, rows, batch):
-    return unmess.lower(captured(name, rows, batch))
+def multiplied(program):
+    """Returns a program in linalg after the rewrite."""
+    module = unmess.lower(program)
+    module.ir.context.allow_unregistered_dialects = True
+    multiply_packed(module.ir)
+    return module
 
 
 @pytest.mark.parametrize("name, batch", [*((name, 1) for name in FORMATS), ("Q4_1", 3)])
 def test_one_operation(name, batch):
-    module = program(name, 64, batch)
-    multiply_packed(module.ir)
+    module = multiplied(captured(name, 64, batch))
     assert module.ir.operation.verify()
     text = str(module.ir)
     assert text.count("compilation_info =") == 1
@@ -48,16 +53,13 @@ def test_one_operation(name, batch):
 
 
 def test_rows_that_no_lanes_divide():
-    module = program("Q4_1", 61, 1)
-    multiply_packed(module.ir)
+    module = multiplied(captured("Q4_1", 61, 1))
     assert "compilation_info =" not in str(module.ir)
 
 
 def with_lanes(program):
     """Returns a program in linalg whose rearranged weights are arguments, and these."""
-    module = unmess.lower(program)
-    multiply_packed(module.ir)
-    module, rearranged = take_lanes(module)
+    module, rearranged = take_lanes(multiplied(program))
     assert module.ir.operation.verify()
     return module, rearranged
 
@@ -94,3 +96,41 @@ def test_entry_points_share_rearranged_weights():
     assert len(set(names)) == 3
     for signature in module.entries.values():
         assert [argument.name for argument in signature.arguments[-3:]] == names
+
+
+class Tied(torch.nn.Module):
+    """An embedding and an output layer with the same weight."""
+
+    def __init__(self, name):
+        super().__init__()
+        form = FORMATS[name]
+        size = 64, 512 // form.elements * form.bytes
+        data = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+        parts = form.parts(data)
+        for part in parts.values():
+            if part.dtype == torch.float16:
+                part.uniform_(0.001, 0.01, generator=torch.Generator().manual_seed(0))
+        self.weight = PackedWeight(form, parts)
+        self.embed = PackedEmbedding(torch.nn.Embedding(64, 512), self.weight)
+        self.head = PackedLinear(torch.nn.Linear(512, 64, bias=False), self.weight)
+
+    def forward(self, ids):
+        hidden = self.embed(ids)
+        return hidden, self.head(hidden)
+
+
+# In Q6_K, the rearranged tensors have more axes, and the scales, in two pieces, are kept twice.
+@pytest.mark.parametrize("name, twice", [("Q8_0", ()), ("Q6_K", ("scales",))])
+def test_a_lookup_reads_rearranged_weights(name, twice, tmp_path):
+    model, ids = Tied(name).eval(), torch.tensor([5, 63, 0, 32, 31])
+    runner = backend("iree-cpu")
+    artifact = runner.compile(unmess.capture(model, (ids,)).to_module(), tmp_path)
+    given = {weight.rpartition(".")[2]: tensor for weight, tensor in artifact.weights.items()}
+    kept = packed_weights(artifact.compiled, artifact.weights)
+    expected_size = sum(each.nbytes for each in (*given.values(), *map(given.get, twice)))
+    assert sum(tensor.nbytes for tensor in kept.values()) == expected_size
+    loaded = runner.load(artifact)
+    rows, product = loaded["main"](ids)
+    expected_rows, expected = model(ids)
+    assert torch.equal(rows, expected_rows)
+    assert (product - expected).abs().max() <= 1e-6 * expected.abs().max()
