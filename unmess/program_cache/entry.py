@@ -171,7 +171,8 @@ def write_about(folder: Path, about: dict[str, Any]) -> None:
     """Writes `program.json`, with a digest of its content. A folder without it is no entry."""
     text = json.dumps(about, sort_keys=True)
     seal = hashlib.sha256(text.encode()).hexdigest()
-    (folder / ABOUT).write_text(json.dumps({**about, _SEAL: seal}, sort_keys=True))
+    # Unsorted: the order of the entry points is that of the program.
+    (folder / ABOUT).write_text(json.dumps({**about, _SEAL: seal}))
 
 
 @dataclass(frozen=True)

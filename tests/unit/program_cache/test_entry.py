@@ -47,6 +47,7 @@ def write(request, content=b"ir", dependencies=NOTHING):
             "model": request.model,
             "dependencies": dependencies,
             "files": described(scratch, [IR]),
+            "entries": {"prefill": {}, "decode": {}},
         }
         write_about(scratch, about)
         publish(scratch, programs_folder() / request.key())
@@ -59,6 +60,8 @@ def test_written_entry_is_found(folder):
     found = find(request)
     assert isinstance(found, Entry)
     assert (found.folder / IR).read_bytes() == b"ir"
+    # The cache of compiled programs looks them up by their entry points, in this order.
+    assert list(found.about["entries"]) == ["prefill", "decode"]
     assert folder.stat().st_mode & 0o077 == 0
     assert [one.model for one in entries()] == ["model.py"]
 
