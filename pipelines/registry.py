@@ -18,6 +18,7 @@ from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
+from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
@@ -68,8 +69,8 @@ def _keep_inputs(module: ir.Module) -> None:
             keep_inputs(function, is_state)
 
 
-def _with_barriers(step: Step, module: ir.Module) -> None:
-    """Applies a step that creates barriers of IREE, which are in generic form."""
+def _with_iree(step: Step, module: ir.Module) -> None:
+    """Applies a step that creates operations or attributes of IREE, which are not registered."""
     module.context.allow_unregistered_dialects = True
     step.apply(module)
 
@@ -117,7 +118,10 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
         )
         for name, machine in MACHINES.items()
     },
-    **{step.name: partial(_with_barriers, step) for step in (HIDE_CONSTANTS, SEPARATE_PACKING)},
+    **{
+        step.name: partial(_with_iree, step)
+        for step in (HIDE_CONSTANTS, MULTIPLY_PACKED, SEPARATE_PACKING)
+    },
     "iree-keep-inputs": _keep_inputs,
     "reference-fuse": lambda module: fuse(module, "module"),
     "reference": lambda module: lower_to_llvm(

@@ -17,6 +17,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.scalars import Index, element, is_elementwise
+from pipelines.ir.slices import Slice
 from pipelines.ir.tensor_ops import Size, empty, reshaped, sizes_of, zeros
 from pipelines.pipeline import Step
 
@@ -32,9 +33,10 @@ _MOST_FIELDS = 8
 
 
 def multiply_packed(module: ir.Module) -> None:
-    """Rewrites matrix products with packed weights, in a module at `linalg`, in place."""
-    # torch-mlir does not know the attributes of IREE.
-    module.context.allow_unregistered_dialects = True
+    """Rewrites matrix products with packed weights, in a module at `linalg`, in place.
+
+    The module's context must allow unregistered dialects: the products get attributes of IREE.
+    """
     with module.context:
         for product in find_operations(module, _is_packed):
             with ir.InsertionPoint(product), product.location:
@@ -196,7 +198,8 @@ def _rewrite(product: ir.Operation) -> None:
         ]
         weights.append(body.weight(computed, at))
         taken = {axis: fixed[axis] for axis in fields}
-        lefts.append(_sliced(left, taken if outer else {0: 0, **taken}))
+        part = taken if outer else {0: 0, **taken}
+        lefts.append(Slice.at(left, part).take(left) if part else left)
     arguments = [body.argument(ir.F32Type.get()) for _ in lefts]
     total = body.argument(ir.F32Type.get())
     with ir.InsertionPoint(body.block):
@@ -204,7 +207,7 @@ def _rewrite(product: ir.Operation) -> None:
     shape = [*outer, rows // lanes, lanes]
     init = product.operands[2]
     if isinstance(init.owner, ir.Block) or init.owner.name != "linalg.fill":
-        init = _sliced(init, {} if outer else {0: 0})
+        init = init if outer else Slice.at(init, {0: 0}).take(init)
         init = reshaped("tensor.expand_shape", init, shape, _split_last(first))
     else:
         init = zeros(shape, ir.F32Type.get())
@@ -245,33 +248,10 @@ def _sum_of_products(
     return build_op("arith.addf", kind, total, products)
 
 
-def _sliced(value: ir.Value, places: dict[int, int]) -> ir.Value:
-    """Takes the slice of a tensor at these places along some axes, and removes these axes."""
-    if not places:
-        return value
-    kind = ir.RankedTensorType(value.type)
-    array = ir.DenseI64ArrayAttr.get
-    kept = [axis for axis in range(kind.rank) if axis not in places]
-    result = ir.RankedTensorType.get([kind.shape[axis] for axis in kept], kind.element_type)
-    sizes = [1 if axis in places else size for axis, size in enumerate(sizes_of(value))]
-    dynamic = [size for size in sizes if not isinstance(size, int)]
-    static = [size if isinstance(size, int) else kind.get_dynamic_size() for size in sizes]
-    return build_op(
-        "tensor.extract_slice",
-        result,
-        value,
-        *dynamic,
-        static_offsets=array([places.get(axis, 0) for axis in range(kind.rank)]),
-        static_sizes=array(static),
-        static_strides=array([1] * kind.rank),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0, len(dynamic), 0]),
-    )
-
-
 def _in_lanes(leaf: _Leaf, lanes: int) -> ir.Value:
     """Returns the part of a leaf that is read, with `lanes` of its rows along a last axis."""
     fixed = {axis: place.number for axis, place in enumerate(leaf.at) if place.loop is None}
-    value = _sliced(leaf.value, fixed)
+    value = Slice.at(leaf.value, fixed).take(leaf.value) if fixed else leaf.value
     if -1 not in leaf.loops:
         return value
     kind = ir.RankedTensorType(value.type)

@@ -110,6 +110,8 @@ def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, 
     """
     if has_input_type(module) or not target.is_cpu:
         return module, ()
+    # torch-mlir does not know the attributes of IREE.
+    module.ir.context.allow_unregistered_dialects = True
     MULTIPLY_PACKED.apply(module.ir)
     return take_lanes(module)
 
