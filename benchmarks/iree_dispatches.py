@@ -1,6 +1,8 @@
 """Profiles one model on iree-cpu by dispatch, with IREE's own profiler.
 
 python -m benchmarks.iree_dispatches torchvision:resnet18 [PRESET]
+
+The weights of a GGUF file stay packed, as on iree-cpu.
 """
 
 import json
@@ -20,9 +22,12 @@ from safetensors.torch import save_file
 import unmess
 from benchmarks.iree_models import model_of
 from pipelines.iree.compiler import compile_for
+from pipelines.iree.packing import unpacked_names
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PRESETS, preset_for
 from pipelines.iree.targets import target
+from pipelines.iree.vm_module import for_iree
+from pipelines.rearranged import with_rearranged
 
 SHOWN, CALLS = 12, 10
 
@@ -82,8 +87,9 @@ def measured(module: unmess.Module, preset: str, inputs: list[torch.Tensor]) -> 
         program, weights, profile = (
             Path(folder) / name for name in ("p.vmfb", "w.safetensors", "p")
         )
-        program.write_bytes(compile_for(module, target("iree-cpu"), PRESETS[preset]))
-        save_file({name: tensor.clone() for name, tensor in module.weights.items()}, weights)
+        code, tensors = _compiled(module, preset)
+        program.write_bytes(code)
+        save_file(tensors, weights)
         given = []
         for index, tensor in enumerate(inputs):
             numpy.save(Path(folder) / f"{index}.npy", tensor.numpy())
@@ -112,6 +118,15 @@ def measured(module: unmess.Module, preset: str, inputs: list[torch.Tensor]) -> 
                 each["total_ns"] / runs / 1e6,
                 each["total_tile_duration_sum_ns"] / runs / 1e6,
             )
+
+
+def _compiled(module: unmess.Module, preset: str) -> tuple[bytes, dict[str, torch.Tensor]]:
+    """Returns the VM module of a program and the weights that it reads. Changes the IR."""
+    chosen = target("iree-cpu")
+    module, rearranged = for_iree(module, chosen)
+    code = compile_for(module, chosen, PRESETS[preset])
+    weights = with_rearranged(module.weights, rearranged)
+    return code, {name: weights[name].clone() for name in unpacked_names(code, weights)}
 
 
 def _run(*command) -> str:

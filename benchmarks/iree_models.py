@@ -140,7 +140,7 @@ def model_of(name: str) -> tuple[torch.nn.Module, tuple, dict]:
 
         found = find_source(f"hf:{minilm_folder()}")
         return found.model, found.args, found.kwargs
-    if name.startswith("torchvision:"):
+    if ":" in name:
         found = find_source(name)
         return found.model, found.args, found.kwargs
     ids = torch.randint(1000, 20000, (1, 128))
