@@ -8,6 +8,7 @@ The weights of a GGUF file stay packed, as on iree-cpu.
 import json
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -129,10 +130,11 @@ def _compiled(module: unmess.Module, preset: str) -> tuple[bytes, dict[str, torc
     return code, {name: weights[name].clone() for name in unpacked_names(code, weights)}
 
 
-def _run(*command) -> str:
+def _run(tool: str, *arguments) -> str:
+    command = [Path(sysconfig.get_path("scripts")) / tool, *arguments]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"{command[0]}: {(done.stderr.strip() or done.stdout).splitlines()[0]}")
+        raise SystemExit(f"{tool}: {(done.stderr.strip() or done.stdout).splitlines()[0]}")
     return done.stdout
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import unmess
+from benchmarks.iree_dispatches import measured
 from importers.packed import FORMATS
 from importers.packed.layers import PackedEmbedding, PackedLinear, PackedWeight
 from pipelines.iree.backend import backend
@@ -96,6 +97,12 @@ def test_entry_points_share_rearranged_weights():
     assert len(set(names)) == 3
     for signature in module.entries.values():
         assert [argument.name for argument in signature.arguments[-3:]] == names
+
+
+def test_the_profile_is_that_of_the_product_with_packed_weights():
+    module = unmess.lower(captured("Q4_1", 64, 3))
+    (product,) = measured(module, "plain", [torch.zeros(3, 256)])
+    assert re.search(r"3x2x32x8x16_i8xf16xf16", product.name)
 
 
 class Tied(torch.nn.Module):
