@@ -8,7 +8,7 @@ BENCHMARKS = {
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
     "cache": ("loading a program, first and from the cache", "2 min"),
     "dynamic_batch": ("iree-cpu: default preset and plain, a dynamic batch", "10 min"),
-    "generation": ("tokens per second of SmolLM2-135M; downloads its weights", "5 min"),
+    "generation": ("tokens per second of SmolLM2-135M and llama.cpp; downloads both", "5 min"),
     "import_speed": ("capture and lower to linalg, compared with torch-mlir", "3 min"),
     "index_checks": ("checks of indices: the same programs with and without them", "5 min"),
     "iree_classification": ("iree-cpu: default preset and plain, 80 classifiers", "hours"),
