@@ -139,23 +139,28 @@ def capture_generation(
     cache: str = "argument",
     trust: bool = False,
 ) -> Programs:
-    """Captures a decoder of transformers with its key-value cache, as `prefill` and `decode`.
+    """Captures a model of transformers with its key-value cache, as two entry points.
 
-    Both are called with `(input_ids, cache)` and return `(logits, cache)`: the logits of the last
-    token, (batch, vocabulary), and the cache, a dict of tensors whose sizes never change. `prefill`
-    takes 2 to `max_length` tokens, `decode` one. The initial cache is `prefill`'s example:
-    `programs["prefill"].args[1]`. Its `cache["padding"]`, int64 of (batch), is the length of the
-    padding at the start of each text.
+    A decoder has `prefill` and `decode`. Both are called with `(input_ids, cache)` and return
+    `(logits, cache)`: the logits of the last token, (batch, vocabulary), and the cache, a dict of
+    tensors whose sizes never change. `prefill` takes 2 to `max_length` tokens, `decode` one. The
+    initial cache is `prefill`'s example: `programs["prefill"].args[1]`. Its `cache["padding"]`,
+    int64 of (batch), is the length of the padding at the start of each text.
 
-    With `cache="state"` the Executable holds the cache: both are called with `input_ids` alone and
-    return the logits, and `run.state` has the tensors, `cache_length`, `cache_padding`,
-    `cache_keys_0` and so on.
+    An encoder-decoder has `encode` and `decode`. `encode(input_ids, attention_mask)` takes a prompt
+    of 2 to `max_length` tokens, both as (batch, tokens), and returns the encoder's states and the
+    cache without tokens; for a model of sound or images, it takes that model's main input.
+    `decode(decoder_input_ids, cache)` takes one token and returns `(logits, cache)`.
+
+    With `cache="state"` the Executable holds the cache, which is neither taken nor returned.
+    `run.state` has its tensors, `cache_length`, `cache_keys_0` and so on.
 
     Args:
         model: a model with a language-model head, or a model string such as `hf:llama`.
         batch: number of texts at once.
-        max_length: positions in the cache, prompt and generated tokens together; by default 256,
-            or the model's own limit where that is lower.
+        max_length: positions in the cache, prompt and generated tokens together (in an
+            encoder-decoder, for each of them); by default 256, or the model's own limit where that
+            is lower.
         strategy: as for `capture`.
         cache: `argument`, which is passed in and returned, or `state`.
         trust: as for `capture`.

@@ -1,9 +1,9 @@
-"""Generates text with a decoder on a runner: prefill, decode, and the choice of each token."""
+"""Generates text with a model on a runner: its entry points, and the choice of each token."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,21 +19,35 @@ from unmess.core.options.target_options import TargetOptions
 from unmess.core.program.note import Note
 from unmess.core.program.programs import Programs
 from unmess.sampling import Sampling
-from unmess.text import KeptTokenizer, Statistics, check_length, pieces, without_tokenizer
+from unmess.text import (
+    KeptTokenizer,
+    Statistics,
+    check_length,
+    padded,
+    pieces,
+    without_tokenizer,
+)
+from unmess.text_settings import logits_processors, notes_of, settings_of
 
 
 @dataclass
 class Generator:
-    """A decoder of transformers on a runner, with its key-value cache in the Executable.
+    """A model of transformers on a runner, with its key-value cache in the Executable.
 
     It generates one text at a time: a new text begins with an empty cache.
 
     Attributes:
-        run: the Executable, with the entry points `prefill` and `decode`.
+        run: the Executable, with the entry points `prefill` and `decode` of a decoder, or `encode`
+            and `decode` of an encoder-decoder.
         tokenizer: the model's tokenizer; if it is None, only `tokens` can be called.
         end: ids of tokens that end a text.
-        max_length: positions in the cache, prompt and new tokens together.
+        max_length: positions in the cache, prompt and new tokens together; in an encoder-decoder,
+            for each of them.
         penalty: the repetition penalty in the model's generation_config.json; 1 for none.
+        constraints: fields of generation_config.json that change the scores of tokens, such as
+            `forced_bos_token_id`.
+        start: the tokens that the decoder of an encoder-decoder starts with; a list of tokens
+            stands for the most likely one of them. Empty for a decoder.
         notes: how the program differs from the given model.
         statistics: the statistics of the last text.
     """
@@ -43,12 +57,17 @@ class Generator:
     end: frozenset[int]
     max_length: int
     penalty: float = 1.0
+    constraints: dict[str, Any] = field(default_factory=dict)
+    start: Sequence[int | Sequence[int]] = ()
     notes: tuple[Note, ...] = ()
     statistics: Statistics = field(default_factory=Statistics)
 
+    def __post_init__(self) -> None:
+        self.end = frozenset(self.end)
+
     def __call__(
         self,
-        prompt: str,
+        prompt: str | torch.Tensor,
         max_new_tokens: int = 64,
         sampling: Sampling | None = None,
         chat: bool = False,
@@ -56,6 +75,7 @@ class Generator:
         """Yields the text that follows the prompt, each piece as soon as it is complete.
 
         Args:
+            prompt: a text, or the argument of `tokens`, such as the features of a sound.
             max_new_tokens: tokens at most; the model may end the text earlier.
             sampling: how tokens are chosen; by default the most likely one.
             chat: the prompt is a user's turn of a conversation, and the text the answer.
@@ -64,7 +84,9 @@ class Generator:
             Error: stage `usage`, if there is no tokenizer, no chat template, or the prompt does
                 not fit; stage `run`.
         """
-        ids = encode(self.tokenizer, prompt, chat)
+        if self.tokenizer is None:
+            raise without_tokenizer()
+        ids = encode(self.tokenizer, prompt, chat) if isinstance(prompt, str) else prompt
         yield from pieces(self.tokenizer, self.tokens(ids, max_new_tokens, sampling))
 
     def tokens(
@@ -73,28 +95,70 @@ class Generator:
         """Yields the tokens that follow the prompt, up to and including one that ends the text.
 
         Args:
-            input_ids: int64 of (1, tokens), at least one token.
+            input_ids: int64 of (1, tokens), at least one token; for an encoder-decoder of sound or
+                images, its main input instead, such as Whisper's `input_features`.
 
         Raises:
             Error: stage `usage`, if prompt and new tokens are more than the cache holds; stage
                 `run`.
         """
-        choose = (sampling or Sampling()).chooser(self.penalty)
-        check_length(input_ids.shape[1], max_new_tokens, self.max_length)
-        # This empties the cache: positions behind its length are never read.
-        self.run.state["cache_length"] = torch.zeros((), dtype=torch.int64)
-        self.statistics = Statistics(prompt_tokens=input_ids.shape[1])
-        step = input_ids
-        while self.statistics.new_tokens < max_new_tokens:
-            start = time.perf_counter()
-            logits = (self.run.decode if step.shape[1] == 1 else self.run.prefill)(step)
-            step = choose(input_ids, logits)
-            input_ids = torch.cat([input_ids, step], dim=1)
+        is_text = input_ids.dtype == torch.int64
+        prompt_tokens = input_ids.shape[1] if is_text else len(self.start)
+        check_length(prompt_tokens, max_new_tokens, self.max_length, len(self.start))
+        choose = self._chooser(input_ids, max_new_tokens, sampling or Sampling())
+        self.statistics = Statistics(prompt_tokens=prompt_tokens)
+        start = time.perf_counter()
+        read = self._read_encoder_prompt if self.start else self._read_prompt
+        ids, logits = read(input_ids)
+        while True:
+            step = choose(ids, logits)
+            ids = torch.cat([ids, step], dim=1)
             self.statistics.add(time.perf_counter() - start)
             token = int(step)
             yield token
-            if token in self.end:
+            if token in self.end or self.statistics.new_tokens == max_new_tokens:
                 return
+            start = time.perf_counter()
+            logits = self.run.decode(step)
+
+    def _chooser(
+        self, input_ids: torch.Tensor, max_new_tokens: int, sampling: Sampling
+    ) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+        if not self.constraints:
+            return sampling.chooser(self.penalty)
+        process = logits_processors(
+            self.constraints,
+            self.penalty,
+            self.end,
+            input_ids,
+            len(self.start) or input_ids.shape[1],
+            max_new_tokens,
+        )
+        choose = sampling.chooser()
+        return lambda ids, logits: choose(ids, process(ids, logits.float()))
+
+    def _read_prompt(self, input_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Reads the prompt of a decoder. Returns the ids so far, and logits."""
+        # This empties the cache: positions behind its length are never read.
+        self.run.state["cache_length"] = torch.zeros((), dtype=torch.int64)
+        entry = self.run.decode if input_ids.shape[1] == 1 else self.run.prefill
+        return input_ids, entry(input_ids)
+
+    def _read_encoder_prompt(self, input_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Reads the prompt of an encoder-decoder. Returns the decoder's ids so far, and logits."""
+        if input_ids.dtype == torch.int64:
+            self.run.encode(*map(torch.tensor, padded(input_ids[0].tolist())))
+        else:
+            self.run.encode(input_ids)
+        ids = torch.empty((1, 0), dtype=torch.int64)
+        logits = None
+        for token in self.start:
+            if not isinstance(token, int):
+                token = max(token, key=lambda candidate: float(logits[0, candidate]))
+            step = torch.tensor([[token]])
+            ids = torch.cat([ids, step], dim=1)
+            logits = self.run.decode(step)
+        return ids, logits
 
 
 def encode(tokenizer: Any, prompt: str, chat: bool = False) -> torch.Tensor:
@@ -135,13 +199,14 @@ def load_generator(
     trust: bool = False,
     unchecked: bool = False,
 ) -> Generator:
-    """Captures a decoder with its cache, loads it, and finds its tokenizer.
+    """Captures a model with its cache, loads it, and finds its tokenizer.
 
     Args:
-        model: a decoder of transformers, a model string such as `hf:FOLDER`, or its Source from
-            `importers.sources.find_source`.
+        model: a decoder or encoder-decoder of transformers, a model string such as `hf:FOLDER`, or
+            its Source from `importers.sources.find_source`.
         on: the runner.
-        max_length: positions in the cache, prompt and new tokens together.
+        max_length: positions in the cache, prompt and new tokens together; in an encoder-decoder,
+            for each of them.
         dtype: of the weights; by default unchanged. The model itself is converted.
         trust: as for `capture`.
         target, unchecked: as for `load`.
@@ -152,21 +217,19 @@ def load_generator(
     check_runner(on)
     source = as_source(model, trust)
     programs = capture_decoder(source, max_length, dtype)
-    settings = settings_of(source)
     return Generator(
         run=load(programs, on, target, unchecked=unchecked),
         tokenizer=source.tokenizer,
-        end=frozenset(settings["end"]),
         max_length=max_length,
-        penalty=settings["penalty"],
         notes=programs.notes,
+        **settings_of(source),
     )
 
 
 def capture_decoder(
     source: Source, max_length: int | None, dtype: torch.dtype | None = None
 ) -> Programs:
-    """Captures a decoder with its cache as state. Converts the model itself if `dtype` is given.
+    """Captures a model with its cache as state. Converts the model itself if `dtype` is given.
 
     Packed weights are then unpacked once, except to f32: the runners' fast products are in f32.
 
@@ -176,19 +239,10 @@ def capture_decoder(
     if dtype is not None:
         source.model.to(dtype)
     programs = capture_generation(source, max_length=max_length, cache="state")
+    programs.source_notes += notes_of(source)
     if dtype in (None, torch.float32):
         return programs
     # Imported here to save start-up time: it imports parts of Inductor.
     from importers.folding import unpack_weights
 
     return unpack_weights(programs)
-
-
-def settings_of(source: Source) -> dict[str, Any]:
-    """Returns the ids that `end` a text and the `penalty`, from the model's generation config."""
-    settings = source.model.generation_config
-    end = settings.eos_token_id
-    return {
-        "end": [] if end is None else [end] if isinstance(end, int) else list(end),
-        "penalty": settings.repetition_penalty or 1.0,
-    }

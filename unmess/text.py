@@ -56,17 +56,42 @@ def pieces(tokenizer: Decoder, tokens: Iterable[int]) -> Iterator[str]:
         yield rest
 
 
-def check_length(prompt_tokens: int, max_new_tokens: int, max_length: int) -> None:
-    """Raises an Error (`usage`) if the prompt is empty or the cache cannot hold the text."""
+def check_length(
+    prompt_tokens: int, max_new_tokens: int, max_length: int, start_tokens: int = 0
+) -> None:
+    """Raises an Error (`usage`) if the prompt is empty or the cache cannot hold the text.
+
+    Args:
+        start_tokens: the tokens that the decoder of an encoder-decoder starts with. It has a cache
+            for the prompt, and another one for these and the new tokens.
+    """
     if prompt_tokens == 0:
         raise Error("usage", "the prompt is empty", hint="pass at least one token")
-    if prompt_tokens + max_new_tokens > max_length:
+    hint = "pass a larger max_length for a larger cache"
+    if start_tokens and prompt_tokens > max_length:
         raise Error(
             "usage",
-            f"{prompt_tokens} tokens and {max_new_tokens} new ones exceed the "
-            f"{max_length} positions of the cache",
-            hint="pass a larger max_length for a larger cache",
+            f"the prompt's {prompt_tokens} tokens exceed the {max_length} positions of the cache",
+            hint=hint,
         )
+    before = start_tokens or prompt_tokens
+    if before + max_new_tokens > max_length:
+        raise Error(
+            "usage",
+            f"{before} tokens and {max_new_tokens} new ones exceed the "
+            f"{max_length} positions of the cache",
+            hint=hint,
+        )
+
+
+def padded(ids: list[int]) -> tuple[list[list[int]], list[list[int]]]:
+    """Returns the ids and attention mask for the entry point `encode`, as rows.
+
+    It takes at least two tokens, so one token is padded.
+    """
+    if len(ids) > 1:
+        return [ids], [[1] * len(ids)]
+    return [ids * 2], [[1, 0]]
 
 
 def without_tokenizer() -> Error:

@@ -71,7 +71,8 @@ _DTYPES = ("float32", "bfloat16", "float16")
     default=cache_length.DEFAULT,
     show_default=True,
     metavar="N",
-    help="Number of positions of the key-value cache, for the prompt and the new tokens together.",
+    help="Number of positions of the key-value cache, for the prompt and the new tokens together; "
+    "in an encoder-decoder, for each of them.",
 )
 @click.option(
     "--dtype",
@@ -100,6 +101,8 @@ def generate(
     no_cache: bool,
 ) -> None:
     """Continue a text with MODEL, a decoder of transformers, as hf:FOLDER or hf:FILE.gguf.
+
+    An encoder-decoder, such as T5 or BART, writes its answer to the text.
 
     The text goes to stdout while it is generated, the speed to stderr.
     """

@@ -72,14 +72,24 @@ def start(cached: Cached, task: Task) -> Written:
     Raises:
         Error: the stage that failed.
     """
-    if task.is_plain and isinstance(cached.entry, Entry):
-        tokenizer = _tokenizer(cached.entry)
-        check_length(len(tokenizer.encode(task.prompt)), task.max_new_tokens, task.max_length)
+    if isinstance(cached.entry, Entry) and _needs_no_pytorch(task, cached.entry):
+        count = len(_tokenizer(cached.entry).encode(task.prompt))
+        _check_length(task, count, cached.entry.about["text"])
         if (bundle := bundles.find_bundle(cached.entry, task.choice)) is not None:
             cached.say_found()
             seconds = dict.fromkeys(("capture", "import", "lower", "compile"), 0.0)
             return _from_bundle(cached.entry, bundle, task, seconds)
     return _with_pytorch(cached, task)
+
+
+def _needs_no_pytorch(task: Task, entry: Entry) -> bool:
+    """Returns whether NumPy is enough for the task, the model's settings and its tokenizer."""
+    has_tokenizer = TOKENIZER in entry.about["files"]
+    return task.is_plain and has_tokenizer and not entry.about["text"]["constraints"]
+
+
+def _check_length(task: Task, prompt_tokens: int, text: dict[str, Any]) -> None:
+    check_length(prompt_tokens, task.max_new_tokens, task.max_length, len(text["start"]))
 
 
 def unpacks_weights(model: str, runner: str) -> bool:
@@ -104,7 +114,12 @@ def _from_bundle(entry: Entry, bundle: Bundle, task: Task, seconds: dict[str, fl
 
     text = entry.about["text"]
     writer = Writer(
-        bundle, _tokenizer(entry), frozenset(text["end"]), task.max_length, text["penalty"]
+        bundle,
+        _tokenizer(entry),
+        frozenset(text["end"]),
+        task.max_length,
+        text["penalty"],
+        text["start"],
     )
     enter_stage("run")
     return Written(
@@ -130,9 +145,8 @@ def _with_pytorch(cached: Cached, task: Task) -> Written:
     if tokenizer is None and found.entry is not None:
         text = found.entry.about["text"]
         tokenizer = _chat_tokenizer(found.entry) if task.chat else _tokenizer(found.entry)
-        count = encode(tokenizer, task.prompt, task.chat).shape[1]
-        check_length(count, task.max_new_tokens, task.max_length)
-    if task.is_plain and found.entry is not None and TOKENIZER in found.entry.about["files"]:
+        _check_length(task, encode(tokenizer, task.prompt, task.chat).shape[1], text)
+    if found.entry is not None and _needs_no_pytorch(task, found.entry):
         seconds: dict[str, float] = {}
         bundle = bundles.make_bundle(found.entry, found.program, task.choice, seconds)
         if bundle is not None:
@@ -141,10 +155,9 @@ def _with_pytorch(cached: Cached, task: Task) -> Written:
     generator = Generator(
         run=unmess.load(found.program, task.runner, target, unchecked=task.choice.unchecked),
         tokenizer=tokenizer,
-        end=frozenset(text["end"]),
         max_length=task.max_length,
-        penalty=text["penalty"],
         notes=found.program.notes,
+        **text,
     )
     enter_stage("run")
     return Written(
@@ -184,13 +197,15 @@ class _Decoder:
         import torch
 
         from importers.sources import find_source
-        from unmess.generation import capture_decoder, encode, settings_of
+        from unmess.generation import capture_decoder, encode
+        from unmess.text_settings import settings_of
 
         task = self._task
         enter_stage("source")
         source = find_source(self._model, self._trust)
         count = encode(source.tokenizer, task.prompt, task.chat).shape[1]
-        check_length(count, task.max_new_tokens, task.max_length)
+        text = settings_of(source)
+        _check_length(task, count, text)
         dtype = None if task.dtype is None else getattr(torch, task.dtype)
         programs = capture_decoder(source, task.max_length, dtype)
         if unpacks_weights(self._model, task.runner):
@@ -198,7 +213,7 @@ class _Decoder:
             from importers.folding import unpack_weights
 
             programs = unpack_weights(programs)
-        self.tokenizer, self.text = source.tokenizer, settings_of(source)
+        self.tokenizer, self.text = source.tokenizer, text
         return programs
 
     def about(self) -> tuple[dict[str, Any], dict[str, bytes]]:

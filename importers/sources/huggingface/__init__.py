@@ -6,8 +6,8 @@
 - A GGUF file, or a folder with one and no `config.json`, contains all of these. Quantized weights
   stay packed.
 - A name with a slash that is not a folder is looked up on the hub and in its cache.
-- Any of them with the suffix `#generate` is a decoder with its key-value cache, as two entry
-  points, `prefill` and `decode`.
+- Any of them with the suffix `#generate` is a model with its key-value cache, as two entry points:
+  `prefill` and `decode` of a decoder, `encode` and `decode` of an encoder-decoder.
 
 Other decoders are called without a key-value cache. Every model gets its inputs by keyword, and
 returns its own `ModelOutput`.

@@ -27,6 +27,18 @@ def test_sizes_of_the_cache():
     assert int(entries["prefill"].args[1]["length"]) == 0
 
 
+def test_sizes_of_an_encoder_decoders_cache():
+    config = transformers.T5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=32, num_layers=1)
+    model = transformers.T5ForConditionalGeneration(config).eval()
+    entries = generation_entries(model, batch=3, max_length=16)
+    ids, cache = entries["decode"].args
+    assert (ids.shape, cache["source_mask"].shape) == ((3, 1), (3, 16))
+    assert cache["keys"][0].shape == cache["cross_values"][0].shape == (3, 8, 16, 8)
+    with_state = generation_entries(model, max_length=16, state=True)
+    encode, decode = (with_state[entry].model for entry in ("encode", "decode"))
+    assert encode.cache_cross_keys_0 is decode.cache_cross_keys_0
+
+
 def test_a_layer_with_a_window_keeps_all_positions():
     config = transformers.MistralConfig(
         vocab_size=64, intermediate_size=32, sliding_window=4, num_key_value_heads=1, **SMALL
@@ -75,11 +87,6 @@ def encoder():
     return transformers.BertForMaskedLM(config).eval()
 
 
-def encoder_decoder():
-    config = transformers.T5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=32, num_layers=1)
-    return transformers.T5ForConditionalGeneration(config).eval()
-
-
 def state_space():
     config = transformers.MambaConfig(vocab_size=64, hidden_size=32, num_hidden_layers=1)
     return transformers.MambaForCausalLM(config).eval()
@@ -90,7 +97,6 @@ def state_space():
     [
         (no_head, "LlamaModel does not generate text"),
         (encoder, "BertForMaskedLM does not generate text"),
-        (encoder_decoder, "is an encoder-decoder"),
         (state_space, "MambaForCausalLM"),
         (lambda: torch.nn.Linear(2, 2), "a Linear is not a model of transformers"),
     ],

@@ -1,0 +1,120 @@
+"""Caches of fixed size as tensors: a layer, the number of positions, and a model's buffers."""
+
+from __future__ import annotations
+
+import copy
+import types
+from collections.abc import Callable, Collection
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+from transformers.cache_utils import StaticLayer
+
+from importers.cache_length import DEFAULT, FEWEST
+from unmess.core.errors.error import Error
+
+# A dict of tensors and lists of tensors.
+Tensors = dict[str, Any]
+
+
+class FunctionalLayer(StaticLayer):
+    """A static cache layer that creates new tensors; that of transformers is written in place."""
+
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: torch.Tensor, first: int):
+        super().__init__(max_cache_len=keys.shape[2])
+        self.keys, self.values = keys, values
+        self.cumulative_length = length
+        self._first = first
+        self.is_initialized = True
+
+    def update(self, key_states, value_states, *args, **kwargs):
+        """Inserts the new states after the `first` positions, and returns the whole tensors."""
+        count = key_states.shape[2]
+        place = {"dim": 2, "start": self._first, "end": self._first + count}
+        self.keys = self.keys.slice_scatter(key_states, **place)
+        self.values = self.values.slice_scatter(value_states, **place)
+        self.cumulative_length = self.cumulative_length + count
+        return self.keys, self.values
+
+
+def functional_layers(cache: Tensors, count: int) -> list[FunctionalLayer]:
+    """Returns the layers for a call with `count` new positions.
+
+    The bounds of the cache become checks in the program, so that it never writes outside.
+    """
+    first = cache["length"].item()
+    torch._check(first >= 0)
+    torch._check(first + count <= cache["keys"][0].shape[2])
+    return [
+        FunctionalLayer(keys, values, cache["length"], first)
+        for keys, values in zip(cache["keys"], cache["values"], strict=True)
+    ]
+
+
+def cache_positions(model: PreTrainedModel, batch: int, max_length: int | None) -> int:
+    """Returns the number of positions in the cache.
+
+    Raises:
+        Error: stage `usage`, if the model does not support that number or the batch is below 1.
+    """
+    text = model.config.get_text_config(decoder=True)
+    names = ("max_position_embeddings", "max_target_positions")
+    limit = next((n for name in names if (n := getattr(text, name, None)) is not None), None)
+    if max_length is None:
+        max_length = min(limit or DEFAULT, DEFAULT)
+    if batch < 1:
+        raise Error("usage", f"batch is {batch}", hint="at least 1")
+    if max_length < FEWEST or (limit is not None and max_length > limit):
+        upper = "" if limit is None else f" and at most {limit}, the model's own limit"
+        raise Error("usage", f"max_length is {max_length}", hint=f"at least {FEWEST}{upper}")
+    return max_length
+
+
+def with_forward(model: PreTrainedModel, forward: Callable[..., Any]) -> torch.nn.Module:
+    """Returns a shallow copy of the model with another `forward`. Tensors keep their names."""
+    module = copy.copy(model)
+    module.forward = types.MethodType(forward, module)
+    return module
+
+
+def with_buffers(model: PreTrainedModel, cache: Tensors) -> torch.nn.Module:
+    """Returns a shallow copy of the model with the cache as buffers. The model is unchanged."""
+    module = copy.copy(model)
+    module._buffers = dict(model._buffers)
+    for name, tensor in named(cache).items():
+        module.register_buffer(name, tensor)
+    return module
+
+
+def named(cache: Tensors) -> dict[str, torch.Tensor]:
+    """Returns the tensors of a cache by their names as buffers."""
+    tensors = {}
+    for name, value in cache.items():
+        if isinstance(value, list):
+            tensors |= {f"cache_{name}_{index}": tensor for index, tensor in enumerate(value)}
+        else:
+            tensors[f"cache_{name}"] = value
+    return tensors
+
+
+def read_buffers(module: torch.nn.Module, like: Tensors) -> Tensors:
+    """Returns the cache in a module's buffers; `like` is a cache of the same form."""
+    return {
+        name: [getattr(module, f"cache_{name}_{index}") for index in range(len(value))]
+        if isinstance(value, list)
+        else getattr(module, f"cache_{name}")
+        for name, value in like.items()
+    }
+
+
+def write_buffers(module: torch.nn.Module, cache: Tensors, keep: Collection[str] = ()) -> None:
+    """Copies a cache into a module's buffers, except the entries named in `keep`."""
+    changed = {name: value for name, value in cache.items() if name not in keep}
+    for name, tensor in named(changed).items():
+        getattr(module, name).copy_(tensor)
+
+
+def static_shapes(tree: Any) -> Any:
+    """Returns the `dynamic_shapes` of arguments without dynamic sizes."""
+    return torch.utils._pytree.tree_map(lambda _: None, tree)
