@@ -21,10 +21,12 @@ from unmess.core.program.programs import Programs
 from unmess.sampling import Sampling
 from unmess.text import (
     KeptTokenizer,
+    Message,
     Statistics,
     check_length,
     padded,
     pieces,
+    until,
     without_tokenizer,
 )
 from unmess.text_settings import logits_processors, notes_of, settings_of
@@ -67,18 +69,21 @@ class Generator:
 
     def __call__(
         self,
-        prompt: str | torch.Tensor,
+        prompt: str | Sequence[Message] | torch.Tensor,
         max_new_tokens: int = 64,
         sampling: Sampling | None = None,
         chat: bool = False,
+        stop: Sequence[str] = (),
     ) -> Iterator[str]:
         """Yields the text that follows the prompt, each piece as soon as it is complete.
 
         Args:
-            prompt: a text, or the argument of `tokens`, such as the features of a sound.
+            prompt: a text; the messages of a conversation, such as `{"role": "user", "content":
+                "Hello"}`; or the argument of `tokens`, such as the features of a sound.
             max_new_tokens: tokens at most; the model may end the text earlier.
             sampling: how tokens are chosen; by default the most likely one.
             chat: the prompt is a user's turn of a conversation, and the text the answer.
+            stop: strings that end the text; they are not part of it.
 
         Raises:
             Error: stage `usage`, if there is no tokenizer, no chat template, or the prompt does
@@ -86,8 +91,12 @@ class Generator:
         """
         if self.tokenizer is None:
             raise without_tokenizer()
-        ids = encode(self.tokenizer, prompt, chat) if isinstance(prompt, str) else prompt
-        yield from pieces(self.tokenizer, self.tokens(ids, max_new_tokens, sampling))
+        if isinstance(prompt, str) and chat:
+            prompt = [{"role": "user", "content": prompt}]
+        is_ids = isinstance(prompt, torch.Tensor)
+        ids = prompt if is_ids else encode(self.tokenizer, prompt)
+        tokens = self.tokens(ids, max_new_tokens, sampling)
+        yield from until(pieces(self.tokenizer, tokens), stop)
 
     def tokens(
         self, input_ids: torch.Tensor, max_new_tokens: int = 64, sampling: Sampling | None = None
@@ -161,11 +170,11 @@ class Generator:
         return ids, logits
 
 
-def encode(tokenizer: Any, prompt: str, chat: bool = False) -> torch.Tensor:
+def encode(tokenizer: Any, prompt: str | Sequence[Message]) -> torch.Tensor:
     """Converts the prompt to token ids, int64 of (1, tokens).
 
     Args:
-        chat: the prompt is a user's turn of a conversation.
+        prompt: a text, or the messages of a conversation.
 
     Raises:
         Error: stage `usage`, if there is no tokenizer or no chat template.
@@ -174,7 +183,7 @@ def encode(tokenizer: Any, prompt: str, chat: bool = False) -> torch.Tensor:
         raise without_tokenizer()
     if isinstance(tokenizer, KeptTokenizer):
         return torch.tensor([tokenizer.encode(prompt)])
-    if not chat:
+    if isinstance(prompt, str):
         return tokenizer(prompt, return_tensors="pt").input_ids
     if not tokenizer.chat_template:
         raise Error(
@@ -182,9 +191,8 @@ def encode(tokenizer: Any, prompt: str, chat: bool = False) -> torch.Tensor:
             "the tokenizer has no chat template",
             hint="omit chat, to continue the prompt as plain text",
         )
-    turn = [{"role": "user", "content": prompt}]
     encoded = tokenizer.apply_chat_template(
-        turn, add_generation_prompt=True, return_tensors="pt", return_dict=True
+        list(prompt), add_generation_prompt=True, return_tensors="pt", return_dict=True
     )
     return encoded["input_ids"]
 

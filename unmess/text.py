@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from unmess.core.errors.error import Error
+
+# A message of a conversation, with its `role` and `content`.
+Message = dict[str, str]
 
 
 class Decoder(Protocol):
@@ -54,6 +57,32 @@ def pieces(tokenizer: Decoder, tokens: Iterable[int]) -> Iterator[str]:
             shown = text
     if rest := tokenizer.decode(chosen, skip_special_tokens=True)[len(shown) :]:
         yield rest
+
+
+def until(pieces: Iterable[str], stop: Sequence[str]) -> Iterator[str]:
+    """Yields pieces of a text up to the first of the stop strings, which is left out.
+
+    A piece that may be the beginning of a stop string is held back until the next one.
+    """
+    held = ""
+    for piece in pieces:
+        held += piece
+        if found := [place for text in stop if (place := held.find(text)) >= 0]:
+            if end := min(found):
+                yield held[:end]
+            return
+        kept = max((_overlap(held, text) for text in stop), default=0)
+        if ready := held[: len(held) - kept]:
+            yield ready
+        held = held[len(held) - kept :]
+    if held:
+        yield held
+
+
+def _overlap(text: str, stop: str) -> int:
+    """Returns the length of the longest end of `text` that `stop` begins with."""
+    longest = min(len(text), len(stop))
+    return next((size for size in range(longest, 0, -1) if text.endswith(stop[:size])), 0)
 
 
 def check_length(

@@ -1,5 +1,6 @@
 """`unmess generate` on a tiny model with a tokenizer."""
 
+import io
 import json
 
 import pytest
@@ -26,7 +27,7 @@ def folder(tmp_path_factory):
     )
     bytes_.train_from_iterator([PROMPT] * 3, trainer)
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=bytes_, eos_token="<end>")
-    tokenizer.chat_template = "{% for m in messages %}[{{ m.content }}]{% endfor %}"
+    tokenizer.chat_template = "{% for m in messages %}{{ m.role[0] }}[{{ m.content }}]{% endfor %}"
     tokenizer.save_pretrained(path)
     config = transformers.LlamaConfig(
         vocab_size=len(tokenizer),
@@ -132,7 +133,45 @@ def test_a_seed_repeats_a_text(generator):
 
 
 def test_chat_template(generator):
-    assert "".join(generator("A man", 9, chat=True)) == "".join(generator("[A man]", 9))
+    assert "".join(generator("A man", 9, chat=True)) == "".join(generator("u[A man]", 9))
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_a_text_ends_before_a_stop_string(capfd, folder, theirs, runner):
+    whole = theirs(PROMPT, 24)
+    stop = whole[9:12]
+    arguments = ("--prompt", PROMPT, "--max-new-tokens", 24, "--on", runner, "--json")
+    status, out, _ = run(capfd, f"hf:{folder}", *arguments, "--stop", "none", "--stop", stop)
+    result = json.loads(out)
+    assert (status, result["text"]) == (0, whole[: whole.index(stop)])
+    assert result["new_tokens"] < 24
+
+
+@pytest.mark.parametrize("in_terminal", [False, True])
+def test_a_conversation(capfd, monkeypatch, folder, theirs, in_terminal):
+    lines = io.StringIO("A man\n\non a street\n")
+    lines.isatty = lambda: in_terminal
+    monkeypatch.setattr("sys.stdin", lines)
+    arguments = ("--chat", "--system", "Be brief", "--max-new-tokens", 5, "--on", "reference")
+    first = theirs("s[Be brief]u[A man]", 5)
+    second = theirs(f"s[Be brief]u[A man]a[{first}]u[on a street]", 5)
+    status, out, err = run(capfd, f"hf:{folder}", *arguments, *([] if in_terminal else ["--json"]))
+    assert status == 0
+    if in_terminal:
+        assert out == f"{first}\n{second}\n"
+        assert err.count("> ") == 4
+    else:
+        turns = json.loads(out)["turns"]
+        assert [turn["prompt"] for turn in turns] == ["A man", "on a street"]
+        assert [turn["text"] for turn in turns] == [first, second]
+        assert "> " not in err
+
+
+def test_a_conversation_without_turns(capfd, monkeypatch, folder):
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    status, out, err = run(capfd, f"hf:{folder}", "--chat")
+    assert (status, out) == (2, "")
+    assert "stdin has no turn" in err
 
 
 @pytest.mark.parametrize(
@@ -145,6 +184,8 @@ def test_chat_template(generator):
         (("--on", "abacus"), "unknown runner 'abacus'"),
         (("--dtype", "int3"), "unknown dtype 'int3'"),
         (("--prompt", ""), "the prompt is empty"),
+        (("--system", "Be brief"), "--system needs a conversation"),
+        (("--stop", ""), "a stop string is empty"),
     ],
 )
 def test_usage(capfd, monkeypatch, folder, arguments, cause):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
@@ -11,7 +13,8 @@ from importers import cache_length
 from pipelines.backends.table import check_runner
 from unmess.cli import arguments
 from unmess.cli.cached import working
-from unmess.cli.generating import Task, start, unpacks_weights
+from unmess.cli.conversation import Conversation, read_lines
+from unmess.cli.generating import Loaded, Task, load, unpacks_weights
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
 from unmess.core.options.names import check_name
@@ -26,7 +29,10 @@ _DTYPES = ("float32", "bfloat16", "float16")
 @click.command()
 @arguments.model
 @click.option(
-    "--prompt", required=True, metavar="TEXT", help="Text to continue; - reads it from stdin."
+    "--prompt",
+    metavar="TEXT",
+    help="Text to continue; - reads it from stdin. With --chat and without this option, every line "
+    "of stdin is a turn of one conversation.",
 )
 @arguments.runner(default="iree-cpu")
 @arguments.cpu
@@ -66,6 +72,15 @@ _DTYPES = ("float32", "bfloat16", "float16")
     "--chat", is_flag=True, help="Format TEXT as a user's turn, with the model's chat template."
 )
 @click.option(
+    "--system", metavar="TEXT", help="With --chat, the system message at the conversation's start."
+)
+@click.option(
+    "--stop",
+    multiple=True,
+    metavar="TEXT",
+    help="End the text before this string; may be given several times.",
+)
+@click.option(
     "--max-length",
     type=click.IntRange(min=cache_length.FEWEST),
     default=cache_length.DEFAULT,
@@ -84,7 +99,7 @@ _DTYPES = ("float32", "bfloat16", "float16")
 def generate(
     session: Session,
     model: str,
-    prompt: str,
+    prompt: str | None,
     runner: str,
     cpu: str,
     preset: str | None,
@@ -96,6 +111,8 @@ def generate(
     top_p: float | None,
     seed: int | None,
     chat: bool,
+    system: str | None,
+    stop: tuple[str, ...],
     max_length: int,
     dtype: str | None,
     no_cache: bool,
@@ -109,55 +126,85 @@ def generate(
     check_runner(runner)
     if dtype is not None:
         check_name("dtype", dtype, _DTYPES)
-    if prompt == "-":
-        prompt = sys.stdin.read()
-    if not prompt:
-        raise Error(
-            "usage", "the prompt is empty", hint='pass a text, such as --prompt "Once upon a time"'
-        )
+    if system is not None and not chat:
+        raise Error("usage", "--system needs a conversation", hint="add --chat")
+    if "" in stop:
+        raise Error("usage", "a stop string is empty", hint="pass a text, such as --stop User:")
+    turns = read_lines() if chat and prompt is None else iter([_text(prompt)])
+    conversation = Conversation(system) if chat else None
+    turn = next(turns, None)
+    if turn is None:
+        raise Error("usage", "stdin has no turn", hint="write one turn of the conversation a line")
     task = Task(
-        prompt,
-        chat,
+        turn if conversation is None else conversation.ask(turn),
         max_new_tokens,
         max_length,
         dtype,
         runner,
         Choice(cpu, preset, unchecked),
         (temperature, top_k, top_p, seed),
+        stop,
     )
     decoder = Decoder(max_length, dtype, unpacks_weights(model, runner))
     request = Request(model, decoder=decoder, trust=trust)
     with working(session, request, Need(tokenizer=True), no_cache=no_cache) as cached:
-        written = start(cached, task)
-        first = next(written.pieces, "")
-    pieces = written.pieces
+        loaded = load(cached, task)
+        pieces = loaded.write(task.prompt)
+        first = next(pieces, "")
+    rows = [_write(session, turn, itertools.chain([first], pieces), loaded)]
+    for turn in turns:
+        conversation.answer(rows[-1]["text"])
+        rows.append(_write(session, turn, loaded.write(conversation.ask(turn)), loaded))
+    if session.json:
+        times = loaded.seconds | {
+            name: sum(row["seconds"][name] for row in rows) for name in ("prefill", "decode")
+        }
+        session.write_json(
+            {"ok": True, "model": model, "runner": runner}
+            | (rows[0] if prompt is not None else {"turns": rows})
+            | {"notes": [*loaded.choice_notes, *loaded.notes], "seconds": times}
+        )
+    session.say_notes(loaded.notes)
+
+
+def _text(prompt: str | None) -> str:
+    """Returns the prompt, from stdin if it is `-`.
+
+    Raises:
+        Error: stage `usage`, if there is none.
+    """
+    if prompt is None:
+        raise Error(
+            "usage", "there is no prompt", hint="pass --prompt TEXT, or --chat for a conversation"
+        )
+    text = sys.stdin.read() if prompt == "-" else prompt
+    if not text:
+        raise Error(
+            "usage", "the prompt is empty", hint='pass a text, such as --prompt "Once upon a time"'
+        )
+    return text
+
+
+def _write(session: Session, prompt: str, pieces: Iterator[str], loaded: Loaded) -> dict[str, Any]:
+    """Writes a text while it is generated, and its speed. Returns its row for JSON."""
     text = ""
-    for piece in itertools.chain([first], pieces):
+    for piece in pieces:
         text += piece
         if not session.json:
             session.write_piece(piece)
-    done = written.statistics()
-    if session.json:
-        session.write_json(
-            {
-                "ok": True,
-                "model": model,
-                "runner": runner,
-                "prompt": prompt,
-                "text": text,
-                "prompt_tokens": done.prompt_tokens,
-                "new_tokens": done.new_tokens,
-                "tokens_per_second": done.tokens_per_second,
-                "notes": [*written.choice_notes, *written.notes],
-                "seconds": written.seconds
-                | {"prefill": done.prefill_seconds, "decode": done.decode_seconds},
-            }
-        )
-        return
-    session.write("")
+    done = loaded.statistics()
     speed = done.tokens_per_second
-    session.progress.finished(
-        f"read {done.prompt_tokens} tokens in {duration(done.prefill_seconds)}, wrote "
-        f"{done.new_tokens}" + (f", {speed:.1f} a second" if speed else "")
-    )
-    session.say_notes(written.notes)
+    if not session.json:
+        session.write("")
+        session.progress.finished(
+            f"read {done.prompt_tokens} tokens in {duration(done.prefill_seconds)}, wrote "
+            f"{done.new_tokens}" + (f", {speed:.1f} a second" if speed else "")
+        )
+    return {
+        "prompt": prompt,
+        "text": text,
+        "prompt_tokens": done.prompt_tokens,
+        "new_tokens": done.new_tokens,
+        "tokens_per_second": speed,
+        "seconds": {"prefill": done.prefill_seconds, "decode": done.decode_seconds},
+    }

@@ -1,8 +1,8 @@
-"""Writes the text of `unmess generate` with a bundle, without PyTorch, or with an Executable."""
+"""Loads the model of `unmess generate` as a bundle, without PyTorch, or as an Executable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from unmess.program_cache import bundles
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import TOKENIZER
 from unmess.program_cache.entry import Entry
-from unmess.text import KeptTokenizer, Statistics, check_length
+from unmess.text import KeptTokenizer, Message, Statistics, check_length, until
 
 if TYPE_CHECKING:
     from unmess.bundle import Bundle
@@ -25,20 +25,27 @@ GGUF = ".gguf"
 
 @dataclass(frozen=True)
 class Task:
-    """A text to generate; the fields are the options of `unmess generate`.
+    """Texts to generate; the fields are the options of `unmess generate`.
 
     Attributes:
+        prompt: the text to continue; in a conversation, the messages before the first answer.
         sampling: temperature, top_k, top_p and seed.
+        stop: strings that end a text.
     """
 
-    prompt: str
-    chat: bool
+    prompt: str | tuple[Message, ...]
     max_new_tokens: int
     max_length: int
     dtype: str | None
     runner: str
     choice: Choice
     sampling: tuple[float | None, int | None, float | None, int | None]
+    stop: tuple[str, ...]
+
+    @property
+    def chat(self) -> bool:
+        """Whether the text is an answer in a conversation."""
+        return not isinstance(self.prompt, str)
 
     @property
     def is_plain(self) -> bool:
@@ -48,26 +55,27 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Written:
-    """A text that is being generated.
+class Loaded:
+    """A loaded model, which generates texts.
 
     Attributes:
-        pieces: the parts of the text, each as soon as its characters are complete.
-        statistics: returns the statistics of the text so far.
+        write: returns the text that follows a prompt, in pieces, each as soon as its characters are
+            complete.
+        statistics: returns the statistics of the last text so far.
         seconds: the duration of each step before the first token.
         notes: how the program differs from the given model.
         choice_notes: sampling options that have no effect.
     """
 
-    pieces: Iterator[str]
+    write: Callable[[str | Sequence[Message]], Iterator[str]]
     statistics: Callable[[], Statistics]
     seconds: dict[str, float]
     notes: tuple[str, ...]
     choice_notes: tuple[str, ...] = ()
 
 
-def start(cached: Cached, task: Task) -> Written:
-    """Loads the decoder, from the cache if possible, and starts the text.
+def load(cached: Cached, task: Task) -> Loaded:
+    """Loads the model, from the cache if possible.
 
     Raises:
         Error: the stage that failed.
@@ -109,7 +117,7 @@ def _tokenizer(entry: Entry) -> KeptTokenizer:
     return KeptTokenizer((entry.folder / TOKENIZER).read_bytes())
 
 
-def _from_bundle(entry: Entry, bundle: Bundle, task: Task, seconds: dict[str, float]) -> Written:
+def _from_bundle(entry: Entry, bundle: Bundle, task: Task, seconds: dict[str, float]) -> Loaded:
     from unmess.program_cache.writer import Writer
 
     text = entry.about["text"]
@@ -122,15 +130,15 @@ def _from_bundle(entry: Entry, bundle: Bundle, task: Task, seconds: dict[str, fl
         text["start"],
     )
     enter_stage("run")
-    return Written(
-        writer(task.prompt, task.max_new_tokens),
+    return Loaded(
+        lambda prompt: until(writer(prompt, task.max_new_tokens), task.stop),
         lambda: writer.statistics,
         seconds,
         bundle.manifest.notes,
     )
 
 
-def _with_pytorch(cached: Cached, task: Task) -> Written:
+def _with_pytorch(cached: Cached, task: Task) -> Loaded:
     import unmess
     from unmess.core.options.target_options import TargetOptions
     from unmess.generation import Generator, encode
@@ -145,7 +153,7 @@ def _with_pytorch(cached: Cached, task: Task) -> Written:
     if tokenizer is None and found.entry is not None:
         text = found.entry.about["text"]
         tokenizer = _chat_tokenizer(found.entry) if task.chat else _tokenizer(found.entry)
-        _check_length(task, encode(tokenizer, task.prompt, task.chat).shape[1], text)
+        _check_length(task, encode(tokenizer, task.prompt).shape[1], text)
     if found.entry is not None and _needs_no_pytorch(task, found.entry):
         seconds: dict[str, float] = {}
         bundle = bundles.make_bundle(found.entry, found.program, task.choice, seconds)
@@ -160,8 +168,8 @@ def _with_pytorch(cached: Cached, task: Task) -> Written:
         **text,
     )
     enter_stage("run")
-    return Written(
-        generator(task.prompt, task.max_new_tokens, sampling, task.chat),
+    return Loaded(
+        lambda prompt: generator(prompt, task.max_new_tokens, sampling, stop=task.stop),
         lambda: generator.statistics,
         generator.run.seconds,
         tuple(map(str, generator.notes)),
@@ -203,7 +211,7 @@ class _Decoder:
         task = self._task
         enter_stage("source")
         source = find_source(self._model, self._trust)
-        count = encode(source.tokenizer, task.prompt, task.chat).shape[1]
+        count = encode(source.tokenizer, task.prompt).shape[1]
         text = settings_of(source)
         _check_length(task, count, text)
         dtype = None if task.dtype is None else getattr(torch, task.dtype)
@@ -218,7 +226,9 @@ class _Decoder:
 
     def about(self) -> tuple[dict[str, Any], dict[str, bytes]]:
         """Returns the JSON data and the files that the cache entry holds beside the program."""
-        return {"text": self.text}, tokenizer_files(self.tokenizer, self._task.prompt)
+        prompt = self._task.prompt
+        sample = prompt if isinstance(prompt, str) else prompt[-1]["content"]
+        return {"text": self.text}, tokenizer_files(self.tokenizer, sample)
 
 
 def tokenizer_files(tokenizer: Any, prompt: str) -> dict[str, bytes]:

@@ -173,5 +173,5 @@ def test_chat_templates_run_in_a_sandbox(marker):
         "{{ cycler.__init__.__globals__.os.system('touch " + str(marker) + "') }}"
     )
     with pytest.raises(Exception, match=r"unsafe|undefined"):
-        encode(tokenizer, "a", chat=True)
+        encode(tokenizer, [{"role": "user", "content": "a"}])
     assert not marker.exists()
