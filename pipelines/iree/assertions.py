@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, cf, linalg, tensor
+from torch_mlir.dialects import arith, cf, tensor
 
 from pipelines.indices.values import compare, constant, number, producer
+from pipelines.ir.lazy_dialects import linalg
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Step
 from unmess.core.errors.check import Check

@@ -14,7 +14,7 @@ import sysconfig
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
+from typing import Any
 
 from unmess.core.errors.user_source import is_own_code
 
@@ -81,7 +81,7 @@ def _drop_records(folder: str) -> Iterator[None]:
         if self.name == _TRACE or not record.pathname.startswith(folder):
             handle(self, record)
 
-    with mock.patch.object(logging.Logger, "handle", keep_others):
+    with _replaced(logging.Logger, "handle", keep_others):
         yield
 
 
@@ -94,7 +94,7 @@ def _drop_warnings() -> Iterator[None]:
         if is_own_code(filename):
             show(message, category, filename, lineno, file, line)
 
-    with mock.patch.object(warnings, "showwarning", show_users):
+    with _replaced(warnings, "showwarning", show_users):
         yield
 
 
@@ -103,5 +103,20 @@ def _drop_graphs() -> Iterator[None]:
     """Drops the graph that torch.export prints to stderr for each strategy that fails."""
     from torch.export import _trace
 
-    with mock.patch.object(_trace, "print", lambda *_args, **_kwargs: None, create=True):
+    with _replaced(_trace, "print", lambda *_args, **_kwargs: None):
         yield
+
+
+@contextlib.contextmanager
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Sets an attribute inside the `with` block. Importing `unittest.mock` takes 0.1 s."""
+    missing = object()
+    before = getattr(owner, name, missing)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if before is missing:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, before)
