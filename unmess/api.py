@@ -145,7 +145,8 @@ def capture_generation(
     `(logits, cache)`: the logits of the last token, (batch, vocabulary), and the cache, a dict of
     tensors whose sizes never change. `prefill` takes 2 to `max_length` tokens, `decode` one. The
     initial cache is `prefill`'s example: `programs["prefill"].args[1]`. Its `cache["padding"]`,
-    int64 of (batch), is the length of the padding at the start of each text.
+    int64 of (batch), is the length of the padding at the start of each text. A decoder with
+    state-space layers has only `decode`, whose example is the empty cache.
 
     An encoder-decoder has `encode` and `decode`. `encode(input_ids, attention_mask)` takes a prompt
     of 2 to `max_length` tokens, both as (batch, tokens), and returns the encoder's states and the

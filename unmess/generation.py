@@ -31,6 +31,9 @@ from unmess.text import (
 )
 from unmess.text_settings import logits_processors, notes_of, settings_of
 
+# The beginnings of the names of state that is zero at the start of a text.
+_EMPTIED = ("cache_length", "cache_conv_", "cache_recurrent_")
+
 
 @dataclass
 class Generator:
@@ -39,8 +42,8 @@ class Generator:
     It generates one text at a time: a new text begins with an empty cache.
 
     Attributes:
-        run: the Executable, with the entry points `prefill` and `decode` of a decoder, or `encode`
-            and `decode` of an encoder-decoder.
+        run: the Executable, with the entry points `prefill` and `decode` of a decoder (only
+            `decode` if it has state-space layers), or `encode` and `decode` of an encoder-decoder.
         tokenizer: the model's tokenizer; if it is None, only `tokens` can be called.
         end: ids of tokens that end a text.
         max_length: positions in the cache, prompt and new tokens together; in an encoder-decoder,
@@ -148,10 +151,15 @@ class Generator:
 
     def _read_prompt(self, input_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Reads the prompt of a decoder. Returns the ids so far, and logits."""
-        # This empties the cache: positions behind its length are never read.
-        self.run.state["cache_length"] = torch.zeros((), dtype=torch.int64)
-        entry = self.run.decode if input_ids.shape[1] == 1 else self.run.prefill
-        return input_ids, entry(input_ids)
+        for name, tensor in self.run.state.items():
+            # Positions of keys and values behind the length are never read.
+            if name.startswith(_EMPTIED):
+                self.run.state[name] = torch.zeros_like(tensor)
+        if "prefill" in self.run.signatures and input_ids.shape[1] > 1:
+            return input_ids, self.run.prefill(input_ids)
+        for token in input_ids[0].tolist():
+            logits = self.run.decode(torch.tensor([[token]]))
+        return input_ids, logits
 
     def _read_encoder_prompt(self, input_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Reads the prompt of an encoder-decoder. Returns the decoder's ids so far, and logits."""

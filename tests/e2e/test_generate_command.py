@@ -78,6 +78,27 @@ def test_text_matches_transformers(capfd, folder, theirs, runner):
     assert "wrote 24," in err
 
 
+def test_state_space_model(capfd, folder, tmp_path):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer.save_pretrained(tmp_path)
+    config = transformers.MambaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        bos_token_id=None,
+        eos_token_id=0,
+    )
+    torch.manual_seed(0)
+    model = transformers.MambaForCausalLM(config).eval()
+    model.save_pretrained(tmp_path)
+    # The second text begins with empty states, and runs without PyTorch.
+    for prompt in ("A man on", "A"):
+        ids = tokenizer(prompt, return_tensors="pt").input_ids
+        new = model.generate(ids, do_sample=False, max_new_tokens=9)[0, ids.shape[1] :]
+        status, out, _ = run(capfd, f"hf:{tmp_path}", "--prompt", prompt, "--max-new-tokens", 9)
+        assert (status, out) == (0, tokenizer.decode(new, skip_special_tokens=True) + "\n")
+
+
 def test_json(capfd, folder, theirs):
     status, out, _ = run(
         capfd, f"hf:{folder}", "--prompt", "A", "--max-new-tokens", 5, "--on", "reference", "--json"

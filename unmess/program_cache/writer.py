@@ -60,8 +60,11 @@ class Writer:
 
     def _read_prompt(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
         """Reads the prompt of a decoder. Returns the ids so far, and logits."""
-        entry = self.bundle["decode" if len(ids) == 1 else "prefill"]
-        return list(ids), entry(np.array([ids]))
+        if "prefill" in self.bundle.signatures and len(ids) > 1:
+            return list(ids), self.bundle.prefill(np.array([ids]))
+        for token in ids:
+            logits = self.bundle.decode(np.array([[token]]))
+        return list(ids), logits
 
     def _read_encoder_prompt(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
         """Reads the prompt of an encoder-decoder. Returns the decoder's ids so far, and logits."""

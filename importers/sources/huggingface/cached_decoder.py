@@ -4,32 +4,37 @@ The cache is a plain dict of tensors that is both an argument and a result:
 
 - `length`, int64 scalar: the number of filled positions;
 - `padding`, int64 of (batch): the number of padding positions at the start of each row;
-- `keys`, `values`: for each layer a tensor of (batch, heads, max_length, head size).
+- `keys`, `values`: for each layer a tensor of (batch, heads, max_length, head size);
+- `conv`, `recurrent`: the states of state-space layers, in a model that has them.
 
 Its size is fixed, like that of transformers' `StaticCache`. A step writes one position, while a
 growing cache (`DynamicCache`) creates a longer tensor at every step. `decode` has no dynamic size,
 and `prefill` has one, the number of tokens. Layers with a sliding window keep all positions too:
 the mask implements the window.
+
+A model with state-space layers has only `decode`: a state has no positions, so a prompt is read
+token by token, and its rows have no padding.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from transformers import PreTrainedModel
-from transformers.cache_utils import (
-    Cache,
-    DynamicCache,
-    DynamicLayer,
-    DynamicSlidingWindowLayer,
-)
+from transformers.cache_utils import Cache, DynamicCache
 
 from importers.cache_length import PROMPT
+from importers.sources.huggingface.layer_forms import (
+    LayerForm,
+    is_supported,
+    layers_of,
+    tensors_of,
+)
 from importers.sources.huggingface.static_cache import (
     Tensors,
-    functional_layers,
     read_buffers,
     static_shapes,
     with_buffers,
@@ -51,67 +56,92 @@ def decoder_entries(
     `decode` takes (batch, 1). Both return the logits of the last token, (batch, vocabulary), and
     the new cache. The example cache of `prefill` is empty.
 
+    A model with state-space layers has only `decode`, with an empty cache as the example.
+
     With `state`, the buffers are empty at first. Both entries then take only `input_ids` and return
     the logits.
 
     Raises:
-        Error: stage `source`, if the model's cache contains anything other than keys and values.
+        Error: stage `source`, if the model's cache contains anything other than keys, values and
+            states.
     """
-    forward = with_forward(model, _forward)
     with seeded(), torch.no_grad():
+        layers = _own_layers(model)
+        forward = _forward_with(tuple(map(LayerForm.of, layers)))
+        empty = empty_cache(layers, batch, max_length)
         prompt = token_ids(vocabulary_of(model), batch, PROMPT)
-        empty = empty_cache(model, batch, max_length)
-        _, filled = forward(prompt, empty)
         token = token_ids(vocabulary_of(model), batch, 1)
+        has_states = is_recurrent(empty)
+        filled = empty if has_states else forward(model, prompt, empty)[1]
     name = type(model).__name__
     # `decode` handles a single token.
     tokens = torch.export.Dim("tokens", min=2, max=max_length)
     if state:
-        forward = _with_cache_inside(model, empty)
-        return {
-            "prefill": Source(name, forward, (prompt,), dynamic_shapes=({1: tokens},)),
-            "decode": Source(name, forward, (token,)),
-        }
+        module = _with_cache_inside(model, forward, empty)
+        decode = Source(name, module, (token,))
+        if has_states:
+            return {"decode": decode}
+        prefill = Source(name, module, (prompt,), dynamic_shapes=({1: tokens},))
+        return {"prefill": prefill, "decode": decode}
+    module = with_forward(model, forward)
+    decode = Source(name, module, (token, filled))
+    if has_states:
+        return {"decode": decode}
     return {
         "prefill": Source(
-            name, forward, (prompt, empty), dynamic_shapes=({1: tokens}, static_shapes(empty))
+            name, module, (prompt, empty), dynamic_shapes=({1: tokens}, static_shapes(empty))
         ),
-        "decode": Source(name, forward, (token, filled)),
+        "decode": decode,
     }
 
 
-def empty_cache(model: PreTrainedModel, batch: int, max_length: int) -> Tensors:
+def empty_cache(layers: list[Any], batch: int, max_length: int) -> Tensors:
     """Returns a cache without tokens: zeros in the dtypes of the model's own cache.
 
-    Raises:
-        Error: stage `source`, if the model has no cache of keys and values.
+    Args:
+        layers: those of the model's own cache after a call.
     """
-    shapes = [
-        tuple((part.shape[1], part.shape[3], part.dtype) for part in (layer.keys, layer.values))
-        for layer in _dynamic_layers(model)
-    ]
-
-    def zeros(heads: int, size: int, dtype: torch.dtype) -> torch.Tensor:
-        return torch.zeros(batch, heads, max_length, size, dtype=dtype)
-
-    return {
-        "length": torch.zeros((), dtype=torch.int64),
-        "padding": torch.zeros(batch, dtype=torch.int64),
-        "keys": [zeros(*keys) for keys, _ in shapes],
-        "values": [zeros(*values) for _, values in shapes],
+    attentions = [layer for layer in layers if LayerForm.of(layer).has_keys]
+    cache: Tensors = {"length": torch.zeros((), dtype=torch.int64)}
+    states = {
+        "conv": [state for layer in layers for state in LayerForm.of(layer).conv_states(layer)],
+        "recurrent": [
+            state for layer in layers for state in LayerForm.of(layer).recurrent_states(layer)
+        ],
+    }
+    if not any(states.values()):
+        cache["padding"] = torch.zeros(batch, dtype=torch.int64)
+    for name in ("keys", "values"):
+        own = [getattr(layer, name) for layer in attentions]
+        cache[name] = [
+            tensor.new_zeros(batch, tensor.shape[1], max_length, tensor.shape[3]) for tensor in own
+        ]
+    return cache | {
+        name: [tensor.new_zeros(batch, *tensor.shape[1:]) for tensor in tensors]
+        for name, tensors in states.items()
+        if tensors
     }
 
 
-def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
-    """Returns the layers of the model's own cache after a call with two tokens."""
+def is_recurrent(cache: Tensors) -> bool:
+    """Returns whether a cache has states of state-space layers."""
+    return "padding" not in cache
+
+
+def _own_layers(model: PreTrainedModel) -> list[Any]:
+    """Returns the layers of the model's own cache after a call with two tokens.
+
+    Raises:
+        Error: stage `source`, if the model has no cache, or one of its layers has another form.
+    """
     name = type(model).__name__
     cache = DynamicCache(config=model.config)
     try:
         with torch.no_grad():
             model(
                 input_ids=token_ids(vocabulary_of(model), 1, 2),
-                past_key_values=cache,
                 use_cache=True,
+                **{cache_argument(model): cache},
             )
     except Exception as problem:
         raise Error(
@@ -120,56 +150,68 @@ def _dynamic_layers(model: PreTrainedModel) -> list[DynamicLayer]:
             hint="use a decoder, such as hf:llama or hf:gpt2",
         ) from problem
     for index, layer in enumerate(cache.layers):
-        plain = type(layer) in (DynamicLayer, DynamicSlidingWindowLayer)
-        if not (plain and layer.is_initialized and layer.keys.dim() == 4):
+        if not is_supported(layer):
             raise Error(
                 "source",
-                f"layer {index} of {name} caches something other than keys and values "
+                f"layer {index} of {name} caches something other than keys, values and states "
                 f"({type(layer).__name__})",
-                hint="use a model in which every layer is attention with its own cache",
+                hint="use a model in which every layer has its own cache",
             )
     if not cache.layers:
         raise Error("source", f"{name} did not use the cache", hint="use a decoder")
     return cache.layers
 
 
-def _with_cache_inside(model: PreTrainedModel, empty: Tensors) -> torch.nn.Module:
+def cache_argument(model: PreTrainedModel) -> str:
+    """Returns the name of the model's argument for its cache."""
+    accepted = inspect.signature(type(model).forward).parameters
+    return "cache_params" if "cache_params" in accepted else "past_key_values"
+
+
+def _with_cache_inside(
+    model: PreTrainedModel, forward: Callable[..., Any], empty: Tensors
+) -> torch.nn.Module:
     """Returns a shallow copy of the model that takes its cache from buffers."""
 
-    def forward(self: PreTrainedModel, input_ids: torch.Tensor) -> torch.Tensor:
-        logits, cache = _forward(self, input_ids, read_buffers(self, empty))
+    def forward_in_place(self: PreTrainedModel, input_ids: torch.Tensor) -> torch.Tensor:
+        logits, cache = forward(self, input_ids, read_buffers(self, empty))
         # The amount of padding is constant.
         write_buffers(self, cache, keep=("padding",))
         return logits
 
-    return with_forward(with_buffers(model, empty), forward)
+    return with_forward(with_buffers(model, empty), forward_in_place)
 
 
-def _forward(
-    self: PreTrainedModel, input_ids: torch.Tensor, cache: Tensors
-) -> tuple[torch.Tensor, Tensors]:
-    count = input_ids.shape[1]
-    capacity = cache["keys"][0].shape[2]
-    layers = functional_layers(cache, count)
-    padding = cache["padding"][:, None]
-    options: dict[str, Any] = {"attention_mask": torch.arange(capacity)[None] >= padding}
-    accepted = inspect.signature(type(self).forward).parameters
-    if "position_ids" in accepted:
-        positions = torch.arange(count)[None] + cache["length"] - padding
-        options["position_ids"] = positions.clamp(min=0)
-    if "logits_to_keep" in accepted:
-        options["logits_to_keep"] = 1
-    result = type(self).forward(
-        self,
-        input_ids=input_ids,
-        past_key_values=Cache(layers=layers),
-        use_cache=True,
-        return_dict=True,
-        **options,
-    )
-    return result.logits[:, -1], {
-        "length": cache["length"] + count,
-        "padding": cache["padding"].clone(),
-        "keys": [layer.keys for layer in layers],
-        "values": [layer.values for layer in layers],
-    }
+def _forward_with(forms: tuple[LayerForm, ...]) -> Callable[..., tuple[torch.Tensor, Tensors]]:
+    """Returns the function of both entry points; `forms` are those of the cache's layers."""
+
+    def forward(
+        self: PreTrainedModel, input_ids: torch.Tensor, cache: Tensors
+    ) -> tuple[torch.Tensor, Tensors]:
+        count = input_ids.shape[1]
+        layers = layers_of(cache, forms, count)
+        accepted = inspect.signature(type(self).forward).parameters
+        options: dict[str, Any] = {}
+        padding = 0 if is_recurrent(cache) else cache["padding"][:, None]
+        if cache["keys"]:
+            positions = torch.arange(cache["keys"][0].shape[2])[None]
+            options["attention_mask"] = (positions >= padding).expand(input_ids.shape[0], -1)
+        if "position_ids" in accepted:
+            positions = torch.arange(count)[None] + cache["length"] - padding
+            options["position_ids"] = positions.clamp(min=0)
+        if "logits_to_keep" in accepted:
+            options["logits_to_keep"] = 1
+        result = type(self).forward(
+            self,
+            input_ids=input_ids,
+            use_cache=True,
+            return_dict=True,
+            **{cache_argument(self): Cache(layers=layers)},
+            **options,
+        )
+        after = {"length": cache["length"] + count}
+        if not is_recurrent(cache):
+            after["padding"] = cache["padding"].clone()
+        return result.logits[:, -1], after | tensors_of(layers, forms, cache)
+
+    return forward

@@ -31,7 +31,8 @@ def generation_entries(
 ) -> dict[str, Source]:
     """Returns the sources of the entry points of a model that generates text.
 
-    These are `prefill` and `decode` for a decoder, `encode` and `decode` for an encoder-decoder.
+    These are `prefill` and `decode` for a decoder (only `decode` if it has state-space layers),
+    `encode` and `decode` for an encoder-decoder.
     See `decoder_entries` and `encoder_decoder_entries`.
 
     Args:
@@ -44,7 +45,7 @@ def generation_entries(
 
     Raises:
         Error: stage `usage` for sizes that the model does not support, `source` for a model that
-            does not generate text or whose cache contains anything other than keys and values.
+            does not generate text or whose cache has another form.
     """
     check_generates(model)
     max_length = cache_positions(model, batch, max_length)

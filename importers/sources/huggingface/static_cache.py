@@ -38,14 +38,20 @@ class FunctionalLayer(StaticLayer):
         return self.keys, self.values
 
 
-def functional_layers(cache: Tensors, count: int) -> list[FunctionalLayer]:
-    """Returns the layers for a call with `count` new positions.
+def first_position(cache: Tensors, count: int) -> int:
+    """Returns the position of the first of `count` new ones.
 
     The bounds of the cache become checks in the program, so that it never writes outside.
     """
     first = cache["length"].item()
     torch._check(first >= 0)
     torch._check(first + count <= cache["keys"][0].shape[2])
+    return first
+
+
+def functional_layers(cache: Tensors, count: int) -> list[FunctionalLayer]:
+    """Returns the layers for a call with `count` new positions, one for each pair of tensors."""
+    first = first_position(cache, count)
     return [
         FunctionalLayer(keys, values, cache["length"], first)
         for keys, values in zip(cache["keys"], cache["values"], strict=True)

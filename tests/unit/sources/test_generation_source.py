@@ -87,9 +87,11 @@ def encoder():
     return transformers.BertForMaskedLM(config).eval()
 
 
-def state_space():
-    config = transformers.MambaConfig(vocab_size=64, hidden_size=32, num_hidden_layers=1)
-    return transformers.MambaForCausalLM(config).eval()
+def with_other_states():
+    config = transformers.RwkvConfig(
+        vocab_size=64, hidden_size=32, attention_hidden_size=32, num_hidden_layers=2
+    )
+    return transformers.RwkvForCausalLM(config).eval()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def state_space():
     [
         (no_head, "LlamaModel does not generate text"),
         (encoder, "BertForMaskedLM does not generate text"),
-        (state_space, "MambaForCausalLM"),
+        (with_other_states, "layer 0 of RwkvForCausalLM caches something other than keys"),
         (lambda: torch.nn.Linear(2, 2), "a Linear is not a model of transformers"),
     ],
 )
