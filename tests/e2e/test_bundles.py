@@ -219,6 +219,36 @@ def test_entry_points_share_weights_and_state(bare, tmp_path):
     compare(run.read(), x * 200 * model.weight * model.weight)
 
 
+class TwoCounts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("first", torch.ones(4))
+        self.register_buffer("second", torch.ones(4))
+
+    def clear(self, x):
+        self.first.copy_(torch.zeros(4))
+        self.second.copy_(torch.zeros(4))
+        return x + 1
+
+    def write(self, x):
+        self.first.copy_(self.first.slice_scatter(x, start=1, end=3))
+        return self.first + self.second
+
+
+def test_equal_state_has_memory_of_its_own(tmp_path):
+    model, x = TwoCounts(), torch.full((2,), 5.0)
+    programs = unmess.combine(
+        {"clear": unmess.capture(model.clear, (x,)), "write": unmess.capture(model.write, (x,))}
+    )
+    unmess.package(programs, tmp_path / "b", on="iree-cpu")
+    run = unmess.bundle.load(tmp_path / "b")
+    run.clear(x.numpy())
+    # `write` updates `first` in place, whose zeros IREE returned in one buffer with `second`.
+    assert run.write(x.numpy()).tolist() == [0, 5, 5, 0]
+    assert run.state["second"].tolist() == [0, 0, 0, 0]
+    assert run.state["first"].tolist() == [0, 5, 5, 0]
+
+
 def test_state_stays_on_a_device_with_memory_of_its_own(tmp_path, skip_without):
     found = devices("vulkan")
     if found.default is None:

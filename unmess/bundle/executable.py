@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -217,7 +218,29 @@ class Bundle(EntryPoints[EntryPoint]):
                 self._state[slot.name] = view, slot.spec.dtype
             is_returned = index in entry.outputs
             results.append(self._to_host(view, slot.spec.dtype) if is_returned else None)
+        if self._shares_memory:
+            self._separate(slot.name for slot in entry.results if slot.kind == "state")
         return results
+
+    def _separate(self, changed: Iterable[str]) -> None:
+        """Copies each changed state whose memory is also that of other state.
+
+        IREE returns equal results in one buffer. A later call may update one of them in place.
+        """
+        names = set(changed)
+        if not names or len(self._state) == 1:
+            return
+        taken = set()
+        # State that the call did not change comes first: it keeps its memory.
+        for name in sorted(self._state, key=names.__contains__):
+            view, dtype = self._state[name]
+            if not (size := view.get_buffer().byte_length()):
+                continue
+            content = view.get_buffer().map().asarray((size,), np.dtype(np.uint8))
+            if content.ctypes.data in taken:
+                view = self._to_device(content, view.shape, dtype)
+                self._state[name] = view, dtype
+            taken.add(content.ctypes.data)
 
     def _to_device(self, content: np.ndarray, shape: Any, dtype: np.dtype) -> rt.HalBufferView:
         buffer = self._device.allocator.allocate_buffer_copy(
