@@ -15,6 +15,7 @@ BENCHMARKS = {
     "iree_memory": ("iree-cpu: memory of two processes that load BERT-base", "1 min"),
     "iree_models": ("iree-cpu, eager and torch.compile, ten models", "15 min"),
     "large_model": ("capture and lower to linalg: a Llama of a billion parameters", "2 min"),
+    "peers": ("both runners, eager, Inductor, ONNX Runtime and OpenVINO, ten models", "40 min"),
     "presets": ("iree-cpu: every preset, three models", "3 min"),
     "recurrent": ("LSTM, GRU and RNN: both runners and eager", "3 min"),
     "reference": ("reference runner and eager: time, memory, errors", "4 min"),

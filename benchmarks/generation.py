@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 import unmess
-from benchmarks.llama_cpp import LlamaCpp, Missing
+from benchmarks.llama_cpp import LlamaCpp
+from benchmarks.peer_environment import Missing
 from importers.sources import find_source
 from tools.smollm2 import smollm2, unpacked
 

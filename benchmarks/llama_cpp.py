@@ -5,20 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-import venv
 from pathlib import Path
 from typing import Any
 
-from unmess.core.cache.folder import cache_folder
+from benchmarks.peer_environment import LOCKS, Missing, environment
 
-PACKAGE = "xllamacpp==2026.10.11549"
-# The wheel for Linux on x86-64.
-SHA256 = "c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261"
+_LOCK = LOCKS / "llama_cpp.txt"
 _SERVER = Path(__file__).with_name("llama_cpp_server.py")
-
-
-class Missing(Exception):
-    """llama.cpp cannot run here; the text is the reason."""
 
 
 class LlamaCpp:
@@ -39,7 +32,14 @@ class LlamaCpp:
             Missing: llama.cpp cannot be installed, or does not start.
         """
         self.speed = 0.0
-        command = [_python(), "-I", _SERVER, model, str(context), str(threads)]
+        command = [
+            environment(_LOCK) / "bin" / "python",
+            "-I",
+            _SERVER,
+            model,
+            str(context),
+            str(threads),
+        ]
         start = time.perf_counter()
         self._process = subprocess.Popen(
             command,
@@ -73,26 +73,3 @@ class LlamaCpp:
             if line.startswith("{"):
                 return json.loads(line)
         raise Missing(f"its process ended with status {self._process.wait()}")
-
-
-def _python() -> Path:
-    """Returns the interpreter of an environment with llama.cpp; makes it if it is missing."""
-    folder = cache_folder() / "peers" / PACKAGE.replace("==", "-")
-    python, done = folder / "bin" / "python", folder / "installed"
-    if done.exists():
-        return python
-    try:
-        venv.create(folder, clear=True, with_pip=True)
-        pin = folder / "pin.txt"
-        pin.write_text(f"{PACKAGE} --hash=sha256:{SHA256}\n")
-        command = [python, "-m", "pip", "--quiet", "install", "--no-deps", "--only-binary=:all:"]
-        subprocess.run(
-            [*command, "--require-hashes", "-r", pin], check=True, capture_output=True, text=True
-        )
-    except OSError as problem:
-        raise Missing(f"there is no environment for it: {problem}") from problem
-    except subprocess.CalledProcessError as problem:
-        last = (str(problem.stderr or problem).strip().splitlines() or ["pip failed"])[-1]
-        raise Missing(f"{PACKAGE} cannot be installed: {last}") from problem
-    done.touch()
-    return python
