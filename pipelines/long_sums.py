@@ -124,7 +124,7 @@ def _split(operation: ir.Operation) -> tuple[list[ir.Operation], ir.Value]:
 def _split_axis(
     operation: ir.Operation, axis: int, length: int
 ) -> tuple[list[ir.Operation], ir.Value]:
-    """Splits one loop into blocks: the sum of the blocks' sums, then what is left over."""
+    """Adds the sums of the blocks of one loop, and then the elements that fill no block."""
     block = next((size for size in range(_BLOCK, _BLOCK // 4, -1) if length % size == 0), _BLOCK)
     blocks = length // block
     *operands, start = operation.operands
@@ -172,7 +172,7 @@ def _part(value: ir.Value, loops: list[int], axis: int, start: int, end: int) ->
 
 
 def _in_blocks(value: ir.Value, loops: list[int], axis: int, blocks: int, block: int) -> ir.Value:
-    """Returns an input with the axis of a loop as two axes, without what is left over."""
+    """Splits the axis of a loop into two, for blocks. Drops the elements that fill no block."""
     if axis not in loops:
         return value
     value = _part(value, loops, axis, 0, blocks * block)

@@ -119,6 +119,8 @@ class Generator:
         check_length(prompt_tokens, max_new_tokens, self.max_length, len(self.start))
         choose = self._chooser(input_ids, max_new_tokens, sampling or Sampling())
         self.statistics = Statistics(prompt_tokens=prompt_tokens)
+        if max_new_tokens < 1:
+            return
         start = time.perf_counter()
         read = self._read_encoder_prompt if self.start else self._read_prompt
         ids, logits = read(input_ids)

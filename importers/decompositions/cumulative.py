@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from importers.decompositions.positions import positions_along
 from importers.decompositions.scan import Combine, scan
 
 
@@ -26,9 +27,7 @@ def _running(x: torch.Tensor, dim: int, replaces: Any) -> tuple[torch.Tensor, to
         # torch-mlir orders booleans as if True were -1.
         values, places = _running(x.to(torch.int8), dim, replaces)
         return values != 0, places
-    shape = [1] * x.dim()
-    shape[dim] = x.shape[dim]
-    places = torch.zeros_like(x, dtype=torch.int64) + torch.arange(x.shape[dim]).reshape(shape)
+    places = torch.zeros_like(x, dtype=torch.int64) + positions_along(x, dim)
     values, places = scan(_extreme(replaces), (x.clone(), places), dim)
     return values, places
 

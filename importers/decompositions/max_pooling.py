@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch._meta_registrations import pooling_output_shape
 
 
 def max_pool_of_integers(axes: int) -> Callable[..., Any]:
@@ -37,8 +38,10 @@ def max_pool_of_integers(axes: int) -> Callable[..., Any]:
         )
         places = []
         for axis, size in enumerate(sizes):
-            lengths = (kernel[axis], steps[axis], margins[axis], gaps[axis])
-            starts = torch.arange(_count(size, *lengths, ceil_mode)) * steps[axis] - margins[axis]
+            count = pooling_output_shape(
+                size, kernel[axis], margins[axis], steps[axis], gaps[axis], ceil_mode
+            )
+            starts = torch.arange(count) * steps[axis] - margins[axis]
             places.append(starts.unsqueeze(-1) + torch.arange(kernel[axis]) * gaps[axis])
         return _largest(x, places)
 
@@ -103,11 +106,3 @@ def _largest(x: torch.Tensor, places: Sequence[torch.Tensor]) -> tuple[torch.Ten
     found = index.expand(windows.shape).gather(-1, which.unsqueeze(-1)).squeeze(-1)
     output = [place.shape[0] for place in places]
     return largest.unflatten(-1, output), found.unflatten(-1, output)
-
-
-def _count(size: int, kernel: int, step: int, margin: int, gap: int, ceil_mode: bool) -> int:
-    """Returns the number of windows along an axis."""
-    room = size + 2 * margin - gap * (kernel - 1) - 1
-    count = (room + (step - 1 if ceil_mode else 0)) // step + 1
-    # The last window has to start in the input or in the padding before it.
-    return count - 1 if ceil_mode and (count - 1) * step >= size + margin else count

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from importers.decompositions.positions import positions_along
+
 
 def median(x: torch.Tensor) -> Any:
     """Returns the lower median of all elements, without dimensions; NaN where one is.
@@ -36,7 +38,7 @@ def median_along(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple:
     if x.is_floating_point():
         wrong = torch.isnan(x)
         found = wrong.any(dim, True)
-        first = torch.where(wrong, _numbers_along(x, dim), size).amin(dim, True)
+        first = torch.where(wrong, positions_along(x, dim), size).amin(dim, True)
         values = torch.where(found, torch.nan, values)
         places = torch.where(found, first, places)
     return (values, places) if keepdim else (values.squeeze(dim), places.squeeze(dim))
@@ -87,9 +89,3 @@ def _has_elements(x: torch.Tensor) -> bool:
 
 def _of_no_elements(x: torch.Tensor) -> Any:
     return torch.full((), torch.nan, dtype=x.dtype) if x.is_floating_point() else NotImplemented
-
-
-def _numbers_along(x: torch.Tensor, dim: int) -> torch.Tensor:
-    """Returns 0, 1, 2, … along `dim`, i64, in a shape that broadcasts to that of `x`."""
-    dim = dim % x.dim()
-    return torch.arange(x.shape[dim]).reshape([-1] + [1] * (x.dim() - dim - 1))

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from importers.decompositions.positions import positions_along
+
 
 def copied(view: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a decomposition of `view_copy` and its relatives by the view itself.
@@ -41,9 +43,7 @@ def diagonal_scatter(
 ) -> torch.Tensor:
     """Returns `x` with a diagonal of two of its dimensions replaced by `source`."""
     dim1, dim2 = dim1 % x.dim(), dim2 % x.dim()
-    rows, columns = (
-        torch.arange(x.shape[dim]).reshape([-1] + [1] * (x.dim() - dim - 1)) for dim in (dim1, dim2)
-    )
+    rows, columns = positions_along(x, dim1), positions_along(x, dim2)
     # Put the elements of `source` along dim1; they are broadcast along dim2.
     length = source.shape[-1]
     along = source.to(x.dtype).movedim(-1, _place_among_others(dim1, dim2)).unsqueeze(dim2)

@@ -367,10 +367,10 @@ def _norm(z: Complex, *args: Any, **options: Any) -> torch.Tensor:
     return aten.linalg_vector_norm(magnitude(z), *args, **options)
 
 
-def _rms_norm(z: Any, shape: list[int], weight: Any = None, eps: float | None = None) -> Complex:
+def _rms_norm(z: Any, shape: list[int], weight: Any = None, eps: float | None = None) -> Any:
     if not isinstance(z, Complex):
         # Eager ignores the imaginary parts of the weight.
-        raise NotImplementedError
+        return aten.rms_norm(z, shape, weight.real, eps)
     # Eager takes the mean of the squares, not of the squared magnitudes.
     square = _part_by_part(aten.mean.dim)(_multiply(z, z), list(range(-len(shape), 0)), True)
     eps = torch.finfo(z.dtype).eps if eps is None else eps

@@ -10,6 +10,9 @@ import torch
 
 from importers.decompositions.complex_pair import REAL, Complex
 
+# The parts of a normal sample have half its variance each.
+HALF_VARIANCE = math.sqrt(0.5)
+
 
 def drawn(draw: Callable[..., torch.Tensor], scale: float = 1.0) -> Callable[..., Complex]:
     """Returns `rand` or `randn` for a complex `dtype`; the parts are multiplied by `scale`."""
@@ -42,8 +45,4 @@ def uniform(z: Complex, low: float = 0.0, high: float = 1.0, **_options: Any) ->
 
 def normal(z: Complex, mean: float = 0.0, std: float = 1.0, **_options: Any) -> Complex:
     """Returns normal samples of the shape of `z`; both parts have the mean `mean`, as in eager."""
-    return z.map(torch.ops.aten.normal_functional, mean, std / math.sqrt(2))
-
-
-# The parts of a normal sample have half its variance each.
-HALF_VARIANCE = math.sqrt(0.5)
+    return z.map(torch.ops.aten.normal_functional, mean, std * HALF_VARIANCE)

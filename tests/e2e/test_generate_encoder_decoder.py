@@ -8,6 +8,7 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import unmess
+from tests.shared.varied_weights import varied
 from unmess.__main__ import main
 from unmess.compare_entries import compare_entries
 
@@ -27,14 +28,6 @@ SIZES = {
     "eos_token_id": 2,
     "decoder_start_token_id": 3,
 }
-
-
-def varied(model):
-    """Returns a model with larger weights, whose text does not repeat one token."""
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(4)
-    return model.eval()
 
 
 def generated(model, inputs, tokens, **options):

@@ -5,6 +5,7 @@ import torch
 import transformers
 
 import unmess
+from tests.shared.varied_weights import varied
 from unmess.compare_entries import compare_entries
 
 SIZES = {
@@ -24,15 +25,6 @@ SIZES = {
 }
 
 
-def varied(model):
-    """Returns a model with larger matrices, whose text does not repeat one token."""
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() > 1:
-                parameter.mul_(4)
-    return model.eval()
-
-
 def generated(model, ids, tokens):
     result = model.generate(ids, do_sample=False, max_new_tokens=tokens, min_new_tokens=tokens)
     return result[:, ids.shape[1] :]
@@ -49,6 +41,7 @@ def test_attention_and_states_in_one_layer():
         ids = torch.randint(2, 64, (1, length))
         ours = list(generator.tokens(ids, 12))
         assert ours == generated(model, ids, 12)[0].tolist()
+    assert not list(generator.tokens(ids, 0))
 
 
 def test_attention_and_states_in_different_layers():

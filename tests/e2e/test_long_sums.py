@@ -1,4 +1,4 @@
-"""Long sums have small rounding errors, also of equal terms, whose errors do not cancel."""
+"""Tests the rounding errors of long sums. The errors of equal terms do not cancel."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""transformers parses a GGUF file once, and finds in it what it finds without this."""
+"""Tests that a GGUF file is parsed once, with the same result as by transformers alone."""
 
 import gguf
 import numpy as np

@@ -167,6 +167,7 @@ op("F.layer_norm", C("bf16[2,8]", (8,), "bf16[8]", "bf16[8]"), C("f64[2,4]", (4,
 op("F.group_norm", C("f32[b,4,5]", 2), C("f32[b,4,3,2]", 4, "f32[4]", "f32[4]"))
 op("F.instance_norm", "f32[b,3,5]", C("f32[b,3,4,2]", None, None, "f32[3]"))
 op("F.rms_norm", C("f32[n,4]", (4,)), C("f16[2,8]", (8,), "f16[8]"), C("f32[2,4]", (4,), eps=0.1))
+op("F.rms_norm", C("f32[2,4]", (4,), "c64[4]"), C("c64[2,4]", (4,), "c64[4]"))
 op("F.local_response_norm", C("f32[b,4,5]", 3))
 op("F.batch_norm", C("f32[b,3,5]", "f32[3]", "f32[3] positive"))
 op("F.batch_norm", C("f32[b,3,2,2]", "f32[3]", "f32[3] positive", "f32[3]", "f32[3]", eps=0.1))
