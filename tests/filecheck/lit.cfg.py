@@ -26,6 +26,9 @@ config.test_exec_root = str(ROOT / "Output")
 config.environment["PYTHONPATH"] = str(ROOT)
 config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 config.environment["UNMESS_CACHE"] = os.path.join(config.test_exec_root, "cache")
+# Each process would compile the libraries again. tests/conftest.py does the same.
+if sys.dont_write_bytecode:
+    config.environment["PYTHONPYCACHEPREFIX"] = os.path.join(sys.prefix, "bytecode")
 # One thread per tool: lit runs several tests at once.
 config.environment["OMP_NUM_THREADS"] = "1"
 for name in ("HOME", "XDG_CACHE_HOME"):
@@ -45,7 +48,8 @@ with socket.socket(socket.AF_UNIX) as listening:
         [sys.executable, str(inputs / "server.py"), str(listening.fileno())],
         stdin=subprocess.DEVNULL,
         pass_fds=(listening.fileno(),),
-        env={**os.environ, **config.environment},
+        # If it had other variables than the tests, workers would not be forks.
+        env=dict(config.environment),
     )
 
 # The tools of this checkout, whether or not they are on the PATH. `-I -S` starts in 15 ms.
