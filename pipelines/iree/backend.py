@@ -103,7 +103,7 @@ class IreeBackend:
 
     def reproducer(self, module: Module) -> tuple[str, str]:
         """See `Backend.reproducer`. Lowers the module in place."""
-        from pipelines.iree.compiler import command_for, options_for, text_for
+        from pipelines.iree.compiler import command_for, input_for
         from pipelines.iree.presets import PRESETS, preset_for, tuned_preset
         from pipelines.iree.vm_module import for_iree, program_key
         from pipelines.lower import lower
@@ -114,8 +114,8 @@ class IreeBackend:
             module = lower(module, "linalg")
         preset = PRESETS[chosen.preset or tuned or preset_for(module)]
         module, _ = for_iree(module, chosen)
-        command = command_for(options_for(module, chosen, preset))
-        return command, text_for(module, chosen, preset)
+        text, options = input_for(module, chosen, preset)
+        return command_for(options), text
 
 
 def backend(name: str) -> IreeBackend:
