@@ -32,11 +32,15 @@ def exportable(module: torch.nn.Module, *, call: Any = ()) -> Iterator[None]:
     Args:
         call: the example arguments, which may contain key-value caches.
     """
-    if not _has_transformers_model(module):
+    models = _transformers_models(module)
+    if not models:
         yield
         return
     from transformers.exporters import exporter_dynamo, utils
 
+    # A decoder returns its key-value cache, unless its configuration says otherwise.
+    for model in models:
+        exporter_dynamo.register_cache_pytrees_for_model(model)
     patches = [
         (utils.import_dotted_path(path), attribute, factory)
         for path, attribute, factory in utils._PATCHES["dynamo"]
@@ -62,12 +66,12 @@ def exportable(module: torch.nn.Module, *, call: Any = ()) -> Iterator[None]:
             os.environ[_NO_CHECKS] = before
 
 
-def _has_transformers_model(module: torch.nn.Module) -> bool:
+def _transformers_models(module: torch.nn.Module) -> list[torch.nn.Module]:
     # If the module contains such a model, the library is loaded.
     library = sys.modules.get("transformers.modeling_utils")
-    return library is not None and any(
-        isinstance(part, library.PreTrainedModel) for part in module.modules()
-    )
+    if library is None:
+        return []
+    return [part for part in module.modules() if isinstance(part, library.PreTrainedModel)]
 
 
 def _has_cache(call: Any) -> bool:

@@ -1,7 +1,10 @@
 """A model type of each modality matches eager PyTorch on the source's own example."""
 
+import copy
+
 import pytest
 import torch
+from transformers import LlamaConfig, LlamaForCausalLM
 
 import unmess
 
@@ -48,3 +51,36 @@ def test_layout_of_an_image_is_part_of_the_program():
     other = torch.randn_like(program.kwargs["pixel_values"])
     expected = program.eager(pixel_values=other).last_hidden_state
     torch.testing.assert_close(run(pixel_values=other).last_hidden_state, expected)
+
+
+@torch.no_grad()
+def test_a_decoder_returns_its_cache_and_takes_it_again():
+    config = LlamaConfig(
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        vocab_size=50,
+    )
+    model = LlamaForCausalLM(config).eval()
+    prompt, token = (torch.tensor([[5, 7, 11, 13]]),), (torch.tensor([[17]]),)
+    expected = model(*prompt)
+    result = unmess.load(unmess.capture(model, prompt), on="reference")(*prompt)
+    torch.testing.assert_close(result.logits, expected.logits)
+    cache = result.past_key_values
+    assert cache.get_seq_length() == 4
+    _assert_equal_caches(cache, expected.past_key_values)
+
+    call = {"past_key_values": copy.deepcopy(cache)}
+    expected = model(*token, past_key_values=copy.deepcopy(cache))
+    result = unmess.load(unmess.capture(model, token, call), on="reference")(*token, **call)
+    torch.testing.assert_close(result.logits, expected.logits)
+    assert result.past_key_values.get_seq_length() == 5
+    _assert_equal_caches(result.past_key_values, expected.past_key_values)
+
+
+def _assert_equal_caches(ours, theirs):
+    for own, other in zip(ours.layers, theirs.layers, strict=True):
+        torch.testing.assert_close(own.keys, other.keys)
+        torch.testing.assert_close(own.values, other.values)

@@ -151,5 +151,6 @@ def without_form(what: str) -> Error:
     return Error(
         "usage",
         f"{what} cannot be described without PyTorch",
-        hint="capture a function around the model that takes and returns only tensors and numbers",
+        hint="capture a function around the model that takes and returns only tensors and numbers; "
+        "a decoder of transformers returns no key-value cache with use_cache=False",
     )
