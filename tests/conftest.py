@@ -36,6 +36,11 @@ def pytest_collection_finish():
     gc.set_threshold(20_000, 20, 20)
 
 
+def pytest_unconfigure():
+    """Includes them again: the end of the process reports objects that are not collected."""
+    gc.unfreeze()
+
+
 @pytest.fixture
 def small_files():
     """A context manager that limits the size of files this process writes, like a full disk."""

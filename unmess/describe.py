@@ -97,11 +97,15 @@ def result(tree: Any, paths: Sequence[str] | None = None) -> list[dict[str, Any]
     """
     from torch.utils import _pytree as pytree
 
+    from unmess.core.signature.paths import leaves_with_path
+
     if paths is not None:
         leaves = pytree.tree_leaves(tree)
         return [{"path": p, **_leaf(leaf)} for p, leaf in zip(paths, leaves, strict=True)]
-    found, _ = pytree.tree_flatten_with_path(tree)
-    return [{"path": f"result{pytree.keystr(path)}", **_leaf(leaf)} for path, leaf in found]
+    return [
+        {"path": f"result{pytree.keystr(path)}", **_leaf(leaf)}
+        for path, leaf in leaves_with_path(tree)
+    ]
 
 
 def arrays(paths: Sequence[str], leaves: Sequence[Any]) -> list[dict[str, Any]]:

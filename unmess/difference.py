@@ -12,6 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from unmess.core.program.eager import Float64Reference
+from unmess.core.signature.paths import leaves_with_path
 from unmess.elements import bound_in_slices, examined, largest_element_error
 
 # Largest difference allowed, relative to the largest magnitude in the eager result. Summation
@@ -83,7 +84,7 @@ def compare_trees(
     Args:
         exact: the float64 results of the same call, for differences that need them.
     """
-    expected_leaves, expected_spec = pytree.tree_flatten_with_path(expected)
+    expected_leaves, expected_spec = leaves_with_path(expected), pytree.tree_structure(expected)
     actual_leaves, actual_spec = pytree.tree_flatten(actual)
     if not _same_structure(expected_spec, actual_spec):
         cause = "the structure of the result differs from eager's"

@@ -20,6 +20,7 @@ from torch.utils import _pytree as pytree
 
 from unmess.core.errors.error import Error
 from unmess.core.options.dynamic_axis import DynamicAxis
+from unmess.core.signature.paths import leaves_with_path
 
 
 @dataclass(frozen=True)
@@ -175,9 +176,8 @@ def leaf_paths(module: Any, in_spec: pytree.TreeSpec) -> list[str]:
     """Returns the path of each leaf of a call, in the callee's terms: `x`, `batch['images'][0]`."""
     count = in_spec.num_leaves
     args, kwargs = pytree.tree_unflatten(list(range(count)), in_spec)
-    found, _ = pytree.tree_flatten_with_path(dict(_combine_args(module, args, kwargs)))
     paths = [""] * count
-    for (first, *rest), index in found:
+    for (first, *rest), index in leaves_with_path(dict(_combine_args(module, args, kwargs))):
         paths[index] = f"{first.key}{pytree.keystr(tuple(rest))}"
     return paths
 

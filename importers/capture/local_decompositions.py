@@ -315,9 +315,18 @@ def _functional_form(target: torch._ops.OpOverload) -> torch._ops.OpOverload:
     if not packet.endswith("_") or writes != [True] + [False] * (len(writes) - 1):
         raise NotLocal(f"{target} mutates another argument than its first")
     functional = getattr(getattr(torch.ops, target.namespace), packet[:-1], None)
-    if functional is None or target._overloadname not in functional.overloads():
-        raise NotLocal(f"{target} has no functional form")
-    return getattr(functional, target._overloadname)
+    overloads = [] if functional is None else functional.overloads()
+    # Overload names do not decide: `pow_.Scalar` has the arguments of `pow.Tensor_Scalar`.
+    for name in overloads:
+        if _parameters(getattr(functional, name)) == _parameters(target):
+            return getattr(functional, name)
+    raise NotLocal(f"{target} has no functional form")
+
+
+def _parameters(operator: torch._ops.OpOverload) -> list[tuple[str, str, bool]]:
+    """Returns name, type and keyword-only of each parameter. The first may have any name."""
+    found = [(a.name, str(a.type), a.kwarg_only) for a in operator._schema.arguments]
+    return [("", *found[0][1:]), *found[1:]]
 
 
 def _storages(node: torch.fx.Node) -> set[int]:

@@ -146,8 +146,10 @@ def _value(value: Any) -> Any:
     """
     if isinstance(value, (bool, int, float, str, type(None))):
         return type(value), repr(value)
-    if isinstance(value, (list, tuple, set)) and len(value) <= _FEW:
-        return type(value), tuple(map(_value, value))
-    if isinstance(value, dict) and len(value) <= _FEW:
-        return type(value), tuple((_value(key), _value(item)) for key, item in value.items())
+    # Call the container's own methods: a class derived from it may override them to raise.
+    for kind in (list, tuple, set):
+        if isinstance(value, kind) and kind.__len__(value) <= _FEW:
+            return type(value), tuple(map(_value, kind.__iter__(value)))
+    if isinstance(value, dict) and dict.__len__(value) <= _FEW:
+        return type(value), tuple((_value(key), _value(item)) for key, item in dict.items(value))
     return id(value)

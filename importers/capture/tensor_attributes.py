@@ -53,7 +53,10 @@ def holds_tensors(value: Any) -> bool:
     """Returns True for a tensor, or for a small container of tensors only."""
     if isinstance(value, torch.Tensor):
         return True
-    if not isinstance(value, (tuple, list, dict)) or not 0 < len(value) <= _FEW:
+    # A class that PyTorch does not know is a leaf, also one that is derived from a container.
+    if pytree.tree_is_leaf(value) or not isinstance(value, (tuple, list, dict)):
+        return False
+    if not 0 < len(value) <= _FEW:
         return False
     return all(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(value))
 

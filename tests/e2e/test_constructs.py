@@ -1,9 +1,13 @@
 """Constructs that need no repair, or that the importer handles, match eager."""
 
+import collections
+
 import pytest
 import torch
+from torch.utils import _pytree as pytree
 
 import unmess
+import unmess.bundle
 
 
 def random(*shape, dtype=torch.float32):
@@ -19,6 +23,51 @@ class Positions(torch.nn.Module):
 
     def forward(self, x):
         return x + self.positions
+
+
+class Named(collections.OrderedDict):
+    """A result whose parts have names, but no pytree keys, as diffusers registers its own."""
+
+
+class Unnamed:
+    """A result whose parts have no names."""
+
+    def __init__(self, first, second):
+        self.parts = [first, second]
+
+
+pytree.register_pytree_node(
+    Named,
+    lambda value: (list(value.values()), list(value)),
+    lambda parts, names: Named(zip(names, parts, strict=True)),
+)
+pytree.register_pytree_node(
+    Unnamed, lambda value: (value.parts, None), lambda parts, _context: Unnamed(*parts)
+)
+
+
+class Irregular(tuple):
+    """A tuple with another meaning of `len`, such as the representations of e3nn."""
+
+    def __len__(self):
+        raise NotImplementedError
+
+    def __iter__(self):
+        raise NotImplementedError
+
+
+class Attributes(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.irregular = Irregular((1, 2))
+        self.nested = [Irregular(((3, 4),))]
+
+    def forward(self, x):
+        return x * self.irregular[1] + self.nested[0][0][1]
+
+
+def containers_without_keys(x):
+    return Named(sample=x + 1, more=(Unnamed(x * 2, [x - 1]),))
 
 
 class Cache(torch.nn.Module):
@@ -88,6 +137,8 @@ CASES = [
     (nothing_among_the_results, (random(3),)),
     (python_arguments, (random(3), 2, True, 1.5, "s", None)),
     (python_results, (random(3),)),
+    (Attributes(), (random(3),)),
+    (containers_without_keys, (random(3),)),
     (writes_its_input, (torch.zeros(2, 4, 3), random(2, 1, 3), torch.tensor([2]))),
     (sizes_from_values, (torch.tensor(3), random(8))),
 ]
@@ -100,6 +151,21 @@ def test_like_eager(model, args):
     program = unmess.capture(model, args)
     report = unmess.check(program, on="reference", calls=1)
     assert report.ok, report.error
+
+
+def test_paths_in_containers_without_keys(tmp_path):
+    program = unmess.capture(containers_without_keys, (random(3),))
+    paths = ["result['sample']", "result['more'][0][0]", "result['more'][0][1][0]"]
+    differences = unmess.check(program, on="reference", calls=1).differences
+    assert [difference.name for difference in differences] == paths
+    result = unmess.load(program)(torch.tensor([1.0, 2.0, 3.0]))
+    assert type(result) is Named and type(result["more"][0]) is Unnamed
+    # A bundle does not have the classes: it returns a dict, and a tuple for parts without names.
+    unmess.package(program, tmp_path / "bundle", on="iree-cpu")
+    result = unmess.bundle.load(tmp_path / "bundle")(torch.tensor([1.0, 2.0, 3.0]).numpy())
+    assert result["sample"].tolist() == [2, 3, 4]
+    doubled, (reduced,) = result["more"][0]
+    assert (doubled.tolist(), reduced.tolist()) == ([2, 4, 6], [0, 1, 2])
 
 
 def test_written_buffers_and_inputs_are_state_results():

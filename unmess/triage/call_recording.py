@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 
 from unmess.core.errors.user_source import is_users
 from unmess.core.program.eager import copied
+from unmess.core.signature.paths import leaves_with_path
 from unmess.triage.trace import Call, Code, Reference, Trace, Value
 from unmess.triage.values import Values, argument, function_code, is_plain
 
@@ -60,7 +61,7 @@ class _Recorder(TorchFunctionMode):
 
     def add_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Makes the tensors of the call inputs of the trace."""
-        for path, leaf in pytree.tree_leaves_with_path((args, kwargs)):
+        for path, leaf in leaves_with_path((args, kwargs)):
             if isinstance(leaf, torch.Tensor) and id(leaf) not in self._names:
                 key = path[-1] if isinstance(path[-1], pytree.MappingKey) else None
                 self._add_input(leaf, key.key if key else f"x{len(self._inputs)}")

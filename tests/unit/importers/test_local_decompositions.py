@@ -309,3 +309,16 @@ def test_in_place_operator_in_a_region_raises_not_local():
         pytest.fail("this PyTorch exports no region here: the test does not test anything")
     with pytest.raises(NotLocal, match="region"):
         decompose_locally(exported, decomposition_table())
+
+
+def test_functional_forms_have_the_parameters_of_the_in_place_operators():
+    """An overload of the same name may differ: `pow.Scalar` is the power of a number."""
+
+    def in_place(x, exponent):
+        x = x + 1
+        return x.pow_(-0.5), x.clone().pow_(exponent), x.clone().ldexp_(exponent).floor_divide_(x)
+
+    x, exponent = torch.tensor([1.0, 2.5, 8.0]), torch.tensor([2, -1, 3])
+    exported = export(in_place, x, exponent)
+    local = decompose_locally(exported, decomposition_table())
+    torch.testing.assert_close(local.module()(x, exponent), in_place(x, exponent))

@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 from unmess.core.errors.error import Error
 from unmess.core.signature.dim import Dim
+from unmess.core.signature.paths import part_keys
 from unmess.core.signature.reading import fields_of
 from unmess.core.signature.signature import Constant, ScalarSpec, TensorSpec
 from unmess.core.signature.torch_signature import TorchSignature
@@ -109,10 +110,12 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def tree_of(spec: pytree.TreeSpec) -> dict[str, Any] | None:
-    """Returns the containers as plain data. Those of other libraries become dicts by part name.
+    """Returns the containers as plain data.
+
+    Those of other libraries become dicts by part name, or tuples if their parts have no names.
 
     Raises:
-        Error: stage `usage`; a container does not name its parts.
+        Error: stage `usage`; a name is not plain data.
     """
     if spec.is_leaf():
         return None
@@ -138,12 +141,12 @@ def _spec_of_tree(tree: dict[str, Any] | None) -> pytree.TreeSpec:
 
 def _keys(spec: pytree.TreeSpec) -> list[Any]:
     """Returns the keys of a container's parts."""
-    node = pytree.SUPPORTED_NODES[spec.type]
     try:
-        value = node.unflatten_fn([object() for _ in spec.children()], spec.context)
-        return [key for key, _ in node.flatten_with_keys_fn(value)[0]]
-    except Exception as problem:
-        raise without_form(f"a {spec.type.__name__} in the call or the result") from problem
+        node = pytree.SUPPORTED_NODES[spec.type]
+        return part_keys(node.unflatten_fn([object() for _ in spec.children()], spec.context), spec)
+    except Exception:
+        # The class may need tensors as parts, such as a key-value cache.
+        return [pytree.SequenceKey(position) for position in range(spec.num_children)]
 
 
 def without_form(what: str) -> Error:
