@@ -114,12 +114,15 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     text = ir.operation.get_asm(
         enable_debug_info=True, print_generic_op_form=has_input_type(module)
     )
+    return text, (*target.options, *_input_type(module, text), *preset.options)
+
+
+def _input_type(module: Module, text: str) -> tuple[str, ...]:
     if has_input_type(module):
-        kind = module.stage
-    else:
-        # `auto` loads all input dialects, which takes a tenth of the time of a small program.
-        kind = "auto" if "tm_tensor." in text else "none"
-    return text, (*target.options, f"--iree-input-type={kind}", *preset.options)
+        return (f"--iree-input-type={module.stage}",)
+    # By default, IREE loads all input dialects, which takes a tenth of the time of a small program.
+    # It needs them for torch-mlir's TMTensor.
+    return () if "tm_tensor." in text else ("--iree-input-type=none",)
 
 
 def command_for(options: Sequence[str]) -> str:
