@@ -23,6 +23,10 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
+# By default, OpenMP's threads spin while they wait for each other. With one pytest process per
+# core, they would spin on a core that another process needs. OpenMP reads this when it is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 # A background job of a shell ignores SIGINT, and so would the commands that the tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
