@@ -200,7 +200,7 @@ def render_requirements(
     lines = [
         "# Made by tools/lock.py from pixi.toml, with pixi.lock: change pixi.toml and",
         "# run the task lock instead of editing this file.",
-        f"# sha256 of pixi.toml's dependencies: {manifest.digest()}",
+        f"# sha256 of pixi.toml's dependencies: {manifest.digest}",
         f"# sha256 of pixi.lock: {locked.sha256(pixi_lock)}",
         *map(requirement, wheels),
     ]

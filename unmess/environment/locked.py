@@ -15,7 +15,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -77,8 +77,9 @@ class Manifest:
     index_url: str
     find_links: tuple[str, ...]
 
+    @cached_property
     def digest(self) -> str:
-        """Returns the SHA-256 of everything that the lock depends on, in hexadecimal."""
+        """The SHA-256 of everything that the lock depends on, in hexadecimal."""
         return sha256(json.dumps(asdict(self), sort_keys=True))
 
 
@@ -199,7 +200,7 @@ def read_pixi_lock(text: str) -> PixiLock:
     try:
         head, _, tail = text.partition("\npackages:\n")
         data = _yaml(head)
-        records = [_record(chunk) for chunk in re.split(r"(?m)^(?=- )", tail) if chunk]
+        records = [_record(chunk) for chunk in re.split(r"\n(?=- )", tail) if chunk]
         if data["version"] != 7:
             raise LockError(f"pixi.lock: format {data['version']}, not 7")
         environments = dict(data["environments"])
@@ -239,7 +240,8 @@ def _places(environment: Mapping[str, Any], default: Mapping[str, Any] | None = 
     if default is None:
         return places
     common = _places(default)
-    further = [place for place in places if place not in common]
+    known = set(common)
+    further = [place for place in places if place not in known]
     if sorted(places) != sorted([*common, *further]) or (
         {**environment, "packages": None} != {**default, "packages": None}
     ):
@@ -279,7 +281,7 @@ def disagreements(manifest_text: str, pixi_lock_text: str, requirements_text: st
         requirements = read_requirements(requirements_text)
         # The digests cover what the comparisons below cannot detect: a change of a pin that another
         # package needs anyway, of the conda records, of the spelling of everything else.
-        if requirements.manifest_digest != manifest.digest():
+        if requirements.manifest_digest != manifest.digest:
             found.append("pixi.toml: its dependencies have changed since the locks were made")
         if requirements.pixi_lock_digest != sha256(pixi_lock_text):
             found.append("pixi.lock: has changed since it was made with requirements.lock")
@@ -333,13 +335,15 @@ def _compare_wheels(pixi: Mapping[str, Wheel], pip: Mapping[str, Wheel]) -> Iter
                     yield f"{name}: {field} is {ours} in pixi.lock, {theirs} in requirements.lock"
 
 
-def _malformed(wheel: Wheel) -> Iterator[str]:
+@cache
+def _malformed(wheel: Wheel) -> list[str]:
     try:
-        name, version, _, _ = _wheel_filename(wheel.filename)
-        if (name, version) != (wheel.name, Version(wheel.version)):
-            yield f"{wheel.name}: pixi.lock: {wheel.filename} is not {wheel.name} {wheel.version}"
+        name, version, _, _ = parse_wheel_filename(wheel.filename)
+        if (name, version) == (wheel.name, Version(wheel.version)):
+            return []
+        return [f"{wheel.name}: pixi.lock: {wheel.filename} is not {wheel.name} {wheel.version}"]
     except ValueError as error:
-        yield f"{wheel.name}: pixi.lock: {error}"
+        return [f"{wheel.name}: pixi.lock: {error}"]
 
 
 def _compare_closure(pins: Mapping[str, str], wheels: Mapping[str, Wheel]) -> Iterator[str]:
@@ -377,11 +381,6 @@ def _needs(requires_dist: tuple[str, ...], extra: str) -> list[tuple[str, str, s
         for needed in [_requirement(text)]
         for wanted in ("", *needed.extras)
     ]
-
-
-@cache
-def _wheel_filename(filename: str) -> tuple[str, Version, Any, Any]:
-    return parse_wheel_filename(filename)
 
 
 @cache
@@ -441,12 +440,20 @@ def installed_disagreements(
         elif here.version != wheel.version:
             yield f"{name}: {wheel.version} is locked, {here.version} is installed"
         else:
-            if _normal_requirements(here.requires_dist) != _normal_requirements(
-                wheel.requires_dist
-            ):
+            if not _same_requirements(here.requires_dist, wheel.requires_dist):
                 yield f"{name}: pixi.lock's requires_dist is not what the wheel says"
-            if _specifiers(here.requires_python) != _specifiers(wheel.requires_python):
+            if not _same_specifiers(here.requires_python, wheel.requires_python):
                 yield f"{name}: pixi.lock's requires_python is not what the wheel says"
+
+
+@cache
+def _same_requirements(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return _normal_requirements(one) == _normal_requirements(other)
+
+
+@cache
+def _same_specifiers(one: str, other: str) -> bool:
+    return _specifiers(one) == _specifiers(other)
 
 
 @cache

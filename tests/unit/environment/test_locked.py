@@ -25,7 +25,7 @@ def remade(manifest=MANIFEST, pixi_lock=PIXI_LOCK, requirements=REQUIREMENTS) ->
     """Like `found`, but updates the digests first, so that only the other checks apply."""
     for name, digest in (
         ("pixi.lock", locked.sha256(pixi_lock)),
-        ("pixi.toml's dependencies", locked.read_manifest(manifest).digest()),
+        ("pixi.toml's dependencies", locked.read_manifest(manifest).digest),
     ):
         requirements = re.sub(rf"(# sha256 of {name}: )\w+", rf"\g<1>{digest}", requirements)
     return found(manifest, pixi_lock, requirements)
