@@ -1,17 +1,18 @@
 """Mutation tests of the pipelines: removes or moves one step, and runs the lit tests.
 
 For each mutation, `python tools/mutations.py` runs the tests of the pipeline's stage and prints the
-ones that fail. The exit status is 1 if no test fails for a mutation. No file is edited: lit's
-parameter `mutation` makes the tools in the tests start through this script, which changes the
-pipeline in their process.
+ones that fail. The exit status is 1 if no test fails for a mutation. No file is edited: the tools
+in the tests start through this script, which changes the pipeline in their process.
 """
 
 from __future__ import annotations
 
+import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,20 +90,42 @@ MUTATIONS = {
 }
 
 
-def failing(name: str, tests: str) -> list[str]:
-    """Returns the lit tests below `tests/filecheck/TESTS` that fail under a mutation."""
-    lit = [Path(sys.executable).with_name("lit"), "-j1", "--no-progress-bar"]
-    done = subprocess.run(
-        [*lit, f"--param=mutation={name}", ROOT / "tests" / "filecheck" / tests],
-        capture_output=True,
-        text=True,
-    )
-    lines = done.stdout.splitlines()
-    if not any(line.startswith("Total Discovered Tests") for line in lines):
+# The configuration of a lit suite that runs the tests with a mutation.
+_SUITE = """
+config.mutation = {name!r}
+lit_config.load_config(config, {file!r})
+"""
+
+
+def failing(selected: Mapping[str, str]) -> dict[str, list[str]]:
+    """Runs lit tests with mutations, all in one lit process, and returns those that fail.
+
+    Args:
+        selected: for each mutation, a folder or file below `tests/filecheck/`.
+
+    Returns:
+        for each mutation, the names of the tests that fail.
+
+    Raises:
+        RuntimeError: lit did not run a test for each mutation.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for name in selected:
+            suite = Path(folder, name)
+            suite.mkdir()
+            file = str(ROOT / "tests" / "filecheck" / "lit.cfg.py")
+            (suite / "lit.cfg.py").write_text(_SUITE.format(name=name, file=file))
+        # lit looks for a test in the folder that the suite's configuration names.
+        paths = [Path(folder, name, tests) for name, tests in selected.items()]
+        lit = [Path(sys.executable).with_name("lit"), "-j1", "--no-progress-bar", "--show-all"]
+        done = subprocess.run([*lit, *paths], capture_output=True, text=True)
+    found = re.findall(r"^(\w+): unmess-(\S+) :: (\S+) \(\d+ of \d+\)", done.stdout, re.M)
+    if {name for _, name, _ in found} != selected.keys():
         raise RuntimeError(f"lit did not run: {done.stdout}{done.stderr}")
-    return [
-        line.split(":: ")[1].split(" (")[0] for line in lines if line.startswith("FAIL: unmess ::")
-    ]
+    return {
+        name: [test for result, suite, test in found if (result, suite) == ("FAIL", name)]
+        for name in selected
+    }
 
 
 @click.group(invoke_without_command=True)
@@ -111,12 +134,11 @@ def command(context: click.Context) -> None:
     """Run the tests of each mutation's stage, and print which of them fail."""
     if context.invoked_subcommand is not None:
         return
-    unnoticed = 0
-    for name, mutation in MUTATIONS.items():
-        found = failing(name, mutation.pipeline)
-        unnoticed += not found
-        click.echo(f"| {mutation.pipeline} | {mutation.what} | {', '.join(found) or 'nothing'} |")
-    context.exit(1 if unnoticed else 0)
+    found = failing({name: mutation.pipeline for name, mutation in MUTATIONS.items()})
+    for name, tests in found.items():
+        mutation = MUTATIONS[name]
+        click.echo(f"| {mutation.pipeline} | {mutation.what} | {', '.join(tests) or 'nothing'} |")
+    context.exit(0 if all(found.values()) else 1)
 
 
 @command.command(context_settings={"ignore_unknown_options": True})

@@ -53,7 +53,8 @@ def _answer(
             data += connection.recv(1 << 16)
         request = json.loads(data)
         arguments = request["arguments"]
-        module = arguments[1] if arguments[0] == "-m" else None
+        # `python -m MODULE`, or a script that runs a module (tools/mutations.py).
+        module = arguments[arguments.index("-m") + 1] if "-m" in arguments else None
         with lock:
             worker = parents.get(module, parents[None]).start(
                 "server:run",
