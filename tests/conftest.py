@@ -12,6 +12,7 @@ import pytest
 from command_line import CommandLine
 
 from tools.required import VARIABLE, is_required
+from unmess.core.processes.workers import Parent
 from unmess.isolated import shared_parent
 
 # Tests start many Python processes. Without bytecode files, each one compiles the libraries, which
@@ -73,6 +74,13 @@ def skip_without():
         pytest.skip(reason)
 
     return skip
+
+
+@pytest.fixture(scope="session")
+def torch_parent():
+    """A parent of workers that has imported PyTorch and no other library."""
+    with Parent(["torch"]) as parent:
+        yield parent
 
 
 @pytest.fixture(scope="session")

@@ -88,6 +88,14 @@ def multiply(send):
     import torch
     x = torch.ones(600, 600)
     send(float((x @ x).sum()))
+
+def preload_libraries(send):
+    from unmess.core.processes.workers.preloading import preload, thread_count
+    from unmess.isolated import libraries_of
+    before = [name for name in ("torch", "transformers") if name in sys.modules]
+    preload(libraries_of(["hf:bert", "torchvision:resnet18"], ["iree-cpu"]))
+    after = [name for name in ("transformers", "iree.runtime") if name in sys.modules]
+    send((before, after, thread_count()))
 """
 
 
@@ -304,26 +312,16 @@ def test_a_start_up_variable_needs_a_fresh_interpreter(module):
     assert "json.tool" in forked and "json.tool" not in fresh
 
 
-def test_preloaded_libraries_leave_one_thread():
-    script = """
-from unmess.core.processes.workers.preloading import preload, thread_count
-from unmess.core.processes.workers.worker import _Lines
-from unmess.isolated import libraries_of
-preload(libraries_of(["hf:bert", "torchvision:resnet18"], ["iree-cpu"]))
-import sys
-assert "torch" in sys.modules and "transformers" in sys.modules and "iree.runtime" in sys.modules
-print(thread_count(), flush=True)
-import os
-os._exit(0)
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout == "1\n", done.stderr
+def test_preloaded_libraries_leave_one_thread(module, torch_parent):
+    # The parent forks this worker only if PyTorch left it with one thread.
+    assert messages(torch_parent, module("preload_libraries")) == [
+        (["torch"], ["transformers", "iree.runtime"], 1)
+    ]
 
 
-def test_parallel_regions_work_in_workers(module):
-    with Parent(["torch"]) as parent:
-        for _ in range(2):
-            assert messages(parent, module("multiply")) == [600.0**3]
+def test_parallel_regions_work_in_workers(module, torch_parent):
+    for _ in range(2):
+        assert messages(torch_parent, module("multiply")) == [600.0**3]
 
 
 def test_threads_are_counted():

@@ -3,8 +3,10 @@
 import subprocess
 import sys
 
+import command_line
 import pytest
 import torch
+from command_line import CommandLine
 
 from unmess.environment import torchvision_cpu
 
@@ -17,6 +19,18 @@ def run(*arguments: str, cwd=None) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300
     )
+
+
+@pytest.fixture
+def run_with_torch(torch_parent, tmp_path):
+    """Runs Python code in a process that has imported torch, but not torchvision."""
+    python = CommandLine(torch_parent, command_line.python, "python")
+
+    def run(code: str) -> subprocess.CompletedProcess:
+        (tmp_path / "script.py").write_text(code)
+        return python(tmp_path / "script.py", cwd=tmp_path)
+
+    return run
 
 
 CALL_NMS = """
@@ -38,10 +52,10 @@ def test_an_isolated_process_elsewhere(tmp_path):
     assert done.stdout.startswith("[1, 2]\nCouldn't load custom C++ ops")
 
 
-def test_without_the_hook_it_fails(tmp_path):
+def test_without_the_hook_it_fails(run_with_torch):
     """If this test fails, the hook is no longer needed."""
     remove = "import sys; from unmess.environment.torchvision_cpu import Finder\n"
-    done = run("-c", remove + "sys.meta_path.remove(Finder)\nimport torchvision", cwd=tmp_path)
+    done = run_with_torch(remove + "sys.meta_path.remove(Finder)\nimport torchvision")
     assert "operator torchvision::nms does not exist" in done.stderr
 
 
@@ -73,7 +87,7 @@ print(loaded)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
-def test_schemas_of_others_are_left_alone(tmp_path):
+def test_schemas_of_others_are_left_alone(run_with_torch):
     """A script that already works around the fault continues to work."""
     code = """
 import torch
@@ -81,7 +95,7 @@ library = torch.library.Library("torchvision", "DEF")
 library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 import torchvision
 """
-    done = run("-c", code, cwd=tmp_path)
+    done = run_with_torch(code)
     assert done.returncode == 0, done.stderr
 
 
