@@ -1,5 +1,7 @@
 """Drivers are queried in separate processes. Every failure of a driver becomes one line."""
 
+import os
+import subprocess
 import sys
 import textwrap
 
@@ -53,7 +55,17 @@ def test_crash_of_a_driver_does_not_affect_the_others(answered):
 
 
 def test_hang_of_a_driver_does_not_affect_the_others(answered, monkeypatch):
-    monkeypatch.setattr(subject, "_SECONDS", 10)
+    def communicate(process, input=None, timeout=None):
+        """Times out when the other driver has answered."""
+        assert timeout == subject._SECONDS
+        output = b""
+        while b"hip" not in output:
+            part = os.read(process.stdout.fileno(), 1 << 16)
+            assert part, "the process has ended"
+            output += part
+        raise subprocess.TimeoutExpired(process.args, timeout, output)
+
+    monkeypatch.setattr(subject.subprocess.Popen, "communicate", communicate)
     code = "import time\nif name == 'cuda': time.sleep(60)\nreturn {'devices': []}"
     answers = answered(code, "cuda", "hip")
     assert "did not answer" in answers["cuda"].problem
