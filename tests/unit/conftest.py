@@ -1,137 +1,23 @@
-"""A fixture that starts a headless browser and controls it with the DevTools protocol."""
+"""The browser that tests share."""
 
-from __future__ import annotations
-
-import base64
-import fcntl
-import json
-import os
-import select
 import shutil
-import subprocess
-import time
-from pathlib import Path
 
 import pytest
-
-NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
-# The timeout for one answer. It is long because the machine may be busy.
-_SECONDS = 120
-# The file descriptors from which the browser reads commands and to which it writes answers.
-_COMMANDS, _ANSWERS = 3, 4
+from chromium import NAMES, Browser
 
 
-class Browser:
-    """A headless Chromium with one page.
-
-    Attributes:
-        messages: the page's console output, log entries and uncaught exceptions.
-        requests: the URLs that the page has requested.
-    """
-
-    def __init__(self, executable: str, profile: Path):
-        to_read, self._to = os.pipe()
-        self._from, to_write = os.pipe()
-        # Duplicate to 10 or higher, so that dup2 in the child does not overwrite an end.
-        ends = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 10) for each in (to_read, to_write)]
-        self._process = subprocess.Popen(
-            [
-                executable,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-dev-shm-usage",
-                f"--user-data-dir={profile}",
-                "--remote-debugging-pipe",
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: (os.dup2(ends[0], _COMMANDS), os.dup2(ends[1], _ANSWERS)),
-            pass_fds=(_COMMANDS, _ANSWERS),
-        )
-        for end in (to_read, to_write, *ends):
-            os.close(end)
-        self._buffer = b""
-        self._number = 0
-        self._session: str | None = None
-        self.messages: list[str] = []
-        self.requests: list[str] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
-        self._session = attached["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
-
-    def call(self, method: str, **parameters) -> dict:
-        """Sends a command and returns its result. Records the events that arrive before it."""
-        self._number += 1
-        command = {"id": self._number, "method": method, "params": parameters}
-        if self._session:
-            command["sessionId"] = self._session
-        os.write(self._to, json.dumps(command).encode() + b"\0")
-        while True:
-            answer = self._next()
-            if answer.get("id") == self._number:
-                assert "error" not in answer, answer
-                return answer["result"]
-
-    def open(self, address: str) -> None:
-        """Opens a page and waits until it is loaded."""
-        self.call("Page.navigate", url=address)
-        self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
-
-    def wait_for(self, condition: str) -> None:
-        """Waits until a JavaScript expression is true."""
-        deadline = time.monotonic() + _SECONDS
-        while not self.evaluate(condition):
-            assert time.monotonic() < deadline, f"still not: {condition}"
-            time.sleep(0.05)
-
-    def evaluate(self, expression: str):
-        """Returns the value of a JavaScript expression in the page."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"].get("value")
-
-    def screenshot(self) -> bytes:
-        """Returns a screenshot of the whole page as PNG."""
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        return base64.b64decode(shot["data"])
-
-    def close(self) -> None:
-        """Kills the browser and closes the pipes."""
-        self._process.kill()
-        self._process.wait()
-        os.close(self._to)
-        os.close(self._from)
-
-    def _next(self) -> dict:
-        while b"\0" not in self._buffer:
-            assert select.select([self._from], [], [], _SECONDS)[0], "the browser does not answer"
-            piece = os.read(self._from, 1 << 20)
-            assert piece, "the browser has ended"
-            self._buffer += piece
-        line, _, self._buffer = self._buffer.partition(b"\0")
-        message = json.loads(line)
-        event, parameters = message.get("method"), message.get("params", {})
-        if event == "Network.requestWillBeSent":
-            self.requests.append(parameters["request"]["url"])
-        elif event == "Runtime.exceptionThrown":
-            self.messages.append(str(parameters["exceptionDetails"]))
-        elif event == "Log.entryAdded":
-            self.messages.append(parameters["entry"]["text"])
-        elif event == "Runtime.consoleAPICalled":
-            self.messages.append(str(parameters["args"]))
-        return message
-
-
-@pytest.fixture
-def browser(tmp_path, skip_without):
-    """Starts a browser. If none is installed, skips the test and says how to get one."""
+@pytest.fixture(scope="session")
+def _started_browser(tmp_path_factory, skip_without):
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         skip_without("browser", "no Chromium here: run `./pixiw run browser` as root")
-    opened = Browser(executable, tmp_path / "profile")
-    yield opened
-    opened.close()
+    started = Browser(executable, tmp_path_factory.mktemp("browser"))
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def browser(_started_browser):
+    """A browser with a new page. If none is installed, the test is skipped, with the reason."""
+    with _started_browser.new_page():
+        yield _started_browser
