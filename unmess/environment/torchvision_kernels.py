@@ -22,26 +22,33 @@ SCHEMAS = {
     ),
 }
 
+# How many boxes `nms` compares with all others at once.
+_BLOCK = 64
+
 
 def nms(dets, scores, iou_threshold):
     """Returns i64 indices of the boxes `dets` (`[n, 4]`) to keep, by descending score (`[n]`)."""
-    order = scores.argsort(stable=True, descending=True)
-    x1, y1, x2, y2 = dets[order].unbind(1)
-    areas = (x2 - x1) * (y2 - y1)
-    dropped = torch.zeros(len(order), dtype=torch.bool)
-    kept = []
-    for index in range(len(order)):
-        if dropped[index]:
-            continue
-        kept.append(index)
-        rest = slice(index + 1, None)
-        width = (torch.minimum(x2[index], x2[rest]) - torch.maximum(x1[index], x1[rest])).clamp(0)
-        height = (torch.minimum(y2[index], y2[rest]) - torch.maximum(y1[index], y1[rest])).clamp(0)
+    left = scores.argsort(stable=True, descending=True)
+    kept = [left[:0]]
+    while len(left):
+        x1, y1, x2, y2 = dets[left].unbind(1)
+        areas = (x2 - x1) * (y2 - y1)
+        # The overlap of each of the best boxes (rows) with all boxes that are left (columns).
+        best = slice(0, _BLOCK), None
+        width = (torch.minimum(x2[best], x2) - torch.maximum(x1[best], x1)).clamp(0)
+        height = (torch.minimum(y2[best], y2) - torch.maximum(y1[best], y1)).clamp(0)
         shared = width * height
-        overlap = shared / (areas[index] + areas[rest] - shared)
+        overlap = shared / (areas[best] + areas - shared)
+        keep = torch.zeros(len(overlap), dtype=torch.bool)
+        dropped = torch.zeros(len(left), dtype=torch.bool)
         # The threshold is a double, so compare in double precision.
-        dropped[rest] |= overlap.double() > iou_threshold
-    return order[torch.tensor(kept, dtype=torch.int64)]
+        for row, near in enumerate(overlap.double() > iou_threshold):
+            if not dropped[row]:
+                keep[row] = True
+                dropped |= near
+        kept.append(left[:_BLOCK][keep])
+        left = left[_BLOCK:][~dropped[_BLOCK:]]
+    return torch.cat(kept)
 
 
 def roi_align(
