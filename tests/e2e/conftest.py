@@ -1,8 +1,7 @@
 """Fixtures for the end-to-end tests of schedules, and the order of all files."""
 
-from pathlib import Path
-
 import pytest
+from longest_first import longest_first
 
 from pipelines.reference import pipeline
 from pipelines.reference.schedules.machine import MACHINES, host_machine
@@ -62,6 +61,4 @@ _LONGEST = (
 
 
 def pytest_collection_modifyitems(items):
-    """Moves the tests of the longest files to the front."""
-    places = {name: place for place, name in enumerate(_LONGEST)}
-    items.sort(key=lambda item: places.get(Path(item.path).name, len(places)))
+    longest_first(items, _LONGEST)

@@ -1,9 +1,10 @@
-"""The browser that tests share."""
+"""The browser that tests share, and the order of all files."""
 
 import shutil
 
 import pytest
 from chromium import NAMES, Browser
+from longest_first import longest_first
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +22,11 @@ def browser(_started_browser):
     """A browser with a new page. If none is installed, the test is skipped, with the reason."""
     with _started_browser.new_page():
         yield _started_browser
+
+
+# The files that take longest.
+_LONGEST = ()
+
+
+def pytest_collection_modifyitems(items):
+    longest_first(items, _LONGEST)

@@ -11,8 +11,9 @@ SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
 def llama(**sizes):
+    sizes = {**SMALL, **sizes}
     config = transformers.LlamaConfig(
-        vocab_size=64, intermediate_size=32, max_position_embeddings=32, **SMALL, **sizes
+        vocab_size=64, intermediate_size=32, max_position_embeddings=32, **sizes
     )
     return transformers.LlamaForCausalLM(config).eval()
 
@@ -71,7 +72,8 @@ def test_sizes_out_of_range_are_usage_errors(batch, max_length, cause):
 
 
 def test_both_entry_points_use_the_given_strategy():
-    programs = unmess.capture_generation(llama(), max_length=16, strategy="strict")
+    model = llama(num_hidden_layers=1)
+    programs = unmess.capture_generation(model, max_length=16, strategy="strict")
     assert [one.strategy for one in programs.entries.values()] == ["strict", "strict"]
     with pytest.raises(unmess.Error, match="unknown capture strategy") as caught:
         unmess.capture_generation(llama(), strategy="strictly")
