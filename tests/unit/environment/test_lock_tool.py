@@ -59,6 +59,17 @@ def test_lock(tmp_path, monkeypatch, capsys):
     root = tmp_path / "root"
     root.mkdir()
     (root / "pixi.toml").write_text(MANIFEST)
+    results = {}
+
+    def resolve(manifest, versions):
+        """Runs pip once for the same versions."""
+        key = tuple(versions.items())
+        if key not in results:
+            results[key] = tool_resolve(manifest, versions)
+        return results[key]
+
+    tool_resolve = tool.resolve
+    monkeypatch.setattr(tool, "resolve", resolve)
     assert tool.lock(root, locked.ROOT / "pixi.lock") == 0
     printed = capsys.readouterr().err
     assert "3 wheels, 22 conda packages" in printed and "extra: 1 more wheels" in printed
