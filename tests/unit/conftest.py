@@ -25,7 +25,36 @@ def browser(_started_browser):
 
 
 # The files that take longest.
-_LONGEST = ()
+_LONGEST = (
+    "test_pixiw.py",
+    "test_locked.py",
+    "test_workers.py",
+    "test_torchvision_cpu.py",
+    "test_torchvision_source.py",
+    "test_site.py",
+    "test_doctor.py",
+    "test_generation_source.py",
+    "test_local_decompositions.py",
+    "test_mutations.py",
+    "test_aarch64.py",
+    "test_detection_steps.py",
+    "test_capture.py",
+    "test_packed_products.py",
+    "test_pipeline.py",
+    "test_targets.py",
+    "test_lock_tool.py",
+    "test_page.py",
+    "test_viewing.py",
+    "test_dynamic_shapes.py",
+    "test_watch.py",
+    "test_streams.py",
+    "test_usage.py",
+    "test_deep_chains.py",
+    "test_attention.py",
+    "test_layers.py",
+    "test_contract.py",
+    "test_packed.py",
+)
 
 
 def pytest_collection_modifyitems(items):
