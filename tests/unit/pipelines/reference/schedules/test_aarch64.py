@@ -60,7 +60,7 @@ def innermost_loop(text: str) -> str:
 CASES = {
     "linear": (torch.nn.Linear(128, 96), (torch.randn(64, 128),), "4s"),
     "linear, f64": (torch.nn.Linear(128, 96).double(), (torch.randn(64, 128).double(),), "2d"),
-    "convolution": (torch.nn.Conv2d(16, 32, 3, padding=1), (torch.randn(1, 16, 28, 28),), "4s"),
+    "convolution": (torch.nn.Conv2d(16, 32, 3, padding=1), (torch.randn(1, 16, 14, 14),), "4s"),
 }
 
 
