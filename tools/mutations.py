@@ -85,7 +85,7 @@ MUTATIONS = {
     "sizes-first": Mutation(
         "stablehlo",
         *_before("stablehlo-strict-sizes", "convert-torch-to-stablehlo"),
-        "stablehlo/dynamic_batch.py",
+        "stablehlo/strict_sizes.mlir",
     ),
 }
 
