@@ -28,6 +28,7 @@ from torch.export.graph_signature import (
     OutputSpec,
     TensorArgument,
 )
+from torch.fx._lazy_graph_module import _make_graph_module
 from torch.fx.experimental.symbolic_shapes import (
     GuardOnDataDependentSymNode,
     _ShapeEnvGuardError,
@@ -95,7 +96,7 @@ class _Rewriter:
         mutations = self._return_mutations()
         _share_sizes(self._graph)
         self._graph.eliminate_dead_code()
-        module = torch.fx.GraphModule(self._root, self._graph)
+        module = _make_graph_module(self._root, self._graph)
         module.meta.update(self._exported.graph_module.meta)
         return self._exported._update(module, self._signature(mutations))
 

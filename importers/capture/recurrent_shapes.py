@@ -30,7 +30,7 @@ def recurrent_shapes() -> Iterator[None]:
             before[operator] = dict(operator.py_kernels)
             for key in (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd):
                 own = operator.py_kernels[key]
-                operator.py_kernels[key] = functools.partial(_shapes_or_values, rule, own)
+                operator.py_kernels[key] = _with_rule(rule, own)
             operator._dispatch_cache.clear()
     try:
         with mock.patch.object(torch.nn.RNNBase, "check_forward_args", _check_arguments):
@@ -39,6 +39,12 @@ def recurrent_shapes() -> Iterator[None]:
         for operator, kernels in before.items():
             operator.py_kernels.update(kernels)
             operator._dispatch_cache.clear()
+
+
+# The same kernels each time: `importers.decompositions.tracing` registers changed ones again.
+@functools.cache
+def _with_rule(rule: Callable[..., Any], values: Callable[..., Any]) -> Callable[..., Any]:
+    return functools.partial(_shapes_or_values, rule, values)
 
 
 _checks = torch.nn.RNNBase.check_forward_args

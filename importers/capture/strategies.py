@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 import torch
 from torch._guards import detect_fake_mode
+from torch.fx._lazy_graph_module import _use_lazy_graph_module
 from torch.utils import _pytree as pytree
 
 from importers.capture.data_positions import DataPositions
@@ -98,6 +99,8 @@ class NonStrict:
             DataPositions(),
             data_access(module),
             block_masks_without_vmap(),
+            # PyTorch changes the graph several times. It becomes Python code only if it is called.
+            _use_lazy_graph_module(True),
         ):
             return torch.export.export(
                 module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False

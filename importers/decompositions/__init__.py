@@ -48,28 +48,42 @@ def decomposition_table(keep_ops: Collection[str] = ()) -> dict:
             `aten.gelu`.
     """
     # An operator of a library has an overload as soon as the library is loaded.
-    own = tuple(
-        (overload, f"{entry.name} ({entry.operator})", entry)
-        for entry in DECOMPOSITIONS
-        if (overload := entry.overload) is not None
-    )
+    loaded = tuple(entry.overload for entry in _OF_LIBRARIES)
     users = tuple(
         (overload, f"{entry.operator}, by {entry.where}", entry)
         for overload, entry in user_decompositions().items()
     )
-    return dict(_table((*own, *users), frozenset(keep_ops)))
+    return dict(_table(DECOMPOSITIONS, loaded, users, frozenset(keep_ops)))
+
+
+_OF_LIBRARIES = tuple(e for e in DECOMPOSITIONS if not e.operator.startswith("aten::"))
 
 
 # Most captures use the same table. With the same functions in it, `tracing` has less to register.
 @functools.lru_cache(maxsize=8)
 def _table(
-    entries: tuple[tuple[OpOverload, str, Decomposition | UserDecomposition], ...],
+    entries: tuple[Decomposition, ...],
+    loaded: tuple[OpOverload | None, ...],
+    users: tuple[tuple[OpOverload, str, UserDecomposition], ...],
     keep_ops: frozenset[str],
 ) -> Mapping:
+    """Returns the table.
+
+    Args:
+        entries: the decompositions of unmess.
+        loaded: the overloads of `_OF_LIBRARIES`, for the key of the cache.
+        users: overload, text and entry of each decomposition by the user.
+        keep_ops: as for `decomposition_table`.
+    """
     table = dict(_table_for_torch_mlir())
+    own = (
+        (overload, f"{entry.name} ({entry.operator})", entry)
+        for entry in entries
+        if (overload := entry.overload) is not None
+    )
     # If an operator has several entries, the last one is tried first. The one before it gets the
     # calls that it does not decompose.
-    for overload, text, entry in entries:
+    for overload, text, entry in (*own, *users):
         table[overload] = _recorded(entry.function, text, otherwise=table.get(overload))
     for overload in list(table):
         if str(overload).removesuffix(".default") in keep_ops:

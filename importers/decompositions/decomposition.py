@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 
-@dataclass(frozen=True)
+# Entries are compared by identity, so that a tuple of all is hashed fast.
+@dataclass(frozen=True, eq=False)
 class Decomposition:
     """A decomposition of an operator that PyTorch keeps and that torch-mlir, or an output dialect,
     rejects.

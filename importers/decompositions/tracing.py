@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
@@ -24,6 +26,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_functionalize
 from torch.export import exported_program
 from torch.export.exported_program import _override_composite_implicit_decomp
+from torch.fx._lazy_graph_module import _use_lazy_graph_module
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
@@ -38,8 +41,7 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
     Yields:
         The part of `table` for `trace`. The state itself handles composite operators.
     """
-    composite = {op: table.get(op, _special_op_to_preserve_cia) for op in _composite_operators()}
-    python = {op: function for op, function in table.items() if op not in composite}
+    divided = _divided(table)
     # If a program has no inputs, only the values that it creates have the fake mode.
     values = [node.meta.get("val") for node in graph.nodes]
     fake_mode = detect_fake_mode(pytree.tree_leaves(values)) or FakeTensorMode()
@@ -48,10 +50,36 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
         torch.no_grad(),
         fake_mode,
         enable_python_dispatcher(),
-        _overridden(composite),
+        _overridden(divided.composite),
         _without_effects(),
+        # Nothing calls the graphs of traces, so they need not become Python code.
+        _use_lazy_graph_module(True),
     ):
-        yield python
+        yield divided.python
+
+
+@dataclass(frozen=True)
+class _Divided:
+    """A table, and its parts for composite operators and for the others."""
+
+    table: Mapping
+    operators: frozenset[OpOverload]
+    composite: dict[OpOverload, Callable[..., Any]]
+    python: dict[OpOverload, Callable[..., Any]]
+
+
+_latest: _Divided | None = None
+
+
+def _divided(table: Mapping) -> _Divided:
+    """Returns the parts of a table. They are kept, because most captures use the same table."""
+    global _latest
+    operators = _composite_operators_of(_registrations())
+    if _latest is None or _latest.operators is not operators or _latest.table != table:
+        composite = {op: table.get(op, _special_op_to_preserve_cia) for op in operators}
+        python = {op: function for op, function in table.items() if op not in composite}
+        _latest = _Divided(dict(table), operators, composite, python)
+    return _latest
 
 
 @contextlib.contextmanager
@@ -70,19 +98,39 @@ def _without_effects() -> Iterator[None]:
 
 
 def _composite_operators() -> set[OpOverload]:
-    """Returns the operators of `torch._export.utils._collect_all_valid_cia_ops`.
+    """Returns the operators of `torch._export.utils._collect_all_valid_cia_ops`."""
+    return set(_composite_operators_of(_registrations()))
 
-    That function queries C++ for every namespace, and this one only for aten, once. An operator of
-    a library that is loaded later is in `torch.ops` once it is used, as each one in a graph is.
+
+def _registrations() -> tuple:
+    """Returns a key that changes when a library adds operators or registers kernels.
+
+    An operator of a library is in `torch.ops` once it is used, as each one in a graph is.
+    """
+    names = sorted(set(torch.ops._dir) - {"aten"})
+    namespaces = ((name, getattr(torch.ops, name)) for name in names)
+    sizes = tuple(
+        (name, len(namespace._dir))
+        for name, namespace in namespaces
+        if isinstance(namespace, torch._ops._OpNamespace)
+    )
+    return sizes, frozenset(torch.library._impls)
+
+
+@functools.lru_cache(maxsize=1)
+def _composite_operators_of(registrations: tuple) -> frozenset[OpOverload]:
+    """Returns the composite operators of aten and of the namespaces in `registrations`.
+
+    PyTorch's function queries C++ for every namespace in each call, which takes longer than the
+    rest of the capture of a small program. This one only queries it for aten.
     """
     operators = set(_collect_all_valid_cia_ops_for_aten_namespace())
-    for name in torch.ops._dir:
+    for name, _ in registrations[0]:
         namespace = getattr(torch.ops, name)
-        if name != "aten" and isinstance(namespace, torch._ops._OpNamespace):
-            for packet in namespace:
-                overloads = getattr(namespace, packet).op_overloads()
-                operators.update(filter(_is_preservable_cia_op, overloads))
-    return operators
+        for packet in namespace:
+            overloads = getattr(namespace, packet).op_overloads()
+            operators.update(filter(_is_preservable_cia_op, overloads))
+    return frozenset(operators)
 
 
 class _Registered:
@@ -96,6 +144,7 @@ class _Registered:
             outside: the kernels of the operator before it was overridden.
             operator: the operator.
         """
+        self.operator = operator
         self.function = function
         self.outside = outside
         self.inside = dict(operator.py_kernels)
@@ -112,28 +161,36 @@ def _overridden(composite: Mapping[OpOverload, Callable[..., Any]]) -> Iterator[
     That function registers thirty kernels for each of five hundred operators. This takes longer
     than the rest of the capture of a small program.
     """
-    outside = {operator: dict(operator.py_kernels) for operator in composite}
     new = {
         operator: function
         for operator, function in composite.items()
         if (known := _registered.get(operator)) is None
         or known.function is not function
-        or known.outside != outside[operator]
+        or known.outside != operator.py_kernels
     }
-    with _override_composite_implicit_decomp(new):
-        for operator, function in new.items():
-            _registered[operator] = _Registered(function, outside[operator], operator)
-    fake = {op: _registered[op].fake for op in composite if op not in op_implementations_dict}
+    if new:
+        outside = {operator: dict(operator.py_kernels) for operator in new}
+        with _override_composite_implicit_decomp(new):
+            for operator, function in new.items():
+                _registered[operator] = _Registered(function, outside[operator], operator)
+    inside = [_registered[operator] for operator in composite]
+    own = [known.operator.py_kernels for known in inside]
+    fake = {
+        known.operator: known.fake
+        for known in inside
+        if known.operator not in op_implementations_dict
+    }
     try:
-        for operator in composite:
-            _replace_kernels(operator, _registered[operator].inside)
+        # Replace the dictionaries themselves, which is faster than to copy their items.
+        for known in inside:
+            _replace_kernels(known.operator, known.inside)
         op_implementations_dict.update(fake)
         yield
     finally:
         for operator in fake:
             op_implementations_dict.pop(operator, None)
-        for operator, kernels in outside.items():
-            _replace_kernels(operator, kernels)
+        for known, kernels in zip(inside, own, strict=True):
+            _replace_kernels(known.operator, kernels)
 
 
 @contextlib.contextmanager
@@ -150,9 +207,8 @@ def fast_overrides() -> Iterator[None]:
         yield
 
 
-def _replace_kernels(operator: OpOverload, kernels: Mapping) -> None:
-    operator.py_kernels.clear()
-    operator.py_kernels.update(kernels)
+def _replace_kernels(operator: OpOverload, kernels: dict) -> None:
+    operator.py_kernels = kernels
     operator._dispatch_cache.clear()
 
 

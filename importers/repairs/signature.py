@@ -26,7 +26,6 @@ def with_fitting_signature(
     ]
     inputs = [*(spec for spec, _ in added), *signature.input_specs]
     constants = {**exported.constants, **{spec.target: tensor for spec, tensor in added}}
-    exported.graph_module.recompile()
     with warnings.catch_warnings():
         # PyTorch's own code warns when it copies pytree specs.
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")

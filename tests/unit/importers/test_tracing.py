@@ -1,10 +1,14 @@
 """Tests the state in which decompositions are traced."""
 
+import contextlib
+
 import torch
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch.export.exported_program import _split_decomp_table_to_cia_and_python_decomp
 
+from importers.capture.fake_kernels import corrected_fake_kernels
 from importers.decompositions import decomposition_table
+from importers.decompositions import tracing as tracing_module
 from importers.decompositions.tracing import trace, tracing
 
 ATEN = torch.ops.aten
@@ -25,6 +29,32 @@ def test_composite_operator_uses_the_current_table():
         assert traced({**table, FINITE: torch.sin}) == [ATEN.sin.default]
         assert traced({**table, FINITE: torch.cos}) == [ATEN.cos.default]
         assert traced(rest) == [FINITE]
+
+
+def test_composite_kernel_that_is_registered_later():
+    with torch.library._scoped_library("unmess_later", "DEF") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        operator = torch.ops.unmess_later.twice.default
+        traced(decomposition_table())
+        library.impl("twice", lambda x: x + x, "CompositeImplicitAutograd")
+        with tracing(torch.fx.Graph(), decomposition_table()) as python:
+            graph = trace(operator, [torch.empty(3)], python)
+    assert operator in [node.target for node in graph.nodes]
+
+
+def test_equal_tables_register_nothing_twice(monkeypatch):
+    with corrected_fake_kernels():
+        traced(decomposition_table())
+    repeated = []
+
+    def override(new):
+        repeated.extend(new)
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr(tracing_module, "_override_composite_implicit_decomp", override)
+    with corrected_fake_kernels():
+        traced(decomposition_table())
+    assert not repeated
 
 
 def test_nothing_stays_registered():
