@@ -92,10 +92,10 @@ def conformance(
     check_runner(runner)
     # Imported here, because `--help` does not need them.
     from unmess.core.processes.workers import Parent
-    from unmess.isolated import libraries_of
+    from unmess.isolated import libraries_of, rehearsals_of
 
     # Start it before the progress thread: a process with threads must not be forked.
-    parent = Parent(libraries_of((), (runner,)))
+    parent = Parent((*libraries_of((), (runner,)), *rehearsals_of((runner,))))
     parent.begin()
     with parent, session.progress.showing():
         session.progress.begin("loading PyTorch")

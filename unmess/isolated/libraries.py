@@ -58,14 +58,31 @@ _OF_SOURCE = {
 
 
 def libraries_of(models: Iterable[str], runners: Iterable[str]) -> tuple[str, ...]:
-    """Returns the names of modules that checking `models` on `runners` imports."""
-    models = tuple(models)
+    """Returns the names of modules that checking `models` on `runners` imports.
+
+    With several models, also those of `rehearsals_of`.
+    """
+    models, runners = tuple(models), tuple(runners)
     found = list(_COMMON)
     for prefix, modules in _OF_SOURCE.items():
         if any(name.startswith(prefix) for name in models):
             found += modules
     found += [BUILT_IN[name].module for name in runners if name in BUILT_IN]
+    if len(models) > 1:
+        found += rehearsals_of(runners)
     return tuple(dict.fromkeys(found))
+
+
+def rehearsals_of(runners: Iterable[str]) -> tuple[str, ...]:
+    """Returns the names of functions for a parent to call before it forks many workers.
+
+    A single worker would take as long without them.
+    """
+    found = ["capture"]
+    for name in runners:
+        found += ["lower"] if name in BUILT_IN else []
+        found += ["compile_on_reference"] if name == "reference" else []
+    return tuple(f"unmess.isolated.rehearsal:{name}" for name in dict.fromkeys(found))
 
 
 @functools.cache
