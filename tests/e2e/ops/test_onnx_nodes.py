@@ -3,7 +3,6 @@
 import functools
 
 import pytest
-from onnx_cases import OnnxCase
 
 from unmess.conformance.operators.outcomes import outcomes
 from unmess.core.processes.workers import Parent
@@ -51,6 +50,10 @@ pytestmark = pytest.mark.xdist_group("onnx nodes")
 @functools.cache
 def failures():
     """Returns the Failure of each case, or None, by runner and name."""
+    # The import computes all cases of the package, which takes 5 s. Every test worker imports this
+    # file, and one of them runs its tests.
+    from onnx_cases import OnnxCase
+
     libraries = (*libraries_of((), ["reference", "iree-cpu"]), "onnx_cases")
     with Parent((*libraries, "importers.onnx.operators")) as parent:
         found = {}
