@@ -9,7 +9,7 @@ import torch
 
 from importers.capture.flex_attention import inline_flex_attention
 from importers.capture.higher_order import simpler_operators
-from importers.capture.local_decompositions import decompose_locally
+from importers.capture.local_decompositions import NotLocal, decompose_locally
 from importers.capture.stack_traces import full_stack_traces
 from importers.decompositions import decomposition_table, recording
 from importers.decompositions.tracing import fast_overrides, tracing
@@ -39,13 +39,12 @@ def decompose(
             with recording() as used:
                 table = decomposition_table(keep_ops)
                 return decompose_locally(exported, table, keep_ops), list(used.values())
-        except Error:
-            raise
-        except Exception:
-            # NotLocal in general. PyTorch's decomposition may also handle what fails otherwise.
+        except NotLocal:
             with recording() as used:
                 table = decomposition_table(keep_ops)
                 return _decompose_whole(exported, table), list(used.values())
+        except Exception as problem:
+            raise _does_not_decompose(problem) from problem
 
 
 def prepare() -> None:
