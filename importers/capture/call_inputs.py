@@ -20,7 +20,7 @@ from torch.utils import _pytree as pytree
 
 from unmess.core.errors.error import Error
 from unmess.core.options.dynamic_axis import DynamicAxis
-from unmess.core.signature.paths import leaves_with_path
+from unmess.core.signature.paths import leaves_with_path, paths_of
 
 
 @dataclass(frozen=True)
@@ -174,12 +174,26 @@ class _Shape:
 
 def leaf_paths(module: Any, in_spec: pytree.TreeSpec) -> list[str]:
     """Returns the path of each leaf of a call, in the callee's terms: `x`, `batch['images'][0]`."""
-    count = in_spec.num_leaves
-    args, kwargs = pytree.tree_unflatten(list(range(count)), in_spec)
-    paths = [""] * count
-    for (first, *rest), index in leaves_with_path(dict(_combine_args(module, args, kwargs))):
-        paths[index] = f"{first.key}{pytree.keystr(tuple(rest))}"
-    return paths
+    args, kwargs = in_spec.children()
+    arguments = [_Argument(spec) for spec in (*args.children(), *kwargs.children())]
+    positional, named = arguments[: args.num_children], arguments[args.num_children :]
+    by_keyword = dict(zip(kwargs.context, named, strict=True))
+    combined = dict(_combine_args(module, tuple(positional), by_keyword))
+    for (first, *rest), argument in leaves_with_path(combined):
+        argument.path = f"{first.key}{pytree.keystr(tuple(rest))}"
+    return [
+        argument.path + pytree.keystr(path)
+        for argument in arguments
+        for path in paths_of(argument.spec)
+    ]
+
+
+@dataclass
+class _Argument:
+    """The structure of an argument, and its path in the call."""
+
+    spec: pytree.TreeSpec
+    path: str = ""
 
 
 def _dotted(path: str) -> str:

@@ -40,6 +40,10 @@ def recording() -> Iterator[dict[str, Note]]:
         _used.reset(token)
 
 
+# These have an overload only if the library is loaded.
+_OF_LIBRARIES = tuple(e for e in DECOMPOSITIONS if not e.operator.startswith("aten::"))
+
+
 def decomposition_table(keep_ops: Collection[str] = ()) -> dict:
     """Returns the decompositions of operators that the importer or the lowerings do not support.
 
@@ -47,16 +51,12 @@ def decomposition_table(keep_ops: Collection[str] = ()) -> dict:
         keep_ops: operators that get no decomposition in the table, such as `aten.softmax.int` or
             `aten.gelu`.
     """
-    # An operator of a library has an overload as soon as the library is loaded.
     loaded = tuple(entry.overload for entry in _OF_LIBRARIES)
     users = tuple(
         (overload, f"{entry.operator}, by {entry.where}", entry)
         for overload, entry in user_decompositions().items()
     )
     return dict(_table(DECOMPOSITIONS, loaded, users, frozenset(keep_ops)))
-
-
-_OF_LIBRARIES = tuple(e for e in DECOMPOSITIONS if not e.operator.startswith("aten::"))
 
 
 # Most captures use the same table. With the same functions in it, `tracing` has less to register.

@@ -47,7 +47,7 @@ pytree.register_pytree_node(
 
 
 class Irregular(tuple):
-    """A tuple with another meaning of `len`, such as the representations of e3nn."""
+    """A tuple whose own methods raise, such as `len` of the representations of e3nn."""
 
     def __len__(self):
         raise NotImplementedError

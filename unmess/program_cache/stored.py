@@ -24,7 +24,7 @@ from unmess.core.processes.current_stage import enter_stage
 from unmess.core.program.note import Note
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
-from unmess.core.signature.paths import leaves_with_path
+from unmess.core.signature.paths import paths_of
 from unmess.core.signature.serialized import form_of, signature_of
 from unmess.core.signature.torch_signature import TorchSignature
 from unmess.program_cache.entry import (
@@ -221,9 +221,7 @@ def _plain(notes: tuple[Note, ...]) -> list[list[str]]:
 
 def _paths(signature: TorchSignature) -> list[str]:
     """Returns the path of each leaf in the model's own result, as `unmess run` shows it."""
-    leaves = range(len(signature.outputs))
-    result = pytree.tree_unflatten(leaves, signature.out_spec)
-    return [f"result{pytree.keystr(path)}" for path, _ in leaves_with_path(result)]
+    return [f"result{pytree.keystr(path)}" for path in paths_of(signature.out_spec)]
 
 
 def _is_faithful(signature: TorchSignature) -> bool:

@@ -19,12 +19,37 @@ def leaves_with_path(tree: Any) -> list[tuple[pytree.KeyPath, Any]]:
         return [((), tree)]
     return [
         ((key, *path), leaf)
-        for key, part in zip(part_keys(tree, spec), parts, strict=True)
+        for key, part in zip(_keys(tree, spec), parts, strict=True)
         for path, leaf in leaves_with_path(part)
     ]
 
 
-def part_keys(container: Any, spec: pytree.TreeSpec) -> list[pytree.KeyEntry]:
+def paths_of(spec: pytree.TreeSpec) -> list[pytree.KeyPath]:
+    """Returns the path of each leaf of a structure, without the leaves."""
+    if spec.is_leaf():
+        return [()]
+    return [
+        (key, *path)
+        for key, part in zip(keys_of(spec), spec.children(), strict=True)
+        for path in paths_of(part)
+    ]
+
+
+def keys_of(spec: pytree.TreeSpec) -> list[pytree.KeyEntry]:
+    """Returns the key of each part of a structure, without the parts."""
+    try:
+        node = pytree.SUPPORTED_NODES[spec.type]
+        container = node.unflatten_fn([object() for _ in spec.children()], spec.context)
+        keys = _keys(container, spec)
+    except Exception:
+        # The class may accept only tensors, such as a key-value cache.
+        keys = []
+    if len(keys) == spec.num_children:
+        return keys
+    return [pytree.SequenceKey(position) for position in range(spec.num_children)]
+
+
+def _keys(container: Any, spec: pytree.TreeSpec) -> list[pytree.KeyEntry]:
     """Returns the key of each part of a container: its name if it has one, else its position.
 
     Args:

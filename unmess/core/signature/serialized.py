@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 
 from unmess.core.errors.error import Error
 from unmess.core.signature.dim import Dim
-from unmess.core.signature.paths import part_keys
+from unmess.core.signature.paths import keys_of
 from unmess.core.signature.reading import fields_of
 from unmess.core.signature.signature import Constant, ScalarSpec, TensorSpec
 from unmess.core.signature.torch_signature import TorchSignature
@@ -124,7 +124,7 @@ def tree_of(spec: pytree.TreeSpec) -> dict[str, Any] | None:
         return {"list": children}
     if spec.type in (tuple, torch.Size):
         return {"tuple": children}
-    keys = _keys(spec)
+    keys = keys_of(spec)
     if keys and all(isinstance(key, pytree.SequenceKey) for key in keys):
         return {"tuple": children}
     names = [key.name if isinstance(key, pytree.GetAttrKey) else key.key for key in keys]
@@ -139,21 +139,10 @@ def _spec_of_tree(tree: dict[str, Any] | None) -> pytree.TreeSpec:
     return pytree.tree_structure(unflatten(tree, itertools.repeat(0)))
 
 
-def _keys(spec: pytree.TreeSpec) -> list[Any]:
-    """Returns the keys of a container's parts."""
-    try:
-        node = pytree.SUPPORTED_NODES[spec.type]
-        return part_keys(node.unflatten_fn([object() for _ in spec.children()], spec.context), spec)
-    except Exception:
-        # The class may need tensors as parts, such as a key-value cache.
-        return [pytree.SequenceKey(position) for position in range(spec.num_children)]
-
-
 def without_form(what: str) -> Error:
     """Returns the Error for values that only PyTorch can express."""
     return Error(
         "usage",
         f"{what} cannot be described without PyTorch",
-        hint="capture a function around the model that takes and returns only tensors and numbers; "
-        "a decoder of transformers returns no key-value cache with use_cache=False",
+        hint="capture a function around the model that takes and returns only tensors and numbers",
     )
