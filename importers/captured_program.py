@@ -18,9 +18,12 @@ class CapturedProgram(Program):
 
     Attributes:
         exported: functional and decomposed, ready to be imported.
+        undecomposed: the graph before, with the model's own operators; None if PyTorch did not
+            capture it.
     """
 
     exported: torch.export.ExportedProgram
+    undecomposed: torch.export.ExportedProgram | None = None
 
     @staticmethod
     def import_programs(program: CapturedProgram | Programs, weights: str) -> Module:

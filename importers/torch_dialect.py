@@ -27,6 +27,9 @@ from unmess.core.program.weights import check_unchanged, row_major
 from unmess.core.signature.signature import Argument
 from unmess.core.signature.torch_signature import TorchSignature, memory_misfit
 
+# The operators whose tensors after the first become literals, whatever their size.
+_CONSTANT_OPERANDS = ("unmess.rescale.default", "unmess.table.default")
+
 
 def import_exported(
     program: Program | Programs,
@@ -138,9 +141,23 @@ def _is_literal(
 ) -> bool:
     if any(a.name == name and a.kind == "state" for a in program.signature.arguments):
         return False
-    lifted = exported.graph_signature.inputs_to_lifted_tensor_constants.values()
-    small = tensor.numel() <= SMALL_CONSTANT
-    return inline or (small and any(program.tied.get(target, target) == name for target in lifted))
+    lifted = exported.graph_signature.inputs_to_lifted_tensor_constants
+    targets = lifted.values() if tensor.numel() <= SMALL_CONSTANT else _constant_operands(exported)
+    return inline or any(program.tied.get(target, target) == name for target in targets)
+
+
+@functools.lru_cache(maxsize=1)
+def _constant_operands(exported: torch.export.ExportedProgram) -> tuple[str, ...]:
+    """Returns the names of the weights that operators need as constants: factors and tables."""
+    lifted = exported.graph_signature.inputs_to_lifted_tensor_constants
+    operands = [
+        operand
+        for node in exported.graph.nodes
+        if node.op == "call_function" and str(node.target) in _CONSTANT_OPERANDS
+        for operand in node.args[1:]
+        if isinstance(operand, torch.fx.Node)
+    ]
+    return tuple(lifted[each.name] for each in operands if each.name in lifted)
 
 
 class _ZeroCopyLiterals(fx_importer.FxImporterHooks):

@@ -13,6 +13,7 @@ from unmess.core.errors.user_source import location_line
 _OPERATOR = "torch.operator"
 # The first pass of the pipeline to `torch` converts these.
 _QUANTIZED = "torch.quantized_decomposed."
+_INTEGERS = "unmess."
 # PyTorch's own operators. The passes report those that the torch dialect does not have.
 _KNOWN = ("torch.aten.", "torch.prims.", _QUANTIZED)
 
@@ -20,6 +21,11 @@ _KNOWN = ("torch.aten.", "torch.prims.", _QUANTIZED)
 def is_custom(name: str) -> bool:
     """Returns whether an operator, `torch.mylib.foo`, is not of PyTorch's own libraries."""
     return not name.startswith(_KNOWN)
+
+
+def is_of_integers(name: str) -> bool:
+    """Returns whether an operator, `unmess.rescale`, is one of `pipelines.integers`."""
+    return name.startswith(_INTEGERS)
 
 
 def is_not_quantized(name: str) -> bool:
@@ -65,7 +71,7 @@ def custom_operators(
 
 def refuse(module: ir.Module, stage: str) -> None:
     """Raises an Error under `stage` that names the custom operators, if there are any."""
-    found = custom_operators(module)
+    found = [each for each in custom_operators(module) if not is_of_integers(spelled(each))]
     if not found:
         return
     names = list(dict.fromkeys(spelled(operation) for operation in found))

@@ -6,6 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
+from pipelines.integers.linalg import integers_to_linalg
+from pipelines.integers.tosa import integers_to_tosa
 from pipelines.output_dialects.bits import bitcast_views
 from pipelines.output_dialects.control_flow import (
     control_flow_to_stablehlo,
@@ -57,6 +59,16 @@ BITS = Step(
     bitcast_views,
 )
 
+LINALG_INTEGERS = Step(
+    "linalg-integer-programs",
+    "lower the operators of integer programs to named operations and rescaling",
+    integers_to_linalg,
+)
+TOSA_INTEGERS = Step(
+    "tosa-integer-programs",
+    "lower the operators of integer programs to TOSA's rescale and products of integers",
+    integers_to_tosa,
+)
 NARROW_F64 = Step(
     "tosa-f32",
     "compute in f32 what torch-mlir computes in f64, since TOSA has no f64; skipped for "
@@ -139,6 +151,7 @@ LINALG = Pipeline(
     # torch-mlir's own steps and the rewrites, as a list. With separate steps, errors can name the
     # step that failed and the operators that it left in the torch dialect.
     steps=(
+        LINALG_INTEGERS,
         ROWS,
         Step(
             "func.func(torch-restructure-non-constant-axes)",
@@ -229,6 +242,7 @@ TOSA = Pipeline(
     tool="torch-mlir-opt",
     hint=_OTHER_DIALECT.format("TOSA"),
     steps=(
+        TOSA_INTEGERS,
         RANDOM,
         VALUE_CHECKS,
         BOOLEAN_SUMS,
@@ -380,7 +394,10 @@ TOSA_TO_LINALG = Pipeline(
             "lower elementwise operations, reductions, gather and resize",
         ),
         Step("func.func(tosa-to-tensor)", "lower reshape, slice, pad and concat"),
-        Step("func.func(tosa-to-arith)", "constants"),
+        Step(
+            "func.func(tosa-to-arith{include-apply-rescale=true})",
+            "lower constants and the scaling of integers",
+        ),
         Step("func.func(canonicalize)", "fold sizes"),
         Step("func.func(cse)", "merge equal size computations"),
         Step(

@@ -36,6 +36,8 @@ _PUBLIC = {
     "register_backend": "pipelines.backends.finding",
     "tune": "unmess.tuning",
     "package": "unmess.packaging",
+    "quantize": "unmess.quantization",
+    "to_integers": "unmess.quantization",
 }
 
 _MODULES = {"bundle": "unmess.bundle", "contract": "pipelines.contract"}

@@ -19,6 +19,9 @@ def captured(
     trust: bool = False,
     only: str | None = None,
     fold_constants: bool = False,
+    quantize: str | None = None,
+    integer: bool = False,
+    calibrate: Sequence[str] = (),
 ) -> Program | Programs:
     """Captures a model string.
 
@@ -27,6 +30,7 @@ def captured(
         dynamic: the dynamic dimensions, as `--dynamic` takes them.
         strategy, backend_legal_ops, trust, only: as for `unmess.capture`.
         fold_constants: as for `unmess.lower`.
+        quantize, integer, calibrate: as `--quantize`, `--integer` and `--calibrate` take them.
 
     Raises:
         Error: stage `usage`, `source` or `capture`.
@@ -42,6 +46,11 @@ def captured(
         trust=trust,
         only=only,
     )
+    if quantize is not None or integer:
+        # Imported here to save start-up time.
+        from unmess.quantization import quantized_for
+
+        program = quantized_for(program, quantize, integer, calibrate)
     if not fold_constants:
         return program
     # Imported here to save start-up time: it imports parts of Inductor.

@@ -143,6 +143,7 @@ def _capture(
     program = CapturedProgram(
         name=name or _name(model),
         exported=exported,
+        undecomposed=original,
         signature=signature,
         weights=weights,
         tied=tied,

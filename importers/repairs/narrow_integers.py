@@ -55,7 +55,7 @@ def _computes_narrow(node: torch.fx.Node) -> bool:
         return False
     if node.target.is_view or node.target.overloadpacket in _AS_THEY_ARE | _OF_8_BITS:
         return False
-    if node.target.namespace == "quantized_decomposed":
+    if node.target.namespace in ("quantized_decomposed", "unmess"):
         return False
     values = [node.meta.get("val"), [operand.meta.get("val") for operand in node.all_input_nodes]]
     return any(

@@ -28,6 +28,24 @@ only = click.option(
     help="Use this module of MODEL alone, such as layer1.0. Its example arguments are those of its "
     "first call when the model runs on its example inputs.",
 )
+quantize = click.option(
+    "--quantize",
+    metavar="FORMAT",
+    help="Quantize MODEL after training, by torchao: int8. Scales come from its example inputs, or "
+    "from --calibrate.",
+)
+calibrate = click.option(
+    "--calibrate",
+    multiple=True,
+    metavar="FILE",
+    help="Compute scales from this batch: .npy with the only argument, or .npz with arguments by "
+    "name. May be repeated.",
+)
+integer = click.option(
+    "--integer",
+    is_flag=True,
+    help="Compute in integers between the quantized tensors of MODEL.",
+)
 trust = click.option(
     "--trust",
     is_flag=True,

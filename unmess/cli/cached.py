@@ -99,6 +99,9 @@ class Cached:
             trust=asked.trust,
             only=asked.only,
             fold_constants=asked.fold_constants,
+            quantize=asked.quantize,
+            integer=asked.integer,
+            calibrate=asked.calibrate,
         )
 
 

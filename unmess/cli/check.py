@@ -38,6 +38,9 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
 @arguments.dynamic
 @arguments.strategy
 @arguments.only
+@arguments.quantize
+@arguments.calibrate
+@arguments.integer
 @arguments.trust
 @arguments.cpu
 @arguments.preset
@@ -71,6 +74,9 @@ def check(
     dynamic: tuple[str, ...],
     strategy: str,
     only: str | None,
+    quantize: str | None,
+    calibrate: tuple[str, ...],
+    integer: bool,
     trust: bool,
     cpu: str,
     preset: str | None,
@@ -108,6 +114,9 @@ def check(
             options = Options(
                 strategy=strategy,
                 only=only,
+                quantize=quantize,
+                integer=integer,
+                calibrate=calibrate,
                 trust=trust,
                 inputs=inputs,
                 dynamic=dynamic,

@@ -99,6 +99,9 @@ _STDOUT = "-"
 @arguments.dynamic
 @arguments.strategy
 @arguments.only
+@arguments.quantize
+@arguments.calibrate
+@arguments.integer
 @arguments.trust
 @arguments.print_after
 @arguments.stop_after
@@ -129,6 +132,9 @@ def import_(
     dynamic: tuple[str, ...],
     strategy: str,
     only: str | None,
+    quantize: str | None,
+    calibrate: tuple[str, ...],
+    integer: bool,
     trust: bool,
     print_after: tuple[str, ...],
     stop_after: str | None,
@@ -164,6 +170,9 @@ def import_(
         backend_legal_ops,
         trust=trust,
         only=only,
+        quantize=quantize,
+        integer=integer,
+        calibrate=calibrate,
         fold_constants=fold_constants,
     )
     # Eager's results are written beside an IR file. The cache holds programs with external weights

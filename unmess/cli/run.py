@@ -29,6 +29,9 @@ from unmess.program_cache.request import Request
 @arguments.dynamic
 @arguments.strategy
 @arguments.only
+@arguments.quantize
+@arguments.calibrate
+@arguments.integer
 @arguments.trust
 @arguments.cpu
 @arguments.preset
@@ -57,6 +60,9 @@ def run(
     dynamic: tuple[str, ...],
     strategy: str,
     only: str | None,
+    quantize: str | None,
+    calibrate: tuple[str, ...],
+    integer: bool,
     trust: bool,
     cpu: str,
     preset: str | None,
@@ -83,6 +89,9 @@ def run(
         strategy,
         trust=trust,
         only=only,
+        quantize=quantize,
+        integer=integer,
+        calibrate=calibrate,
         fold_constants=_folds_constants(runner),
     )
     choice = Choice(cpu, preset, unchecked)

@@ -26,6 +26,7 @@ class Options:
     Attributes:
         strategy: strategy of the capture.
         only: the module of the model to check; None for the model.
+        quantize, integer, calibrate: as for `unmess.captured.captured`.
         inputs: example arguments in place of the model's own, as `--input` takes them.
         dynamic: dynamic dimensions, as `--dynamic` takes them.
         timeout: seconds for one runner, counted from the end of the previous one. The time of the
@@ -58,4 +59,7 @@ class Options:
     allow_ops: tuple[str, ...] = ()
     deny_ops: tuple[str, ...] = ()
     only: str | None = None
+    quantize: str | None = None
+    integer: bool = False
+    calibrate: tuple[str, ...] = ()
     list_operators: bool = False

@@ -173,6 +173,9 @@ class _Work:
             options.strategy,
             trust=options.trust,
             only=options.only,
+            quantize=options.quantize,
+            integer=options.integer,
+            calibrate=options.calibrate,
         )
 
     def _debugging(self) -> contextlib.AbstractContextManager[None]:

@@ -35,8 +35,8 @@ class Request:
 
     Attributes:
         model: the model string.
-        inputs, dynamic, strategy, backend_legal_ops, only, fold_constants: as for
-            `unmess.captured`.
+        inputs, dynamic, strategy, backend_legal_ops, only, fold_constants, quantize, integer,
+            calibrate: as for `unmess.captured`.
         trust: whether the model's files may run code. A program that was captured with trust is
             not found without it.
         decoder: set for a decoder that is captured as `prefill` and `decode`.
@@ -51,6 +51,9 @@ class Request:
     trust: bool = False
     only: str | None = None
     fold_constants: bool = False
+    quantize: str | None = None
+    integer: bool = False
+    calibrate: tuple[str, ...] = ()
 
     def key(self) -> str:
         """Returns the name of the cache entry for this request, a SHA-256.
@@ -73,6 +76,7 @@ class Request:
             for text in self.inputs
             if text.endswith(_ARRAY)
         ]
+        found += [Path(text).expanduser().absolute() for text in self.calibrate]
         place = self._place()
         if place is not None and os.path.isdir(place):
             found += sorted(path for path in Path(place).iterdir() if path.is_file())

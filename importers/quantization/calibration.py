@@ -1,0 +1,98 @@
+"""Quantizes a captured model, with scales from the tensors that it computes for some batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from importers.captured_program import CapturedProgram
+from importers.recapture import recaptured, undecomposed
+from unmess.core.errors.error import Error, first_line
+from unmess.core.errors.quiet import quiet_pytorch
+from unmess.core.program.eager import copied
+from unmess.core.program.note import Note
+
+# torchao's kernels for GPUs do not load here, which it would report.
+os.environ.setdefault("TORCHAO_FORCE_SKIP_LOADING_SO_FILES", "1")
+
+
+def quantized_program(
+    program: CapturedProgram, batches: Iterable[tuple[tuple, dict[str, Any]]]
+) -> CapturedProgram:
+    """Returns the program with quantize and dequantize operators around what becomes integers.
+
+    Args:
+        batches: the arguments and keyword arguments of each call that scales are computed from.
+
+    Raises:
+        Error: stage `usage`, if the program was not captured from PyTorch, there are no batches, or
+            one does not fit; stage `capture`, if no operator can be quantized.
+    """
+    graph = undecomposed(program, "--quantize")
+    convert_pt2e, prepare_pt2e, quantizer = _torchao()
+    prepared = prepare_pt2e(graph.module(), quantizer)
+    if not quantizer.annotated:
+        raise Error(
+            "capture",
+            "the model has no operator that can be quantized to 8 bits",
+            hint="quantization needs layers, sums or products of f32 tensors",
+        )
+    count = 0
+    for args, kwargs in batches:
+        try:
+            with torch.no_grad():
+                prepared(*args, **kwargs)
+        except Exception as problem:
+            raise Error(
+                "usage",
+                f"batch {count} of the calibration does not fit the model: {first_line(problem)}",
+                hint="pass the arguments of the model, with the sizes of the example",
+            ) from problem
+        count += 1
+    if not count:
+        raise Error("usage", "the calibration has no batches", hint="pass at least one")
+    module = convert_pt2e(prepared)
+    result = recaptured(module, program)
+    result.notes = (*result.notes, Note("quantized", _accuracy(program, module, quantizer, count)))
+    return result
+
+
+def _torchao() -> tuple[Any, Any, Any]:
+    """Returns convert_pt2e, prepare_pt2e and the quantizer."""
+    try:
+        with quiet_pytorch():
+            from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    except ImportError as problem:
+        raise Error(
+            "capture",
+            "quantization needs the package torchao",
+            hint="pip install 'unmess[quantize]'",
+        ) from problem
+    # Imported here, because it imports torchao.
+    from importers.quantization.quantizer import EightBits
+
+    return convert_pt2e, prepare_pt2e, EightBits()
+
+
+def _accuracy(
+    program: CapturedProgram, module: torch.fx.GraphModule, quantizer: Any, count: int
+) -> str:
+    """Describes the difference from the floating-point program on the example."""
+    with torch.no_grad():
+        expected = pytree.tree_leaves(copied(program.eager)(*program.args, **program.kwargs))
+        found = pytree.tree_leaves(module(*program.args, **program.kwargs))
+    errors = [
+        float((a.float() - b.float()).abs().max() / a.float().abs().max().clamp(min=1e-30))
+        for a, b in zip(expected, found, strict=True)
+        if isinstance(a, torch.Tensor) and a.is_floating_point() and a.numel()
+    ]
+    batches = "1 batch" if count == 1 else f"{count} batches"
+    return (
+        f"{quantizer.annotated} operators in 8 bits, scales from {batches}; on the example, the "
+        f"largest error is {max(errors, default=0.0):.1e} of the floating-point program's largest "
+        "value"
+    )

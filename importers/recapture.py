@@ -1,0 +1,75 @@
+"""Captures a rewritten graph of a program again, with the program's example and dynamic sizes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from importers.capture import capture
+from importers.captured_program import CapturedProgram
+from unmess.core.errors.error import Error
+from unmess.core.signature.dim import Dim
+from unmess.core.signature.signature import TensorSpec
+
+
+def undecomposed(program: CapturedProgram, purpose: str) -> torch.export.ExportedProgram:
+    """Returns the graph of a program as `torch.export` captured it.
+
+    Args:
+        purpose: what needs it, for the message.
+
+    Raises:
+        Error: stage `usage`, if the program has none.
+    """
+    graph = getattr(program, "undecomposed", None)
+    if graph is None:
+        raise Error(
+            "usage",
+            f"{program.name} is not a captured PyTorch model, which {purpose} needs",
+            hint="capture the model itself, not IR or several entry points",
+        )
+    return graph
+
+
+def recaptured(module: torch.fx.GraphModule, program: CapturedProgram) -> CapturedProgram:
+    """Captures `module`, which takes the arguments of `program`."""
+    again = capture(
+        module,
+        program.args,
+        program.kwargs,
+        dynamic_shapes=_dynamic_shapes(module, program),
+        strategy="non-strict",
+        name=program.name,
+    )
+    again.notes = (*program.notes, *(each for each in again.notes if each not in program.notes))
+    return again
+
+
+def _dynamic_shapes(module: torch.fx.GraphModule, program: CapturedProgram) -> Any:
+    """Returns the dynamic dimensions of a program as `torch.export` takes them."""
+    dims: dict[str, Any] = {}
+    leaves = [_axes(each.spec, dims) for each in program.signature.inputs]
+    if not any(leaves):
+        return None
+    args, kwargs = pytree.tree_unflatten(leaves, program.signature.in_spec)
+    names = list(inspect.signature(module.forward).parameters)
+    return dict(zip(names, args, strict=False)) | kwargs
+
+
+def _axes(spec: Any, dims: dict[str, Any]) -> dict[int, Any] | None:
+    if not isinstance(spec, TensorSpec):
+        return None
+    found = {}
+    for axis, size in enumerate(spec.shape):
+        if isinstance(size, Dim):
+            if size.expression.isidentifier():
+                found[axis] = dims.setdefault(
+                    size.expression,
+                    torch.export.Dim(size.expression, min=size.min, max=size.max),
+                )
+            else:
+                found[axis] = torch.export.Dim.AUTO
+    return found or None
