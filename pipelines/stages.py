@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from pipelines.integers.linalg import integers_to_linalg
+from pipelines.integers.stablehlo import integers_to_stablehlo
 from pipelines.integers.tosa import integers_to_tosa
 from pipelines.output_dialects.bits import bitcast_views
 from pipelines.output_dialects.control_flow import (
@@ -68,6 +69,11 @@ TOSA_INTEGERS = Step(
     "tosa-integer-programs",
     "lower the operators of integer programs to TOSA's rescale and products of integers",
     integers_to_tosa,
+)
+STABLEHLO_INTEGERS = Step(
+    "stablehlo-integer-programs",
+    "lower the operators of integer programs to products and scaling of wider integers",
+    integers_to_stablehlo,
 )
 NARROW_F64 = Step(
     "tosa-f32",
@@ -298,6 +304,7 @@ STABLEHLO = Pipeline(
     tool="torch-mlir-opt",
     hint=_OTHER_DIALECT.format("StableHLO"),
     steps=(
+        STABLEHLO_INTEGERS,
         Step(
             "stablehlo-note-strict-sizes",
             "mark dynamic sizes that broadcasts do not expand: captured programs "

@@ -179,15 +179,20 @@ class _Conversion:
         if grid.dtype == torch.uint8:
             if integers not in self._signed:
                 value = self._constants.value(integers)
-                if value is not None:
-                    signed = (value.int() - _UNSIGNED).to(torch.int8)
-                    self._signed[integers] = self._constants.add(signed, "integers", self._current)
-                else:
-                    with self._graph.inserting_after(integers):
-                        self._signed[integers] = self._rescale(
-                            integers, 1.0, -1, (_UNSIGNED, 0), torch.int8
-                        )
+                with self._graph.inserting_before(node):
+                    if value is None:
+                        points = _UNSIGNED, 0
+                        signed = self._rescale(integers, 1.0, -1, points, torch.int8)
+                    else:
+                        signed = (value.int() - _UNSIGNED).to(torch.int8)
+                        signed = self._constants.add(signed, "integers", node)
+                self._signed[integers] = signed
             integers, grid = self._signed[integers], grid.shifted(-_UNSIGNED, torch.int8)
+            if grid.is_single:
+                with self._graph.inserting_before(node):
+                    signed = self._call(DEQUANTIZE[0], integers, *grid.arguments)
+                node.replace_all_uses_with(signed)
+                node = signed
         self._integers[node] = integers, grid
 
     # Quantized results.
@@ -199,20 +204,19 @@ class _Conversion:
             return
         is_unsigned = grid.dtype == torch.uint8
         self._current = _core(source)
+        wanted = grid.shifted(-_UNSIGNED, torch.int8) if is_unsigned else grid
         with self._graph.inserting_before(node):
+            integers = None
             try:
-                wanted = grid.shifted(-_UNSIGNED, torch.int8) if is_unsigned else grid
                 integers = self._quantized(source, wanted)
             except (_NoForm, OverflowError) as problem:
                 self._reasons[_core(source)] = str(problem)
-                return
-            if integers is None:
-                return
-            if is_unsigned:
-                signed = integers
+            if is_unsigned and grid.is_single:
+                signed = integers or self._call(QUANTIZE[0], source, *wanted.arguments)
                 integers = self._rescale(signed, 1.0, -1, (0, _UNSIGNED), torch.uint8)
                 self._signed[integers] = signed
-        node.replace_all_uses_with(integers)
+        if integers is not None:
+            node.replace_all_uses_with(integers)
 
     def _quantized(self, source: Node, grid: Grid) -> Node | None:
         """Returns the integers of a floating-point node, or None for an input of the program."""

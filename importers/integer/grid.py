@@ -64,6 +64,11 @@ class Grid:
         """Whether the integers are i8."""
         return self.dtype == torch.int8
 
+    @property
+    def arguments(self) -> tuple[float, int, int, int, torch.dtype]:
+        """The arguments of a quantize or dequantize operator with a single scale."""
+        return self.scale, self.zero_point, self.low, self.high, self.dtype
+
     def shifted(self, by: int, dtype: torch.dtype) -> Grid:
         """Returns the Grid whose integers are larger by `by`, with the same values."""
         points = tuple(point + by for point in self.zero_points)

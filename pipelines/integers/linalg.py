@@ -14,6 +14,7 @@ def integers_to_linalg(module: ir.Module) -> None:
     """Lowers the operators of integer programs in a module at `torch` to linalg."""
     lower_operators(
         module,
+        "convert-torch-to-linalg",
         {
             "integer_convolution": _convolution,
             "integer_max_pool": _max_pool,

@@ -20,7 +20,6 @@ from pipelines.ir.torch_operations import (
     load_dialects,
     maker_of,
     sizes_of,
-    to_builtin,
     value_of,
 )
 
@@ -34,7 +33,7 @@ class Tensor:
     Attributes:
         sizes: None for dynamic ones.
         element: such as `si8`, `ui8` or `si32`.
-        type: the builtin type, with signless integers.
+        type: the builtin type, with signless integers, but for unsigned ones in StableHLO.
     """
 
     sizes: tuple[int | None, ...]
@@ -78,25 +77,32 @@ class Operator:
     result: Tensor
 
 
-def lower_operators(module: ir.Module, functions: dict[str, Callable[[Operator], str]]) -> None:
+def lower_operators(
+    module: ir.Module,
+    conversion: str,
+    functions: dict[str, Callable[[Operator], str]],
+    builtin_type: Callable[[ir.Type], str] = builtin_type,
+) -> None:
     """Replaces the operators of integer programs in a module at `torch`.
 
     Args:
+        conversion: the pass that lowers other operators to the dialect, which loads it.
         functions: by the name of the operator: returns a `func.func private @NAME`, as text, which
             takes the tensors that the operator has as builtin tensors.
+        builtin_type: returns the builtin type of a `!torch.vtensor`.
     """
     found = custom_operators(module, lambda name: name.startswith(_PREFIX))
     if not found:
         return
-    load_dialects(module, "convert-torch-to-arith")
+    load_dialects(module, conversion)
     with module.context:
         for number, operation in enumerate(found):
-            operator = _read(operation)
+            operator = _read(operation, builtin_type)
             symbol = f"unmess.{operator.name}.{number}"
             text = functions[operator.name](operator).replace("@NAME", f"@{symbol}")
             _insert(module, text)
             with ir.InsertionPoint(operation), operation.location:
-                _call(operation, symbol)
+                _call(operation, symbol, builtin_type)
         PassManager.parse("builtin.module(inline,symbol-dce)").run(module.operation)
 
 
@@ -127,39 +133,44 @@ def _insert(module: ir.Module, text: str) -> None:
             function.operation.clone()
 
 
-def _call(operation: ir.Operation, symbol: str) -> None:
-    tensors = [each for each in operation.operands if _is_tensor(each)]
+def _call(operation: ir.Operation, symbol: str, builtin_type: Callable[[ir.Type], str]) -> None:
+    tensors = [
+        build_op("torch_c.to_builtin_tensor", builtin_type(each.type), each)
+        for each in operation.operands
+        if _is_tensor(each)
+    ]
     result = operation.results[0]
     call = build_op(
         "func.call",
         builtin_type(result.type),
-        *map(to_builtin, tensors),
+        *tensors,
         callee=ir.FlatSymbolRefAttr.get(symbol),
     )
     result.replace_all_uses_with(from_builtin(call, result.type))
     operation.erase()
 
 
-def _read(operation: ir.Operation) -> Operator:
+def _read(operation: ir.Operation, builtin_type: Callable[[ir.Type], str]) -> Operator:
     name = ir.StringAttr(operation.attributes["name"]).value.removeprefix(_PREFIX)
     tensors: list[Tensor | None] = []
     numbers: list[int | list[int]] = []
     for operand in operation.operands:
         if _is_tensor(operand):
-            tensors.append(_tensor(operand))
+            tensors.append(_tensor(operand.type, builtin_type))
         elif (list_ := maker_of(operand, "torch.prim.ListConstruct")) is not None:
             numbers.append([int(value_of(each)) for each in list_.operands])
         elif maker_of(operand, "torch.constant.none") is not None:
             tensors.append(None)
         else:
             numbers.append(int(value_of(operand)))
-    return Operator(name, tuple(tensors), tuple(numbers), _tensor(operation.results[0]))
+    return Operator(
+        name, tuple(tensors), tuple(numbers), _tensor(operation.results[0].type, builtin_type)
+    )
 
 
 def _is_tensor(value: ir.Value) -> bool:
     return str(value.type).startswith("!torch.vtensor")
 
 
-def _tensor(value: ir.Value) -> Tensor:
-    kind = value.type
+def _tensor(kind: ir.Type, builtin_type: Callable[[ir.Type], str]) -> Tensor:
     return Tensor(tuple(sizes_of(kind)), element_of(kind), builtin_type(kind))

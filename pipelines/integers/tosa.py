@@ -25,6 +25,7 @@ def integers_to_tosa(module: ir.Module) -> None:
     """
     lower_operators(
         module,
+        "convert-torch-to-tosa",
         {
             "integer_convolution": _convolution,
             "integer_max_pool": _max_pool,

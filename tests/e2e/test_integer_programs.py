@@ -1,0 +1,171 @@
+"""Integer programs: each output dialect and runner gives the integers that PyTorch computes."""
+
+import re
+
+import pytest
+import torch
+import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
+
+import unmess
+
+nn = torch.nn
+quantized = torch.ops.quantized_decomposed
+ROUTES = [
+    (dialect, runner)
+    for dialect in ("linalg", "tosa", "stablehlo")
+    for runner in ("reference", "iree-cpu")
+]
+
+
+class Layers(nn.Module):
+    """The operators with an integer form; sizes that windows do not cover."""
+
+    def __init__(self):
+        super().__init__()
+        self.entry = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.depthwise = nn.Conv2d(8, 16, 3, padding=1, groups=8, bias=False)
+        self.grouped = nn.Conv2d(16, 8, (1, 2), dilation=(1, 2), groups=2)
+        self.sequence = nn.Conv1d(8, 6, 3, padding=2)
+        self.head = nn.Linear(6, 5)
+        self.norm.running_mean.uniform_(-1, 1)
+        self.norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.entry(x)))
+        pooled = nn.functional.max_pool2d(x, 3, 2, 1)
+        y = nn.functional.hardtanh(self.depthwise(pooled), -0.5, 0.75)
+        y = nn.functional.hardswish(self.grouped(y))
+        y = torch.cat([y, nn.functional.avg_pool2d(pooled, 2, 1)[..., :2]], 2)
+        rows = nn.functional.gelu(self.sequence(y.flatten(2))).transpose(1, 2)
+        scores = rows @ rows.transpose(1, 2) - 0.5 * rows.mean(2, keepdim=True)
+        gate = torch.sigmoid(scores.mean((1, 2)))
+        return self.head(rows) * 2.0, scores, gate, nn.functional.adaptive_avg_pool2d(y, 1)
+
+
+@pytest.fixture(scope="module")
+def layers():
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 18, 15)
+    program = unmess.capture(Layers().eval(), (x,))
+    return unmess.quantize(program, [x, torch.randn(2, 3, 18, 15)])
+
+
+@pytest.fixture(scope="module")
+def integers(layers):
+    return unmess.to_integers(layers)
+
+
+def test_no_operator_of_the_layers_stays_in_floating_point(integers):
+    (note,) = [each.text for each in integers.notes if each.kind == "integer"]
+    assert note.startswith("every operator"), note
+
+
+@pytest.mark.parametrize("dialect", ["linalg", "tosa", "stablehlo"])
+def test_only_the_inputs_and_results_are_in_floating_point(integers, dialect):
+    text = unmess.lower(integers, to=dialect).text()
+    # Quantizing the input, and dequantizing the four results.
+    lines = [line for line in text.splitlines() if "xf32" in line and "func.func" not in line]
+    products = re.compile(r"conv_|conv2d|convolution|matmul|dot_general|tosa\.rescale")
+    assert lines and not any(map(products.search, lines))
+    assert len(products.findall(text)) > 10
+
+
+@pytest.mark.parametrize("dialect, runner", ROUTES)
+def test_result_equals_pytorch_exactly(integers, dialect, runner):
+    run = unmess.load(unmess.lower(integers, to=dialect), on=runner)
+    torch.manual_seed(1)
+    # Values beyond those of the calibration, and special ones.
+    for x in (torch.randn(2, 3, 18, 15) * 4, torch.full((2, 3, 18, 15), -1e30)):
+        for found, expected in zip(run(x), integers.eager(x), strict=True):
+            assert torch.equal(found, expected)
+
+
+def test_integers_are_within_few_steps_of_the_quantized_model(layers, integers):
+    """Each operator is within one step, and errors of one step spread through further ones."""
+    x = layers.args[0]
+    for found, expected in zip(integers.eager(x), layers.eager(x), strict=True):
+        step = (expected.max() - expected.min()) / 255
+        assert (found - expected).abs().max() <= 3 * step
+        assert ((found - expected).abs() > 0.5 * step).float().mean() < 0.1
+
+
+class Bytes(nn.Module):
+    """Unsigned activations and a weight with a zero point, as other frontends write them."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Buffer(torch.randint(0, 256, (4, 6), dtype=torch.uint8))
+        self.bias = nn.Parameter(torch.randn(4))
+
+    def forward(self, x):
+        x = quantized.quantize_per_tensor(x, 0.03, 100, 0, 255, torch.uint8)
+        x = quantized.dequantize_per_tensor(x, 0.03, 100, 0, 255, torch.uint8)
+        weight = quantized.dequantize_per_tensor(self.weight, 0.01, 121, 0, 255, torch.uint8)
+        y = nn.functional.linear(x, weight, self.bias)
+        y = quantized.quantize_per_tensor(y, 0.02, 90, 3, 250, torch.uint8)
+        y = quantized.dequantize_per_tensor(y, 0.02, 90, 3, 250, torch.uint8)
+        z = quantized.quantize_per_tensor(torch.tanh(y), 0.01, 128, 0, 255, torch.uint8)
+        return y, quantized.dequantize_per_tensor(z, 0.01, 128, 0, 255, torch.uint8)
+
+
+@pytest.mark.parametrize("dialect", ["linalg", "tosa", "stablehlo"])
+def test_unsigned_integers(dialect):
+    torch.manual_seed(0)
+    model, x = Bytes(), torch.randn(7, 6) * 3
+    program = unmess.to_integers(unmess.capture(model, (x,)))
+    run = unmess.load(unmess.lower(program, to=dialect))
+    for found, expected, eager in zip(run(x), program.eager(x), model(x), strict=True):
+        assert torch.equal(found, expected)
+        assert (found - eager).abs().max() <= 0.0201
+
+
+def test_the_batch_may_be_dynamic():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3)).eval()
+    batch = torch.export.Dim("batch", max=9)
+    program = unmess.capture(model, (torch.randn(2, 3, 6, 6),), dynamic_shapes=({0: batch},))
+    program = unmess.quantize(program, integer=True)
+    run = unmess.load(program)
+    for size in (1, 5, 9):
+        x = torch.randn(size, 3, 6, 6)
+        assert torch.equal(run(x), program.eager(x))
+
+
+def test_operators_without_an_integer_form_are_listed():
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.norm = nn.Linear(8, 8), nn.LayerNorm(8)
+
+        def forward(self, x):
+            return self.norm(torch.softmax(self.inner(x), -1))
+
+    x = torch.randn(2, 8)
+    program = unmess.quantize(unmess.capture(Attention().eval(), (x,)), integer=True)
+    (note,) = [each.text for each in program.notes if each.kind == "integer"]
+    assert note.startswith("2 operators stay in floating point")
+    assert "aten.softmax.int" in note and "aten.layer_norm (norm: " in note
+    found = unmess.load(program)(x)
+    torch.testing.assert_close(found, program.eager(x))
+
+
+@pytest.mark.parametrize(
+    "data, cause",
+    [
+        ([], "the calibration has no batches"),
+        ([(torch.randn(1, 4), torch.randn(1, 4))], "batch 0 of the calibration does not fit"),
+    ],
+)
+def test_batches_that_do_not_fit(data, cause):
+    program = unmess.capture(nn.Linear(4, 2), (torch.randn(1, 4),))
+    with pytest.raises(unmess.Error, match=cause) as caught:
+        unmess.quantize(program, data)
+    assert caught.value.stage == "usage"
+
+
+def test_a_model_without_quantized_tensors_is_refused():
+    with pytest.raises(unmess.Error, match="the model has no quantized tensors"):
+        unmess.to_integers(unmess.capture(nn.ReLU(), (torch.randn(3),)))
+    with pytest.raises(unmess.Error, match="no operator that can be quantized"):
+        unmess.quantize(unmess.capture(nn.Softmax(0), (torch.randn(3),)))
