@@ -31,7 +31,6 @@ class ListedRepair:
         mends: the operators or constructs that it applies to.
         stage: the stage at which a program with them fails, or becomes wrong, without the repair.
         reason: why it fails or becomes wrong.
-        upstream: the address of the upstream issue, or None.
     """
 
     name: str
@@ -39,7 +38,6 @@ class ListedRepair:
     mends: str
     stage: str
     reason: str
-    upstream: str | None = None
 
 
 def recorded_repairs(path: Path = FILE) -> list[ListedRepair]:
@@ -50,8 +48,5 @@ def recorded_repairs(path: Path = FILE) -> list[ListedRepair]:
 
 def record_repairs(repairs: Iterable[ListedRepair], path: Path = FILE) -> None:
     """Writes the recorded list."""
-    entries = [
-        {name: value for name, value in asdict(repair).items() if value is not None}
-        for repair in repairs
-    ]
+    entries = [asdict(repair) for repair in repairs]
     write_text(path, _HEADER + yaml.safe_dump(entries, sort_keys=False, width=100))

@@ -22,7 +22,6 @@ class Decomposition:
         stage: where a program with the operator stops or becomes wrong.
         reason: why the operator needs a decomposition.
         function: computes the operator with simpler ones. Returns NotImplemented to keep a call.
-        upstream: the address of the upstream issue, if there is one.
     """
 
     name: str
@@ -30,7 +29,6 @@ class Decomposition:
     stage: str
     reason: str
     function: Callable[..., Any]
-    upstream: str | None = None
 
     @property
     def overload(self) -> torch._ops.OpOverload | None:

@@ -43,7 +43,6 @@ class Repair:
         stage: where a program with them fails, or becomes wrong.
         reason: what fails without it.
         apply: changes the graph in place and returns the number of matches.
-        upstream: URL of the upstream issue, or None.
     """
 
     name: str
@@ -51,7 +50,6 @@ class Repair:
     stage: str
     reason: str
     apply: Callable[[torch.fx.Graph], int]
-    upstream: str | None = None
 
 
 REPAIRS = (
@@ -199,7 +197,6 @@ REPAIRS = (
         "torch-mlir's lowering of aten.view takes one of several dynamic sizes for 1 and reads "
         "out of bounds; flatten and unflatten state which sizes belong together",
         split_symbolic_views,
-        "https://github.com/llvm/torch-mlir/issues/4743",
     ),
 )
 

@@ -60,10 +60,7 @@ _IMPORT_FORMS = (
 def every_repair() -> list[ListedRepair]:
     """Lists all repairs, by kind."""
     decompositions = [
-        ListedRepair(d.name, "decomposition", d.operator, d.stage, d.reason, d.upstream)
-        for d in DECOMPOSITIONS
+        ListedRepair(d.name, "decomposition", d.operator, d.stage, d.reason) for d in DECOMPOSITIONS
     ]
-    rewrites = [
-        ListedRepair(r.name, "rewrite", r.mends, r.stage, r.reason, r.upstream) for r in REPAIRS
-    ]
+    rewrites = [ListedRepair(r.name, "rewrite", r.mends, r.stage, r.reason) for r in REPAIRS]
     return [*decompositions, *rewrites, *_IMPORT_FORMS]

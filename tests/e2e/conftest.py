@@ -35,6 +35,7 @@ _LONGEST = (
     "test_hostile_values.py",
     "test_examples.py",
     "test_indices.py",
+    "test_upstream_issues.py",
     "test_program_cache.py",
     "test_dynamic_shapes.py",
     "test_constant_folding.py",

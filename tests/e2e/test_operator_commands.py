@@ -188,3 +188,8 @@ def test_repairs(run):
     status, out = run("repairs")
     assert status == 0
     assert "  histogram: aten::histc.default\n" in out
+    assert by_name["histogram"]["issue"] == "missing-operators"
+    status, out = run("repairs", "--issue", "missing-operators")
+    assert status == 0 and "from torch_mlir import fx" in out
+    status, out = run("repairs", "--issue", "missing-operator")
+    assert status == 2

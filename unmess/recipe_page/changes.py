@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importers.repair_list import ListedRepair, recorded_repairs
 from unmess.core.program.note import Note
 from unmess.recipe_page.facts import Facts
+from unmess.upstream_issues import issues_by_affected
 
 # The kinds of notes on entries of `unmess repairs`.
 _KINDS = ("repair", "decomposition")
@@ -14,22 +15,30 @@ _KINDS = ("repair", "decomposition")
 
 @dataclass(frozen=True)
 class Change:
-    """A repair or a decomposition that the program needs. `listed` is its entry, if it has one."""
+    """A repair or a decomposition that the program needs.
+
+    Attributes:
+        listed: its entry, if it has one.
+        upstream: the address of the issue of another project that makes it necessary, if any.
+    """
 
     note: Note
     listed: ListedRepair | None
+    upstream: str | None
 
 
 def changes(facts: Facts) -> list[Change]:
     """Returns the repairs and decompositions of the program, in order."""
     if facts.program is None:
         return []
-    entries = recorded_repairs()
-    return [
-        Change(note, next((each for each in entries if _is_about(note, each)), None))
-        for note in facts.program.notes
-        if note.kind in _KINDS
-    ]
+    entries, issues = recorded_repairs(), issues_by_affected()
+    found = []
+    for note in facts.program.notes:
+        if note.kind in _KINDS:
+            listed = next((each for each in entries if _is_about(note, each)), None)
+            issue = issues.get(listed.name) if listed else None
+            found.append(Change(note, listed, issue and issue.address))
+    return found
 
 
 def other_notes(facts: Facts) -> list[str]:

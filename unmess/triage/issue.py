@@ -9,6 +9,7 @@ from unmess.environment.versions import versions
 from unmess.row import Row
 from unmess.triage.finding import Finding
 from unmess.triage.forms import Form
+from unmess.upstream_issues import issues_by_affected
 
 # Longer IR is in its file only.
 _MOST_LINES = 60
@@ -38,7 +39,7 @@ def issue_text(finding: Finding, form: Form, model: Row) -> str:
     table = "\n".join(f"| {name} | {version} |" for name, version in versions().items())
     parts.append(f"## Versions\n\n| | |\n| --- | --- |\n{table}")
     if finding.limit is not None:
-        link = finding.limit.limit.link or "no upstream issue is known"
+        link = finding.limit.limit.link or _issue_address(finding.limit.of)
         parts.append(f"## Known limit\n\n`{finding.limit.of}` fails in the same way: {link}.")
     return "\n\n".join(parts) + "\n"
 
@@ -67,6 +68,11 @@ def _summary(finding: Finding, model: Row) -> str:
         rows.append(("operators", f"{finding.after}, reduced from {finding.before}"))
     table = "\n".join(f"| {name} | {value} |" for name, value in rows if value)
     return f"| | |\n| --- | --- |\n{table}"
+
+
+def _issue_address(limited: str) -> str:
+    issue = issues_by_affected().get(limited)
+    return issue.address if issue else "no upstream issue is known"
 
 
 def _caveat(finding: Finding) -> str:

@@ -1,0 +1,127 @@
+"""Tests that the issues of other projects, because of which workarounds exist, are still open.
+
+If one fails, another project has solved the issue: remove the program from `upstream_issues.yaml`,
+and what `affects` names, as far as nothing else needs it.
+"""
+
+import pytest
+import torch
+from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
+from upstream_programs import problem, run_by_iree
+
+from importers.decompositions import DECOMPOSITIONS
+from unmess.core.ir.dialects import context_of_all
+from unmess.core.processes.workers import each_in_workers
+from unmess.isolated import shared_parent
+from unmess.upstream_issues import upstream_issues
+
+ISSUES = upstream_issues()
+PROGRAMS = [
+    (name, number, program)
+    for name, issue in ISSUES.items()
+    for number, program in enumerate(issue.programs)
+]
+
+
+@pytest.fixture(scope="module")
+def problems(tmp_path_factory):
+    """The problem of each program, or None. One worker runs them until a program crashes it."""
+    items = [(ISSUES[name].through, program) for name, _, program in PROGRAMS]
+    folder = tmp_path_factory.mktemp("programs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        found = list(each_in_workers(shared_parent(), items, problem, timeout=60))
+    return {(name, number): each for (name, number, _), each in zip(PROGRAMS, found, strict=True)}
+
+
+@pytest.mark.parametrize(("name", "number"), [(name, number) for name, number, _ in PROGRAMS])
+def test_the_program_still_fails(name, number, problems):
+    assert problems[name, number] is not None, f"{name}: right: {ISSUES[name].programs[number]}"
+
+
+def test_missing_operators_are_still_missing():
+    """The operators that the reason of a decomposition calls missing are not in the dialect."""
+    with context_of_all() as context:
+        missing = [
+            each.operator
+            for each in DECOMPOSITIONS
+            if each.name in ISSUES["missing-operators"].affects
+            and each.reason.startswith(("the torch dialect has no ", "the torch dialect lacks "))
+        ]
+        assert missing
+        found = [each for each in missing if context.is_registered_operation(_in_dialect(each))]
+    assert not found
+
+
+def _in_dialect(operator: str) -> str:
+    namespace, name = operator.split("::")
+    return f"torch.{namespace}.{name.removesuffix('.default')}"
+
+
+def test_iree_does_not_keep_the_order_of_equal_elements():
+    run = run_by_iree("""
+    func.func @main(%x: tensor<40xi32>, %i: tensor<40xi32>) -> tensor<40xi32> {
+      %0:2 = "stablehlo.sort"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+        %1 = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      }) : (tensor<40xi32>, tensor<40xi32>) -> (tensor<40xi32>, tensor<40xi32>)
+      return %0#1 : tensor<40xi32>
+    }""")
+    positions = torch.arange(40, dtype=torch.int32)
+    (order,) = run(positions % 2, positions)
+    assert not torch.equal(order, torch.sort(positions % 2, stable=True).indices.int())
+
+
+def test_iree_does_not_clamp_indices_of_gathers():
+    run = run_by_iree("""
+    func.func @main(%x: tensor<4xf32>, %i: tensor<1x1xi32>) -> tensor<1xf32> {
+      %0 = "stablehlo.gather"(%x, %i) <{
+        dimension_numbers = #stablehlo.gather<
+          collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+        slice_sizes = array<i64: 1>}> : (tensor<4xf32>, tensor<1x1xi32>) -> tensor<1xf32>
+      return %0 : tensor<1xf32>
+    }""")
+    (element,) = run(torch.arange(1.0, 5.0), torch.tensor([[5]], dtype=torch.int32))
+    assert element != 4
+
+
+def lowered(passes: str, text: str) -> str:
+    """Runs passes on a module, and returns it."""
+    with context_of_all():
+        module = ir.Module.parse(text)
+        PassManager.parse(f"builtin.module({passes})").run(module.operation)
+        return str(module)
+
+
+def test_casts_of_concatenated_tensors_are_not_folded():
+    text = lowered(
+        "func.func(canonicalize)",
+        """
+    func.func @main(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<?xf32> {
+      %0 = tensor.cast %x : tensor<2xf32> to tensor<?xf32>
+      %1 = tensor.concat dim(0) %0, %y : (tensor<?xf32>, tensor<3xf32>) -> tensor<?xf32>
+      return %1 : tensor<?xf32>
+    }""",
+    )
+    assert "tensor<5xf32>" not in text
+
+
+def test_forms_that_stablehlo_does_not_lower_well():
+    text = lowered(
+        "stablehlo-legalize-to-linalg",
+        """
+    func.func @main(%x: tensor<?xf32>, %n: tensor<2xi32>, %image: tensor<1x2x4x4xf32>,
+                    %filter: tensor<2x2x3x3xf32>) -> (tensor<?x?xf32>, tensor<1x2x2x2xf32>) {
+      %0 = stablehlo.dynamic_reshape %x, %n : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+      %1 = stablehlo.convolution(%image, %filter)
+        dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+        window = {stride = [1, 1], pad = [[0, 0], [0, 0]]}
+        {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+        : (tensor<1x2x4x4xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x2x2xf32>
+      return %0, %1 : tensor<?x?xf32>, tensor<1x2x2x2xf32>
+    }""",
+    )
+    assert "stablehlo.dynamic_reshape" in text
+    assert "linalg.conv" not in text
