@@ -249,7 +249,7 @@ def _unet() -> torch.nn.Module:
 if __name__ == "__main__":
     _name, _batch, _threads, _folder = sys.argv[1:]
     if _folder:
-        # After the packages of the locked environment.
+        # Put the folder after the packages of the locked environment.
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         sys.path.append(str(Path(_folder) / "lib" / version / "site-packages"))
     print(json.dumps(_measure(_name, int(_batch), int(_threads), _folder)))

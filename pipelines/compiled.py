@@ -32,7 +32,7 @@ class Compiled:
         rearranged: weights that the program reads in another order of elements.
         packer: code that converts the weights, with the rearranged ones, to the program's own
             format; None if the program reads them directly.
-        notes: what compilation could not do as chosen, such as a preset that failed.
+        notes: differences from the chosen options, such as a preset that failed.
     """
 
     code: bytes

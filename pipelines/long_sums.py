@@ -64,7 +64,7 @@ def _is_long_sum(operation: ir.Operation, limit: int) -> bool:
 
 
 def _yields(value: ir.Value, name: str) -> bool:
-    """Returns whether a `linalg.generic` computes a tensor with this operation as its last."""
+    """Returns whether `value` is the result of a `linalg.generic` that yields operation `name`."""
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "linalg.generic":
         return False
     yielded = value.owner.operation.regions[0].blocks[0].operations[-1].operands[0].owner

@@ -10,14 +10,14 @@ import torch
 
 @dataclass(frozen=True)
 class Rearranged:
-    """A part of a weight, with some adjacent rows along a last axis, the lanes.
+    """A part of a weight in which some adjacent rows, the lanes, form the last axis.
 
     Attributes:
         name: the name by which the program reads it.
         weight: the name of the weight.
         view: the sizes that the weight is viewed with.
         offsets, sizes: the part of the view, along each axis.
-        shape: the result's: (rows / lanes, …, lanes).
+        shape: the shape of the result, (rows / lanes, …, lanes).
     """
 
     name: str

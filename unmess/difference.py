@@ -82,7 +82,8 @@ def compare_trees(
     """Compares all leaves of two pytrees.
 
     Args:
-        exact: the float64 results of the same call, for differences that need them.
+        exact: the float64 results of the same call, for the differences that exceed the allowed
+            one.
     """
     expected_leaves, expected_spec = leaves_with_path(expected), pytree.tree_structure(expected)
     actual_leaves, actual_spec = pytree.tree_flatten(actual)

@@ -1,4 +1,4 @@
-"""Generates text with a model on a runner: its entry points, and the choice of each token."""
+"""Generates text with the entry points of a model on a runner, and chooses each token."""
 
 from __future__ import annotations
 

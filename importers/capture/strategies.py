@@ -296,7 +296,7 @@ def _unrelated(last: Conflict) -> Error:
 
 
 def _unsettled(attributes: set[str]) -> Error:
-    """Returns the error for attributes that are still found to be state."""
+    """Returns the error for attributes that the last attempt found to be state."""
     return Error(
         "capture",
         f"the model still updates attributes that are not captured as state after {_REFINEMENTS} "

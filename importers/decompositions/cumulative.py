@@ -33,7 +33,11 @@ def _running(x: torch.Tensor, dim: int, replaces: Any) -> tuple[torch.Tensor, to
 
 
 def _extreme(replaces: Any) -> Combine:
-    """Returns the combination of values and places that keeps the later one if it `replaces`."""
+    """Returns a function that combines two pairs of value and position, for `scan`.
+
+    The function returns the later pair if `replaces(later value, earlier value)`, or if the later
+    value is NaN.
+    """
 
     def combine(earlier: Any, later: Any) -> tuple[torch.Tensor, torch.Tensor]:
         (value, place), (later_value, later_place) = earlier, later

@@ -64,7 +64,7 @@ def adaptive_max_pool(x: torch.Tensor, output_size: Sequence[int]) -> Any:
 
 
 def _windows(size: int, count: int) -> torch.Tensor:
-    """Returns where `count` windows read along an axis, i64 (windows, elements); -1: nowhere."""
+    """Returns the positions that `count` windows read, i64 (windows, elements); -1 for none."""
     number = torch.arange(count)
     start = torch.div(number * size, count, rounding_mode="floor")
     end = torch.div((number + 1) * size + count - 1, count, rounding_mode="floor")
@@ -76,7 +76,7 @@ def _windows(size: int, count: int) -> torch.Tensor:
 def _largest(x: torch.Tensor, places: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns the maximum of each window and its index (i64) in the flattened last axes of `x`.
 
-    Of equal numbers, it is the first index; of NaN, the last.
+    Among equal numbers, the index is that of the first; among NaN, that of the last.
 
     Args:
         places: i64 (windows, elements) for each of the last axes: where the windows read along it.

@@ -17,9 +17,9 @@ def avg_pool2d(
 ) -> Any:
     """Computes `aten.avg_pool2d` with windows cut to the padded input.
 
-    Only `ceil_mode` allows a larger window, which is then the only one along its axis. What it
-    covers and counts ends with the padding, whatever its length. Returns NotImplemented if all
-    windows fit, and for sizes that are not known at capture.
+    A window larger than the padded input needs `ceil_mode`, and is the only one along its axis. It
+    covers and counts no elements behind the padding, so a shorter window has the same result.
+    Returns NotImplemented if all windows fit, and for sizes that are not known at capture.
 
     Args:
         rest: `ceil_mode`, `count_include_pad` and `divisor_override`.

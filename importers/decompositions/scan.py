@@ -23,8 +23,8 @@ def scan(combine: Combine, parts: Sequence[Any], dim: int) -> list[Any]:
     Args:
         combine: an associative function of the earlier and the later elements. It works
             elementwise, keeps dtypes, and captures no tensors.
-        parts: tensors and `Complex` of one shape, with at least one axis. They are what an element
-            consists of.
+        parts: tensors and `Complex` of one shape, with at least one axis. An element is a tuple
+            with one value of each.
     """
     size = parts[0].shape[dim]
     if not isinstance(size, int):

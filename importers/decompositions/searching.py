@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-# The most comparisons of elements with indices.
+# The maximum number of comparisons of elements with indices.
 _MOST = 1 << 24
 
 
@@ -29,7 +29,7 @@ def searchsorted(
     side: str | None = None,
     sorter: torch.Tensor | None = None,
 ) -> Any:
-    """Counts the elements of `ordered` before each value, one by one.
+    """Counts the elements of `ordered` before each value, by a comparison of each pair.
 
     `ordered` has sequences along the last axis, or one sequence for all values.
     """

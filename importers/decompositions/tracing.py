@@ -181,7 +181,7 @@ def _overridden(composite: Mapping[OpOverload, Callable[..., Any]]) -> Iterator[
         if known.operator not in op_implementations_dict
     }
     try:
-        # Replace the dictionaries themselves, which is faster than to copy their items.
+        # Replace the dictionaries themselves, which is faster than copying their items.
         for known in inside:
             _replace_kernels(known.operator, known.inside)
         op_implementations_dict.update(fake)
@@ -197,7 +197,7 @@ def _overridden(composite: Mapping[OpOverload, Callable[..., Any]]) -> Iterator[
 def fast_overrides() -> Iterator[None]:
     """Makes `ExportedProgram.run_decompositions` override composite operators as `tracing` does.
 
-    On its own it queries and overrides all of them anew in each call, which takes longer than the
+    Without this, each call queries and overrides all of them again, which takes longer than the
     rest of the capture of a small program.
     """
     with (

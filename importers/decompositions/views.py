@@ -1,4 +1,4 @@
-"""Views, copies of views, and tensors with one of their views replaced."""
+"""Computes copies of views, and tensors with one of their views replaced."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def _elementwise(function: Callable) -> Callable:
 
 
 def _quotient(a: int, b: int) -> int:
-    """Truncates quotients, as ONNX does. For symbolic sizes, which are not negative, `//` does."""
+    """Truncates quotients, as ONNX does. For symbolic sizes, which are not negative, `//` does the
+    same."""
     return a // b if not (isinstance(a, int) and isinstance(b, int)) else math.trunc(a / b)
 
 

@@ -1,4 +1,4 @@
-"""Backends: what compiles and runs a module, behind one protocol.
+"""Backends, which compile and run modules, behind one protocol.
 
 | file | contents |
 | --- | --- |

@@ -48,7 +48,7 @@ def compile_parts(backend: Backend, module: Module, folder: Path) -> list[Any]:
         own = folder / str(number) if len(parts) > 1 else folder
         own.mkdir(exist_ok=True)
         form = prepared(part, backend.input)
-        # Lowering has entered other stages. A crash of the backend is one of `compile`.
+        # Lowering has recorded other stages. Attribute a crash of the backend to `compile`.
         enter_stage("compile")
         artifacts.append(_compiled(backend, form, own))
     return artifacts

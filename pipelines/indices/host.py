@@ -13,7 +13,7 @@ from pipelines.indices.values import number, size_of, size_value
 
 
 def check_element(access: ir.Operation, axes: list[int]) -> None:
-    """Asserts at the insertion point that indices are in range; those that are not become 0."""
+    """Asserts at the insertion point that indices are in range; replaces others by 0."""
     first = FIRST_INDEX[access.name]
     for axis in axes:
         size = size_of(access.operands[first - 1], axis)
@@ -23,7 +23,7 @@ def check_element(access: ir.Operation, axes: list[int]) -> None:
 
 
 def check_slice(operation: ir.Operation, axes: list[int]) -> None:
-    """Asserts at the insertion point that a slice is in range; if not, its offset becomes 0."""
+    """Asserts at the insertion point that a slice is in range; replaces other offsets by 0."""
     every = slice_axes(operation)
     for axis in axes:
         part = every[axis]

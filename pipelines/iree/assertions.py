@@ -14,7 +14,8 @@ from pipelines.pipeline import Step
 from unmess.core.errors.check import Check
 from unmess.core.errors.user_source import location_line
 
-# How many flags one operation combines. Devices limit the number of buffers it may read.
+# The maximum number of flags that one operation combines. Devices limit the number of buffers that
+# an operation may read.
 _TOGETHER = 8
 
 

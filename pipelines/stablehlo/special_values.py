@@ -1,4 +1,4 @@
-"""Corrects functions that IREE computes wrongly: `cbrt` for infinity, others for -0.0."""
+"""Corrects functions that IREE computes incorrectly: `cbrt` of infinity, and others of -0.0."""
 
 from __future__ import annotations
 

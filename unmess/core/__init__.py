@@ -1,1 +1,1 @@
-"""Code that all other parts share: types, the cache folder, child processes."""
+"""Types, errors, the cache folder and child processes, which all other packages use."""

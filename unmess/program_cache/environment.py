@@ -62,8 +62,9 @@ def own_digest() -> str:
 def digest() -> str:
     """Returns a digest of the interpreter, all installed packages and the sources of unmess.
 
-    Of a package, it covers the names of its folders and the time and size of its list of files,
-    which an installation rewrites. Reading all files would take longer than the cache saves.
+    For each package, it covers the names of its folders, and the time and size of its list of
+    files, which each installation rewrites. Reading all files would take longer than the cache
+    saves.
     """
     found = hashlib.sha256(f"{sys.version}\0{sys.prefix}".encode())
     for folder in _package_folders():

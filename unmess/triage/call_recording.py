@@ -16,8 +16,8 @@ from unmess.core.signature.paths import leaves_with_path
 from unmess.triage.trace import Call, Code, Reference, Trace, Value
 from unmess.triage.values import Values, argument, function_code, is_plain
 
-# Functions whose results do not depend on elements: constants for the program. All attributes are,
-# too.
+# Functions whose results do not depend on elements. Their results are constants of the program, as
+# are all attributes.
 _METADATA = frozenset(
     f"torch.Tensor.{name}"
     for name in (
@@ -53,7 +53,7 @@ class _Recorder(TorchFunctionMode):
     def __init__(self, values: Values):
         super().__init__()
         self._values = values
-        # By id. Keeps each tensor, so that no other object gets its id.
+        # The names of tensors by id. Keeps each tensor, so that no other object gets its id.
         self._names: dict[int, tuple[str, torch.Tensor]] = {}
         self._inputs: list[Value] = []
         self._calls: list[Call] = []
@@ -76,7 +76,7 @@ class _Recorder(TorchFunctionMode):
         """See `TorchFunctionMode`."""
         kwargs = kwargs or {}
         code = function_code(function)
-        # Before the call, which may write to its arguments.
+        # Record the arguments before the call, which may write to them.
         given = pytree.tree_map(self._given, (tuple(args), dict(kwargs)))
         result = function(*args, **kwargs)
         leaves = pytree.tree_leaves(result)

@@ -42,7 +42,8 @@ def parse_once() -> Iterator[None]:
 
     class Reader(gguf.GGUFReader):
         def _get(self, *args: Any, **options: Any) -> np.ndarray:
-            # Each slice of an `np.memmap` is another one, which takes several times as long.
+            # A slice of an `np.memmap` is an `np.memmap`, too, and takes several times as long to
+            # create as a slice of an array.
             self.data = self.data.view(np.ndarray)
             return super()._get(*args, **options)
 
@@ -177,7 +178,7 @@ def _row_order(tensor: Any, processor: Any) -> np.ndarray | None:
     try:
         result = processor.process(weights=probe, name=tensor.name)
     except Exception:
-        # It needs the tensor's own shape, or other tensors.
+        # The processor needs the real tensor or further tensors, so its order is unknown.
         return None
     moved = result.weights
     is_moved = moved.shape == probe.shape and (moved[:, 1] == -1).all()

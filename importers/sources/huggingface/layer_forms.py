@@ -22,7 +22,7 @@ _SUPPORTED = (*_WITH_KEYS, LinearAttentionLayer, DummyLayer)
 
 
 class _RecurrentLayer(LinearAttentionLayer):
-    """A state-space layer that already has states."""
+    """A state-space layer of a cache that already has states."""
 
     def __init__(self, form: LayerForm, conv: Iterator[Any], recurrent: Iterator[Any]):
         super().__init__(number_of_states=form.states)

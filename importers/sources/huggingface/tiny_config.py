@@ -106,7 +106,7 @@ _WIDTHS = {
     "qk_rope_head_dim": 8,
     "qk_nope_head_dim": 8,
     "v_head_dim": 16,
-    # shorter than an example, so that they have an effect
+    # Windows are shorter than the example, so that they have an effect.
     "sliding_window": 8,
     "window_size": 2,
 }

@@ -241,7 +241,8 @@ def _floating(
         if accuracy.against_float64 == "worst" and own.numel():
             own = own.max()
             if theirs.dtype == torch.float64:
-                # Eager is the float64 result itself. Its error may be a few units of the largest.
+                # Eager's result is the float64 result. Its error may be a few units in the last
+                # place of the largest element.
                 own = 4 * limits.eps * torch.where(special, 0, exact.abs()).max()
         allowed = allowed + _AGAINST_EAGER * own
     return _first(~special & ((actual - exact).abs() > allowed), theirs, ours)
