@@ -1,4 +1,4 @@
-"""Distances between rows."""
+"""Lengths of vectors, and distances between vectors and rows."""
 
 from __future__ import annotations
 
@@ -37,3 +37,22 @@ def _norm(difference: torch.Tensor, p: float) -> torch.Tensor:
     if p == math.inf:
         return difference.abs().amax(-1)
     return torch.linalg.vector_norm(difference, p, -1)
+
+
+def hypot(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Returns √(x² + y²) elementwise; neither square overflows, and infinity outweighs NaN."""
+    dtype = torch.result_type(x, y)
+    x, y = x.to(torch.float64).abs(), y.to(torch.float64).abs()
+    if dtype == torch.float64:
+        larger, smaller = torch.maximum(x, y), torch.minimum(x, y)
+        ratio = torch.where(larger == 0, larger, smaller / larger)
+        length = larger * torch.sqrt(1 + ratio * ratio)
+    else:
+        length = torch.sqrt(x * x + y * y)
+    infinite = (x == math.inf) | (y == math.inf)
+    return torch.where(infinite, math.inf, length).to(dtype)
+
+
+def distance(x: torch.Tensor, y: torch.Tensor, p: float = 2) -> torch.Tensor:
+    """Returns the p-norm of `x - y`, without dimensions."""
+    return torch.linalg.vector_norm(x - y, p)

@@ -1,4 +1,4 @@
-"""Rounding division and remainders."""
+"""Reciprocals, rounding division and remainders."""
 
 from __future__ import annotations
 
@@ -75,3 +75,11 @@ def remainder(x: Any, y: Any) -> Any:
     if dtype == torch.bool:
         return NotImplemented
     return torch.remainder(as_tensor(x, dtype), as_tensor(y, dtype))
+
+
+def reciprocal(x: torch.Tensor) -> torch.Tensor:
+    """Returns 1 divided by `x`: infinite at zeros, floating point for integers.
+
+    Returns NotImplemented for complex `x`.
+    """
+    return NotImplemented if x.is_complex() else torch.div(1, x)

@@ -1,4 +1,4 @@
-"""Signs of numbers."""
+"""Signs of numbers, negation, and rounding toward zero."""
 
 from __future__ import annotations
 
@@ -52,3 +52,22 @@ def _signed(x: torch.Tensor, negative: torch.Tensor, dtype: torch.dtype) -> torc
     limits = torch.iinfo(kind)
     bits = x.to(dtype).view(kind)
     return torch.where(negative, bits | limits.min, bits & limits.max).view(dtype)
+
+
+def neg(x: torch.Tensor) -> Any:
+    """Returns `-x` for integers, and NotImplemented for others."""
+    if x.is_floating_point() or x.is_complex():
+        return NotImplemented
+    return torch.zeros((), dtype=x.dtype) - x
+
+
+def neg_view(x: torch.Tensor) -> torch.Tensor:
+    """Returns `-x` as a value, not as a view."""
+    return torch.neg(x)
+
+
+def trunc(x: torch.Tensor) -> Any:
+    """Returns floating-point `x` rounded toward zero, -0 for -0; NotImplemented for integers."""
+    if not x.is_floating_point():
+        return NotImplemented
+    return torch.where(x < 0, torch.ceil(x), torch.floor(x))

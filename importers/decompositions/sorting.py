@@ -1,4 +1,4 @@
-"""Sorting by counting the elements that come before each element."""
+"""Sorting by counting the elements that come before each element, and sorted top-k."""
 
 from __future__ import annotations
 
@@ -58,3 +58,15 @@ def _order(x: torch.Tensor, descending: bool) -> torch.Tensor:
     # Invert the permutation: find the element with rank 0, 1, 2, …
     chosen = rank.unsqueeze(-2) == place.unsqueeze(1)
     return torch.where(chosen, place, 0).sum(-1)
+
+
+def topk_in_order(
+    x: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns values and indices (i64) of the `k` largest or smallest along `dim`, in order.
+
+    Returns NotImplemented if `sorted` is set.
+    """
+    if sorted:
+        return NotImplemented
+    return torch.ops.aten.topk.default(x, k, dim, largest, True)

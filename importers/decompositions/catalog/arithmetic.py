@@ -7,22 +7,25 @@ import torch
 from importers.decompositions.angles import angle, atan2
 from importers.decompositions.comparison import compare_booleans_with_number
 from importers.decompositions.decomposition import Decomposition
-from importers.decompositions.division import divide, fmod, remainder
+from importers.decompositions.distances import distance, hypot
+from importers.decompositions.division import divide, fmod, reciprocal, remainder
 from importers.decompositions.divisors import gcd, lcm
 from importers.decompositions.float_bits import frexp, nextafter
 from importers.decompositions.gradients import huber_loss, threshold_backward
-from importers.decompositions.integer_products import bmm, int_mm, mm
-from importers.decompositions.logarithms import acosh, asinh, exp2, log10
-from importers.decompositions.magnitude import distance, hypot
-from importers.decompositions.matrix_sums import addbmm, addmv
+from importers.decompositions.logarithms import acosh, asinh, exp2, log10, logaddexp, logaddexp2
+from importers.decompositions.matrix_products import addbmm, addmv, bmm, int_mm, mm
 from importers.decompositions.narrow_sums import batch_norm, in_f32, rms_norm
-from importers.decompositions.negation import neg, neg_view
 from importers.decompositions.numbers import with_tensor
 from importers.decompositions.power import integer_power, powers, powers_of_a_number
-from importers.decompositions.reciprocal import reciprocal
-from importers.decompositions.signs import copysign, copysign_of_number, sign, signbit
-from importers.decompositions.sums_of_exponentials import logaddexp, logaddexp2
-from importers.decompositions.truncation import trunc
+from importers.decompositions.signs import (
+    copysign,
+    copysign_of_number,
+    neg,
+    neg_view,
+    sign,
+    signbit,
+    trunc,
+)
 
 ARITHMETIC = (
     *(

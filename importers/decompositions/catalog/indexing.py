@@ -43,8 +43,7 @@ from importers.decompositions.searching import (
     searchsorted,
     searchsorted_number,
 )
-from importers.decompositions.sorting import sort_integers, sort_stably
-from importers.decompositions.topk import topk_in_order
+from importers.decompositions.sorting import sort_integers, sort_stably, topk_in_order
 
 INDEXING = (
     Decomposition(

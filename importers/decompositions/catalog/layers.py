@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import torch
 
+from importers.decompositions.activations import elu, gelu, log_softmax, softmax
 from importers.decompositions.antialias import resize
 from importers.decompositions.attention import attention
 from importers.decompositions.batch_norm import batch_norm_no_update, batch_norm_with_update
 from importers.decompositions.byte_resizing import resize_bytes, resize_bytes_by_factors
-from importers.decompositions.convolution_tbc import conv_tbc
-from importers.decompositions.cropped_transposed import cropped_transposed_convolution
+from importers.decompositions.convolutions import (
+    conv_tbc,
+    cropped_transposed_convolution,
+    depthwise_transposed_convolution,
+    grouped_3d_convolution,
+)
 from importers.decompositions.ctc_loss import ctc_loss
 from importers.decompositions.decomposition import Decomposition
-from importers.decompositions.depthwise_transposed import depthwise_transposed_convolution
-from importers.decompositions.elu import elu
 from importers.decompositions.embedding_bag import embedding_bag
 from importers.decompositions.fractional_pooling import fractional_max_pool
-from importers.decompositions.gelu import gelu
-from importers.decompositions.grid_sample import grid_sampler_2d
-from importers.decompositions.grid_sample_3d import grid_sampler_3d
-from importers.decompositions.grouped_convolution import grouped_3d_convolution
+from importers.decompositions.grid_sample import grid_sampler_2d, grid_sampler_3d
 from importers.decompositions.grouped_mm import grouped_mm
 from importers.decompositions.linear_cross_entropy import (
     linear_cross_entropy,
@@ -29,7 +29,6 @@ from importers.decompositions.lstm import mkldnn_lstm_layer
 from importers.decompositions.max_pooling import adaptive_max_pool, max_pool_of_integers
 from importers.decompositions.pooling import avg_pool2d, without_batch
 from importers.decompositions.segments import segment_reduce
-from importers.decompositions.softmax import log_softmax, softmax
 from importers.detection.deform_conv2d import deform_conv2d
 from importers.detection.roi_align import roi_align
 from importers.packed.operator import unpack_parts

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 
 from importers.decompositions import distances, medians, one_element
-from importers.decompositions.cumulative import converted
-from importers.decompositions.cumulative_log import logcumsumexp
+from importers.decompositions.cumulative import converted, logcumsumexp
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.histogram import (
     edges_along_axes,
