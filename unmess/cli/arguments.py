@@ -109,6 +109,30 @@ def jobs(meaning: str):
     )
 
 
+def timeout(meaning: str, default: float | None = None):
+    """Returns the option `--timeout SECONDS`. `meaning` is its help."""
+    return click.option(
+        "--timeout",
+        type=Seconds(),
+        default=default,
+        show_default=default is not None,
+        metavar="SECONDS",
+        help=meaning,
+    )
+
+
+def output_folder(default: str, meaning: str):
+    """Returns the option `--output DIR`. `meaning` is its help."""
+    return click.option(
+        "-o", "--output", default=default, show_default=True, metavar="DIR", help=meaning
+    )
+
+
+def shard(meaning: str):
+    """Returns the option `--shard I/N`. `meaning` is its help."""
+    return click.option("--shard", default="1/1", metavar="I/N", help=meaning)
+
+
 def split_names(names: Iterable[str]) -> tuple[str, ...]:
     """Returns the names of options that may be repeated and list several, each once."""
     return tuple(dict.fromkeys(name for each in names for name in each.split(",")))

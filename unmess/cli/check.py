@@ -48,11 +48,8 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
 @arguments.fallback
 @arguments.allow_op
 @arguments.deny_op
-@click.option(
-    "--timeout",
-    type=arguments.Seconds(),
-    metavar="SECONDS",
-    help="Time limit for each model and runner; that of the first runner includes the "
+@arguments.timeout(
+    "Time limit for each model and runner; that of the first runner includes the "
     "capture. Default: none.",
 )
 @click.option(

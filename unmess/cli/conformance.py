@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.backends.table import HELP, check_runner
+from unmess.cli import arguments
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.error import Error
@@ -42,13 +43,8 @@ if TYPE_CHECKING:
     metavar="N",
     help="Cases that run at the same time.",
 )
-@click.option(
-    "-o",
-    "--output",
-    default="conformance",
-    show_default=True,
-    metavar="DIR",
-    help="Where the reports go. A run that was interrupted goes on there.",
+@arguments.output_folder(
+    "conformance", "Where the reports go. A run that was interrupted goes on there."
 )
 @click.option(
     "--expected",

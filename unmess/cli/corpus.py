@@ -44,33 +44,19 @@ _STAGES = ("torch", "linalg", "tosa", "stablehlo")
     help="Seed from which weights and inputs are made.",
 )
 @arguments.jobs("Models that are lowered at the same time.")
-@click.option(
-    "--timeout",
-    type=arguments.Seconds(),
+@arguments.timeout(
+    "Time limit for the capture of a model, and for each stage.",
     default=600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for the capture of a model, and for each stage.",
 )
 @arguments.memory
-@click.option(
-    "--shard",
-    default="1/1",
-    metavar="I/N",
-    help="Lower only the I-th of N shares of the models, and write no tables.",
-)
+@arguments.shard("Lower only the I-th of N shares of the models, and write no tables.")
 @click.option(
     "--again",
     type=click.Choice(("failed", "all")),
     help="Also lower the models again that have a result, or of which a stage has failed.",
 )
-@click.option(
-    "-o",
-    "--output",
-    default="corpus",
-    show_default=True,
-    metavar="DIR",
-    help="Where the corpus goes. Another run there only lowers what is missing.",
+@arguments.output_folder(
+    "corpus", "Where the corpus goes. Another run there only lowers what is missing."
 )
 @arguments.trust
 @command
@@ -239,13 +225,9 @@ def _summary(summary: Summary, paths: list[Path]) -> list[str]:
     show_default=True,
     help="Seed of the sample, and of the arguments of kernels.",
 )
-@click.option(
-    "--timeout",
-    type=arguments.Seconds(),
+@arguments.timeout(
+    "Time limit for each kernel and model.",
     default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for each kernel and model.",
 )
 @arguments.jobs("Kernels or models at the same time.")
 @command

@@ -30,33 +30,19 @@ if TYPE_CHECKING:
 @arguments.runners
 @arguments.dialects
 @arguments.jobs("Models that are checked at the same time.")
-@click.option(
-    "--timeout",
-    type=arguments.Seconds(),
+@arguments.timeout(
+    "Time limit for each cell; that of a model's first one includes the capture.",
     default=600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for each cell; that of a model's first one includes the capture.",
 )
 @arguments.memory
-@click.option(
-    "--shard",
-    default="1/1",
-    metavar="I/N",
-    help="Check only the I-th of N shares of the models.",
-)
+@arguments.shard("Check only the I-th of N shares of the models.")
 @click.option(
     "--again",
     type=click.Choice(("failed", "all")),
     help="Also check the cells again that have a result, or that have failed.",
 )
-@click.option(
-    "-o",
-    "--output",
-    default="matrix",
-    show_default=True,
-    metavar="DIR",
-    help="Where the results go. Another run there only checks what is missing.",
+@arguments.output_folder(
+    "matrix", "Where the results go. Another run there only checks what is missing."
 )
 @arguments.trust
 @command

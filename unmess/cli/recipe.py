@@ -27,13 +27,9 @@ from unmess.core.files.writing import cannot_write, check_writable, write_text
     help="Take the results from a folder of `unmess matrix`, and check nothing. --on and --via "
     "then select results.",
 )
-@click.option(
-    "--timeout",
-    type=arguments.Seconds(),
+@arguments.timeout(
+    "Time limit for each stage of the IR, and for each runner and output dialect.",
     default=600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for each stage of the IR, and for each runner and output dialect.",
 )
 @arguments.inputs
 @arguments.dynamic

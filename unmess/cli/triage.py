@@ -43,11 +43,8 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Time for the search. The smallest program that was found until then is kept.",
 )
-@click.option(
-    "--timeout",
-    type=arguments.Seconds(),
-    metavar="SECONDS",
-    help="Time limit for the check of MODEL itself: it hangs if it takes longer. Default: a third "
+@arguments.timeout(
+    "Time limit for the check of MODEL itself: it hangs if it takes longer. Default: a third "
     "of --time.",
 )
 @click.option(
