@@ -35,7 +35,7 @@ def join_assertions(module: ir.Module) -> None:
             _join(block, found)
 
 
-def spell_lines(module: ir.Module) -> None:
+def add_source_lines(module: ir.Module) -> None:
     """Puts the user's source line into the message of each assertion, in place."""
     with module.context:
         for assertion in find_operations(module, lambda each: each.name == "cf.assert"):
@@ -144,5 +144,5 @@ JOIN_ASSERTIONS = Step(
 ASSERTION_LINES = Step(
     "iree-assertion-lines",
     "put the user's source line into the message of each assertion",
-    spell_lines,
+    add_source_lines,
 )

@@ -68,7 +68,7 @@ class _Function:
                 continue
             with ir.InsertionPoint(operation), operation.location:
                 rewriting(operation)
-        self._give_back()
+        self._transpose_back()
 
     def _rewriting(self, operation: ir.Operation) -> Callable[[ir.Operation], None] | None:
         """Returns the method that rewrites an operation; None if the operation stays as it is."""
@@ -91,7 +91,7 @@ class _Function:
             return self._slice
         return self._concat if name == "tensor.concat" else None
 
-    def _give_back(self) -> None:
+    def _transpose_back(self) -> None:
         """Transposes values that are still used as NCHW, and erases the replaced operations."""
         # Compare results: Python wrappers of an operation are not unique.
         gone = {result for operation in self._replaced for result in operation.results}

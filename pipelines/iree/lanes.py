@@ -23,7 +23,7 @@ from unmess.core.module.module import Module
 from unmess.core.signature.signature import Argument, TensorSpec
 
 
-def take_lanes(module: Module) -> tuple[Module, tuple[Rearranged, ...]]:
+def extract_rearranged_weights(module: Module) -> tuple[Module, tuple[Rearranged, ...]]:
     """Replaces packs of weights, and reads of their elements, by further weights.
 
     Packs of other tensors stay. Changes the IR in place.
@@ -32,7 +32,7 @@ def take_lanes(module: Module) -> tuple[Module, tuple[Rearranged, ...]]:
         The module with new arguments, whose tensors are not in its `weights`; and these arguments.
     """
     with module.ir.context, ir.Location.unknown():
-        taken = _Taken(module)
+        taken = _RearrangedWeights(module)
         for pack in find_operations(module.ir, _has_lanes):
             taken.take(pack)
         if not taken.rearranged:
@@ -55,7 +55,7 @@ def _has_lanes(operation: ir.Operation) -> bool:
     )
 
 
-class _Taken:
+class _RearrangedWeights:
     """The rearranged weights of a module, and the arguments that stand for them."""
 
     def __init__(self, module: Module):

@@ -22,7 +22,7 @@ from pipelines.ir.modules import find_operations
 from pipelines.iree.assertions import JOIN_ASSERTIONS
 from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
 from pipelines.iree.constant_operands import reads_constants
-from pipelines.iree.lanes import take_lanes
+from pipelines.iree.lanes import extract_rearranged_weights
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
@@ -113,7 +113,7 @@ def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, 
     # torch-mlir does not know the attributes of IREE.
     module.ir.context.allow_unregistered_dialects = True
     MULTIPLY_PACKED.apply(module.ir)
-    return take_lanes(module)
+    return extract_rearranged_weights(module)
 
 
 def _contains(module: Module, names: Collection[str]) -> bool:

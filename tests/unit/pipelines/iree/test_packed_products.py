@@ -12,7 +12,7 @@ from benchmarks.iree_dispatches import measured
 from importers.packed import FORMATS
 from importers.packed.layers import PackedEmbedding, PackedLinear, PackedWeight
 from pipelines.iree.backend import backend
-from pipelines.iree.lanes import take_lanes
+from pipelines.iree.lanes import extract_rearranged_weights
 from pipelines.iree.packed_products import multiply_packed
 from pipelines.iree.packing import packed_weights
 
@@ -60,7 +60,7 @@ def test_rows_that_no_lanes_divide():
 
 def with_lanes(program):
     """Returns a program in linalg whose rearranged weights are arguments, and these."""
-    module, rearranged = take_lanes(multiplied(program))
+    module, rearranged = extract_rearranged_weights(multiplied(program))
     assert module.ir.operation.verify()
     return module, rearranged
 
