@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 
-from importers.decompositions.any_all import over_several
 from importers.decompositions.clamp import clamp, clamp_max, clamp_min, clamp_tensor, hardtanh
 from importers.decompositions.comparison import (
     compare_booleans_with_integers,
@@ -13,6 +12,7 @@ from importers.decompositions.comparison import (
 )
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.nan import equal, fmax, fmin, is_finite, maximum, minimum
+from importers.decompositions.reductions import over_several
 
 COMPARISON = (
     *(

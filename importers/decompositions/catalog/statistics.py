@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from importers.decompositions import distances, medians, one_element
+from importers.decompositions import distances, medians, reductions
 from importers.decompositions.cumulative import converted, logcumsumexp
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.histogram import (
@@ -14,7 +14,6 @@ from importers.decompositions.histogram import (
     histogram_between,
     histogram_between_along_axes,
 )
-from importers.decompositions.one_element import of_no_elements
 from importers.decompositions.unique import unique, unique_along, unique_consecutive, unique_old
 
 STATISTICS = (
@@ -111,7 +110,7 @@ STATISTICS = (
             f"aten::{operator}.correction",
             "run",
             "torch-mlir gives 0; eager gives NaN",
-            of_no_elements(getattr(torch.ops.aten, operator).correction),
+            reductions.of_no_elements(getattr(torch.ops.aten, operator).correction),
         )
         for operator in ("var", "std", "var_mean", "std_mean")
     ),
@@ -121,7 +120,7 @@ STATISTICS = (
             f"aten::{name}.default",
             "linalg",
             "torch-mlir has no lowering for tensors without dimensions",
-            one_element.extreme,
+            reductions.extreme,
         )
         for name in ("amax", "amin")
     ),
@@ -130,7 +129,7 @@ STATISTICS = (
         "aten::prod.dim_int",
         "linalg",
         "torch-mlir has no lowering for tensors without dimensions",
-        one_element.product,
+        reductions.product,
     ),
     *(
         Decomposition(
@@ -138,7 +137,7 @@ STATISTICS = (
             f"aten::{name}.dim",
             "linalg",
             "torch-mlir has no lowering for tensors without dimensions",
-            one_element.extreme_and_place,
+            reductions.extreme_and_place,
         )
         for name in ("max", "min")
     ),
