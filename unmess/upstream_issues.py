@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from importers.repair_list import recorded_repairs
 from unmess.environment.versions import versions
 
 FILE = Path(__file__).with_name("upstream_issues.yaml")
@@ -137,8 +138,17 @@ class UpstreamIssue:
 
     def text(self) -> str:
         """Returns the issue in Markdown, ready to be filed."""
-        parts = [f"# {self.title}", self.link or f"To be reported to {self.project}."]
+        parts = [f"# {self.title}"]
+        if self.link:
+            parts.append(f"Reported as {self.link}.")
         parts.append(f"## Observed\n\n{self.observed}")
+        operators = [
+            f"`{repair.mends}`"
+            for repair in recorded_repairs()
+            if repair.kind == "decomposition" and repair.name in self.affects
+        ]
+        if operators:
+            parts.append(f"## Operators\n\n{', '.join(operators)}")
         if self.programs:
             parts.append(f"## Reproducer\n\n```python\n{self._script()}\n```")
         if self.test:

@@ -52,6 +52,10 @@ def test_links_of_limits_are_those_of_their_issues():
             assert limit.link in (None, issue and issue.link), name
 
 
+def test_the_text_of_missing_operators_lists_them():
+    assert "`aten::histc.default`, `aten::sort.stable`" in ISSUES["missing-operators"].text()
+
+
 @pytest.mark.parametrize("issue", ISSUES.values(), ids=lambda issue: issue.name)
 def test_an_issue_has_a_text_and_a_test(issue):
     assert issue.link is None or LINK.fullmatch(issue.link)
