@@ -25,7 +25,7 @@ _LITERALS = {
 
 def split(module: Module) -> list[Module]:
     """Returns one module for each entry point, whose entry function is called `main`."""
-    if len(module.entries) == 1:
+    if list(module.entries) == [ENTRY]:
         return [module]
     parts = []
     for entry, signature in module.entries.items():
