@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,9 @@ from torch_mlir import ir
 
 from pipelines.backends.commands.tensors import as_tensor
 from pipelines.backends.results import GARBAGE
+from pipelines.ir.generics import elementwise
 from pipelines.ir.modules import copy_module, entry_function
+from pipelines.ir.tensor_ops import empty, sizes_of
 from unmess.core.errors.error import Error
 from unmess.core.ir.literals import tensor_literal
 from unmess.core.module.module import Module
@@ -73,104 +75,84 @@ def _literal(value: Any, kind: ir.Type, number: int) -> ir.Value:
     """Creates an argument of the call."""
     tensor = as_tensor(value)
     is_tensor = isinstance(kind, ir.RankedTensorType)
-    static = ir.RankedTensorType.get(tensor.shape, kind.element_type if is_tensor else kind)
-    attribute = tensor_literal(tensor, static, f"argument_{number}")
-    constant = ir.Operation.create("arith.constant", [static], attributes={"value": attribute})
+    element = kind.element_type if is_tensor else kind
+    name = f"argument_{number}"
+    if isinstance(element, ir.ComplexType):
+        literal = _complex_literal(tensor, element, name)
+    else:
+        literal = _constant(tensor, element, name)
     if is_tensor:
-        return _cast(constant.result, kind)
-    return ir.Operation.create("tensor.extract", [kind], [constant.result]).result
+        return _cast(literal, kind)
+    return _created("tensor.extract", kind, literal)
+
+
+def _constant(tensor: torch.Tensor, element: ir.Type, name: str) -> ir.Value:
+    """Creates a literal of static shape."""
+    static = ir.RankedTensorType.get(tensor.shape, element)
+    attribute = tensor_literal(tensor, static, name)
+    return ir.Operation.create("arith.constant", [static], attributes={"value": attribute}).result
+
+
+def _complex_literal(tensor: torch.Tensor, element: ir.ComplexType, name: str) -> ir.Value:
+    """Creates a complex tensor of two literals. LLVM IR has no literals of complex tensors."""
+    parts = [
+        _constant(part.contiguous(), element.element_type, f"{name}_{which}")
+        for part, which in ((tensor.real, "re"), (tensor.imag, "im"))
+    ]
+    return _elementwise(parts, element, lambda *both: _created("complex.create", element, *both))
 
 
 def _cast(value: ir.Value, kind: ir.Type) -> ir.Value:
     if value.type == kind:
         return value
-    return ir.Operation.create("tensor.cast", [kind], [value]).result
+    return _created("tensor.cast", kind, value)
 
 
 def _integers(value: ir.Value) -> list[ir.Value]:
     """Returns tensors of integers with the bits of a result: two of a complex one."""
     if not isinstance(value.type, ir.RankedTensorType):
-        kind = ir.RankedTensorType.get([], value.type)
-        value = ir.Operation.create("tensor.from_elements", [kind], [value]).result
+        value = _created("tensor.from_elements", ir.RankedTensorType.get([], value.type), value)
     element = ir.RankedTensorType(value.type).element_type
     if isinstance(element, ir.IntegerType) and element.width > 8:
         return [value]
     if isinstance(element, ir.IntegerType):
         # The runner utilities print i8 as characters.
         extend = "arith.extui" if element.width == 1 else "arith.extsi"
-        return [_generic(value, 32, f"%1 = {extend} %0 : {element} to i32", "%1")]
+        wide = ir.IntegerType.get_signless(32)
+        return [_elementwise([value], wide, lambda x: _created(extend, wide, x))]
     if isinstance(element, ir.ComplexType):
-        part = str(element.element_type)
-        width = int(part.removeprefix("f"))
+        part = element.element_type
         return [
-            _generic(
-                value,
-                width,
-                f"%1 = complex.{which} %0 : {element}\n%2 = arith.bitcast %1 : {part} to i{width}",
-                "%2",
-            )
-            for which in ("re", "im")
+            _bits(_elementwise([value], part, lambda x, name=name: _created(name, part, x)))
+            for name in ("complex.re", "complex.im")
         ]
-    width = int(re.sub(r"\D", "", str(element)))
-    return [_generic(value, width, f"%1 = arith.bitcast %0 : {element} to i{width}", "%1")]
+    return [_bits(value)]
 
 
-def _generic(value: ir.Value, width: int, body: str, result: str) -> ir.Value:
-    """Creates a tensor of i`width` whose elements are computed by `body` from those of a tensor."""
-    kind = ir.RankedTensorType(value.type)
-    rank = kind.rank
-    integers = ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_signless(width))
-    identity = ir.AffineMap.get_identity(rank)
-    sizes = []
-    for axis in range(rank):
-        if kind.is_dynamic_dim(axis):
-            index = ir.Operation.create(
-                "arith.constant",
-                [ir.IndexType.get()],
-                attributes={"value": ir.IntegerAttr.get(ir.IndexType.get(), axis)},
-            ).result
-            size = ir.Operation.create("tensor.dim", [ir.IndexType.get()], [value, index])
-            sizes.append(size.result)
-    empty = ir.Operation.create("tensor.empty", [integers], sizes).result
-    iterators = ", ".join(["#linalg.iterator_type<parallel>"] * rank)
-    generic = ir.Operation.create(
-        "linalg.generic",
-        [integers],
-        [value, empty],
-        {
-            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(identity)] * 2),
-            "iterator_types": ir.Attribute.parse(f"[{iterators}]"),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
-        },
-        regions=1,
-    )
-    block = generic.regions[0].blocks.append(
-        kind.element_type,
-        integers.element_type,
-        arg_locs=[ir.Location.unknown()] * 2,
-    )
-    values = {"%0": block.arguments[0]}
-    with ir.InsertionPoint(block):
-        for line in body.splitlines():
-            name, text = line.split(" = ")
-            operation, operand = text.split(" ")[:2]
-            target = text.rpartition(" to ")[2] if " to " in text else None
-            if target is None:
-                target = str(ir.ComplexType(values[operand].type).element_type)
-            values[name] = ir.Operation.create(
-                operation, [ir.Type.parse(target)], [values[operand]]
-            ).result
-        ir.Operation.create("linalg.yield", [], [values[result]])
-    return generic.result
+def _bits(value: ir.Value) -> ir.Value:
+    """Creates a tensor of integers with the bits of floats."""
+    element = ir.RankedTensorType(value.type).element_type
+    integer = ir.IntegerType.get_signless(ir.FloatType(element).width)
+    return _elementwise([value], integer, lambda x: _created("arith.bitcast", integer, x))
+
+
+def _elementwise(
+    values: Sequence[ir.Value], element: ir.Type, body: Callable[..., ir.Value]
+) -> ir.Value:
+    """Creates a tensor of `element` whose elements are computed from those of tensors."""
+    output = empty(sizes_of(values[0]), element)
+    return elementwise(values, output, lambda *each: [body(*each[:-1])])
+
+
+def _created(name: str, kind: ir.Type, *operands: ir.Value) -> ir.Value:
+    return ir.Operation.create(name, [kind], operands).result
 
 
 def _print(tensor: ir.Value) -> int:
     """Creates the call that prints a tensor of integers; returns their width."""
     element = ir.RankedTensorType(tensor.type).element_type
     width = ir.IntegerType(element).width
-    unranked = ir.Operation.create(
-        "tensor.cast", [ir.UnrankedTensorType.get(element)], [tensor]
-    ).result
+    unranked = _created("tensor.cast", ir.UnrankedTensorType.get(element), tensor)
     ir.Operation.create(
         "func.call",
         [],
