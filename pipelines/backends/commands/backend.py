@@ -77,15 +77,9 @@ class CommandBackend:
         """Returns this machine.
 
         Raises:
-            Error: stage `usage`; a program of the commands is not found.
+            Error: stage `usage`; a program of the commands is not found, or is not executable.
         """
-        if missing := tools.missing(self.description):
-            raise Error(
-                "usage",
-                f"{', '.join(missing)} not found",
-                where=str(self.description.file),
-                hint="add its folder to PATH, or write its path in the file",
-            )
+        tools.check_programs(self.description)
         return ["this machine"]
 
     def compile(self, module: Module, folder: Path) -> Artifact:

@@ -37,6 +37,7 @@ class Description:
         file: the file, an absolute path.
         compile: the commands that compile, none if {output} is the IR.
         digest: text that is different for different descriptions.
+        where: the file and line of `compile` and `run`.
     """
 
     file: Path
@@ -46,6 +47,7 @@ class Description:
     run: tuple[str, ...]
     version: tuple[str, ...] | None
     digest: str
+    where: dict[str, str]
     stage: str = "linalg"
     weights: str = "arguments"
     fold_constants: bool = False
@@ -105,7 +107,10 @@ class _Reader:
                 raise self._wrong(path, f"is {value!r}, expected {_kinds(wanted['anyOf'])}")
             wanted = next(each for each in wanted["anyOf"] if self._has_type(value, each))
         if not self._has_type(value, wanted):
-            raise self._wrong(path, f"is {value!r}, expected a {_kind(wanted)}")
+            hint = _HINT
+            if wanted["type"] == "array" and isinstance(value, str):
+                hint = f"{path[-1]} = {json.dumps(value.split())}"
+            raise self._wrong(path, f"is {value!r}, expected a {_kind(wanted)}", hint)
         if "enum" in wanted and value not in wanted["enum"]:
             hint = did_you_mean(value, wanted["enum"], f"one of {', '.join(wanted['enum'])}")
             raise self._wrong(path, f"is {value!r}", hint)
@@ -128,11 +133,17 @@ class _Reader:
             elif isinstance(others, dict):
                 self.check(item, others, (*path, key))
             else:
-                hint = did_you_mean(key, list(known), f"one of {', '.join(known)}")
+                names = did_you_mean(key, list(known), f"one of {', '.join(known)}")
+                hint = _place_of(key) or names
                 raise self._wrong((*path, key), "is unknown", hint)
         for key in wanted.get("required", ()):
             if key not in value:
-                raise Error("usage", f"{self._file} has no value {key}", hint=_HINT)
+                raise Error(
+                    "usage",
+                    f"{self._file} has no value {key}",
+                    where=str(self._file),
+                    hint='run = ["my-run", "{output}", "{inputs}", "{outputs}"]',
+                )
 
     @staticmethod
     def _has_type(value: Any, wanted: dict[str, Any]) -> bool:
@@ -181,6 +192,7 @@ class _Reader:
             run=tuple(run),
             version=None if version is None else tuple(version),
             digest=whole,
+            where={key: f"{self._file}:{self._line((key,))}" for key in ("compile", "run")},
             passes=passes,
             **own,
             **content,
@@ -241,6 +253,15 @@ class _Reader:
             elif path[:1] and re.match(rf"\s*{re.escape(path[0])}\s*=.*\b{path[-1]}\b", line):
                 found = number
         return found
+
+
+def _place_of(key: str) -> str | None:
+    """Returns in which table a key belongs; None if there is no such key."""
+    properties = schema()["properties"]
+    if key in properties:
+        return f"{key} belongs above the first table, such as [input]"
+    tables = [name for name in properties if key in properties[name].get("properties", {})]
+    return f"{key} belongs to the table [{tables[0]}]" if tables else None
 
 
 def _kind(wanted: dict[str, Any]) -> str:

@@ -6,16 +6,18 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
 from pathlib import Path
 
 from pipelines.backends.commands.description import Description
+from unmess.core.errors.error import Error
 
 _VERSION_SECONDS = 20.0
+_SEPARATORS = re.compile(r"[\s=,;:'\"(){}]+")
 
 
 def places(description: Description) -> dict[str, str]:
@@ -73,17 +75,29 @@ def identity(description: Description) -> str:
     own = {name: variables[name] for name in description.environment}
     digest.update(json.dumps([description.name, places(description), own]).encode())
     programs = {command[0] for command in (*description.compile, description.run)}
-    for word in dict.fromkeys(words):
-        text = filled(word, known, folder)
-        found = shutil.which(text, path=variables["PATH"]) if word in programs else None
-        # The file may be the value of an option: --plugin=./mine.so.
-        for place in (found or text, text.partition("=")[2]):
-            digest.update(f"{word} {_content(place)}\n".encode())
+    texts = {word: filled(word, known, folder) for word in words}
+    # A variable may name a library to load.
+    for word, text in (*texts.items(), *own.items()):
+        for place in _places_in(text):
+            found = None
+            # A text with spaces may be a command for a shell.
+            if word in programs or (place != text and " " in text):
+                found = shutil.which(place, path=variables["PATH"])
+            digest.update(f"{word} {_content(found or place)}\n".encode())
     for own_pass in description.passes:
         file = own_pass.rpartition(":")[0]
         digest.update(f"{own_pass} {_content(file)}\n".encode())
     digest.update(version(description).encode())
     return digest.hexdigest()
+
+
+def _places_in(text: str) -> list[str]:
+    """Returns a text and its parts: each may be the path of a file.
+
+    Such as the value of an option (--plugin=./mine.so), a word of a command for a shell, an option
+    of a pass, or a folder of a search path.
+    """
+    return list(dict.fromkeys((text, text.partition("=")[2], *_SEPARATORS.split(text))))
 
 
 def version(description: Description) -> str:
@@ -130,14 +144,15 @@ def _digest(file: str, _modified: int, _size: int) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def missing(description: Description) -> list[str]:
-    """Returns the programs that are not found."""
+def check_programs(description: Description) -> None:
+    """Raises an Error (`usage`) about the first program of the commands that cannot be started."""
     path, known = environment(description)["PATH"], all_places(description)
-    commands: Sequence[Sequence[str]] = (*description.compile, description.run)
-    programs = {command[0] for command in commands}
-    return sorted(
-        program
-        for program in programs
-        if "{output}" not in program
-        and shutil.which(filled(program, known, description.file.parent), path=path) is None
-    )
+    commands = [("compile", command) for command in description.compile]
+    for key, (program, *_) in (*commands, ("run", description.run)):
+        place = filled(program, known, description.file.parent)
+        if "{output}" in program or shutil.which(place, path=path) is not None:
+            continue
+        problem, hint = "not found", "add its folder to PATH, or write its path in the file"
+        if os.path.isfile(place):
+            problem, hint = "is not executable", f"chmod +x {place}, or call its interpreter"
+        raise Error("usage", f"{program} {problem}", where=description.where[key], hint=hint)
