@@ -148,12 +148,13 @@ def _misused(
     runners: tuple[str, ...], via: str | None, dynamic: tuple[str, ...], strategy: str
 ) -> Error | None:
     """Returns one Error about all wrong names; None if all are right."""
-    causes, hints = [], []
+    causes, places, hints = [], [], []
     for name in runners:
         try:
             check_runner(name)
         except Error as error:
             causes.append(error.cause)
+            places += [error.where] if error.where else []
             hints.append(error.hint)
     if via is not None and via not in OUTPUT_DIALECTS:
         causes.append(f"unknown output dialect {via!r}")
@@ -168,7 +169,8 @@ def _misused(
         hints.append(error.hint)
     if not causes:
         return None
-    return Error("usage", "; ".join(causes), hint="; ".join(dict.fromkeys(hints)))
+    where = ", ".join(places) or None
+    return Error("usage", "; ".join(causes), where=where, hint="; ".join(dict.fromkeys(hints)))
 
 
 def _refuse(
