@@ -67,6 +67,25 @@ def test_state_is_kept_between_calls(registered, on):
     assert run.state["total"].tolist() == [3, 3, 3]
 
 
+class Entries(NumpyBackend):
+    """Keeps the names of the entry functions that it gets."""
+
+    name = "entries"
+    names = ()
+
+    def compile(self, module, folder):
+        self.names += (module.entry, "@main(" in module.text())
+        return super().compile(module, folder)
+
+
+def test_the_only_entry_function_is_called_main(registered):
+    x = torch.randn(3)
+    module = unmess.combine({"twice": unmess.capture(lambda x: x + x, (x,))}).to_module()
+    backend = Entries()
+    assert torch.equal(Executable(module, backend).twice(x), x + x)
+    assert backend.names == ("main", True)
+
+
 def test_entry_points_are_compiled_one_by_one(registered):
     model, x = Layer().eval(), torch.randn(2, 8)
     programs = {

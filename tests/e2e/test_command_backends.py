@@ -70,6 +70,8 @@ elif mode == "wrong-shape":
 elif mode == "extra":
     np.save(f"{sys.argv[4]}/0.npy", np.zeros((3, 4), "f4"))
     np.save(f"{sys.argv[4]}/1.npy", np.zeros((3, 4), "f4"))
+elif mode == "name":
+    np.save(f"{sys.argv[4]}/out.npy", np.zeros((3, 4), "f4"))
 elif mode == "empty":
     open(f"{sys.argv[4]}/0.npy", "w").close()
 elif mode == "bytes":
@@ -175,13 +177,14 @@ def test_compiled_files_are_cached_by_the_tool_and_the_ir(program, describe, tmp
         ("wrong-shape", "", r"garbage output: result 0.shape\[0\] is 7, expected 3"),
         ("text", "", "garbage output: outputs cannot be read"),
         ("extra", "", "garbage output: the file outputs/1.npy is for no result"),
-        ("empty", "", "garbage output: outputs cannot be read: EOFError"),
+        ("empty", "", "garbage output: outputs cannot be read: .* 0.npy is not a .npy file"),
         ("outside", 'tensors = "bin"', "garbage output: .* bytes -48 to 0 of 48"),
         ("bytes", "", "failed: exit code 1: late"),
         ("real-time", "", "crashed with signal 40"),
         ("shell", "", "crashed with SIGSEGV"),
         ("shell", 'exit_codes = {139 = "no license"}', "failed: no license"),
-        ("nothing", "", r"garbage output: the file outputs/0.npy is missing in \{outputs\}"),
+        ("nothing", "", r"garbage output: the file outputs/0.npy is missing in \{outputs\}\s"),
+        ("name", "", "garbage output: the file outputs/0.npy is missing in .*, which has out.npy"),
         ("memory", "memory_mb = 1500", "MemoryError"),
         ("output", "file_mb = 1", "crashed with SIGXFSZ"),
     ],
@@ -191,6 +194,9 @@ def test_failed_runs_are_errors_with_their_cause(program, describe, mode, more, 
     with pytest.raises(unmess.Error, match=cause) as caught:
         run(torch.ones(3, 4))
     assert caught.value.stage == "run"
+    if "garbage" not in cause:
+        assert caught.value.where.endswith(f"{mode}.toml:3"), caught.value.where
+        assert ("raise timeout in hang.toml" in caught.value.hint) == (mode == "hang")
     if mode == "crash":
         text = Path(caught.value.repro).read_text()
         assert "// the reason" in text and "// command: " in text and "func.func @main" in text
@@ -247,8 +253,10 @@ def test_a_failed_compilation_is_an_error(program, describe, tmp_path):
         unmess.load(program, on=str(file))
     assert caught.value.stage == "compile"
     file.write_text(file.read_text().replace('"refuse",', '"--version",'))
-    with pytest.raises(unmess.Error, match=r"has not written \{output\}"):
+    with pytest.raises(unmess.Error, match=r"has not written \{output\}") as caught:
         unmess.load(program, on=str(file))
+    assert caught.value.where == f"{file}:1"
+    assert "func.func @main" in Path(caught.value.repro).read_text()
 
 
 @pytest.mark.parametrize(
@@ -261,6 +269,7 @@ def test_a_failed_compilation_is_an_error(program, describe, tmp_path):
         ('run = ["a"]\nrunn = ["b"]', 2, "runn is unknown"),
         ('compile = ["a", "{inptu}"]\nrun = ["a"]', 1, "compile has the unknown place {inptu}"),
         ('run = "a"', 1, "run is 'a', expected a list"),
+        ('run = ["a", "{weights}"]', 1, "run has {weights}, but weights are not external"),
         ('run = ["a"]\ncompile = ["a", ["b"]]', 2, "compile mixes words and commands"),
         ('run = ["a"\ntimeout = 1', 2, "is not TOML"),
         ('run = ["a"]\n[input]\nstage = "tosa"\nupstream_only = true', 4, "is for stage linalg"),
@@ -280,6 +289,49 @@ def test_mistakes_name_the_line(tmp_path, text, line, cause):
         read_description(file)
     assert cause in caught.value.cause
     assert (caught.value.stage, caught.value.where) == ("usage", f"{file}:{line}")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('run = ["a"]\nstage = "tosa"', "stage belongs to the table [input]"),
+        ('[input]\nrun = ["a"]', "run belongs above the first table, such as [input]"),
+        ('run = "a {output}"', 'run = ["a", "{output}"]'),
+        ('compile = ["a"]', 'run = ["my-run", "{output}", "{inputs}", "{outputs}"]'),
+    ],
+)
+def test_mistakes_have_a_hint(tmp_path, text, hint):
+    file = tmp_path / "wrong.toml"
+    file.write_text(text)
+    words = ["check", "torchvision:resnet18", "--on", str(file)]
+    done = CliRunner().invoke(cli, words, standalone_mode=False)
+    assert done.return_value == 2
+    assert f"  hint: {hint}\n" in done.stderr
+    assert f"  at: {file}" in done.stderr
+
+
+def test_each_backend_has_its_own_identity(tmp_path):
+    def identity(text, folder=tmp_path):
+        folder.mkdir(exist_ok=True)
+        file = folder / "same.toml"
+        file.write_text(f"{text}\n[input]\nstage = 'tosa'\n")
+        return CommandBackend(read_description(file)).identity()
+
+    (tmp_path / "tool.sh").write_text("#!/bin/sh\necho version 1")
+    (tmp_path / "tool.sh").chmod(0o700)
+    run = 'run = ["./tool.sh", "{output}"]'
+    own = "run = ['sh', '-c', '{folder}/tool.sh {output} 2>&1']"
+    texts = [
+        *(run, f"{run}\ntimeout = 7", f"{run}\ntensors = 'bin'", run.replace("]", ", '-O2']"), own),
+        "run = ['true', '--passes=a,b{{file={folder}/tool.sh}}']",
+        "run = ['true']\nenvironment = {LD_PRELOAD = '{folder}/tool.sh'}",
+    ]
+    found = [*map(identity, texts), identity(run, tmp_path / "other")]
+    assert found[: len(texts)] == list(map(identity, texts))
+    # The tool's file changes, its version does not.
+    (tmp_path / "tool.sh").write_text("#!/bin/sh\necho version 1 # Changed.")
+    found += map(identity, texts)
+    assert len(set(found)) == len(found)
 
 
 def test_a_description_cannot_take_a_built_in_name(program, tmp_path):
@@ -304,20 +356,27 @@ def test_a_missing_program_is_reported(program, tmp_path):
     file.write_text('run = ["no-such-program", "{output}"]')
     with pytest.raises(unmess.Error, match="no-such-program not found"):
         unmess.load(program, on=str(file))
+    (tmp_path / "tool").write_text("")
+    file.write_text('\nrun = ["./tool", "{output}"]')
+    with pytest.raises(unmess.Error, match=r"\./tool is not executable") as caught:
+        unmess.load(program, on=str(file))
+    assert caught.value.where == f"{file}:2"
 
 
 class Results(torch.nn.Module):
     """Results of many kinds, static and dynamic."""
 
-    def forward(self, a, b, c, n):
+    def forward(self, a, b, c, n, z):
         return (
+            (z * 2, c.abs(), torch.rsqrt(b.abs()), torch.expm1(b)),
             (a + 1, b.bfloat16() * 2, c > 0, c * n, torch.complex(a, -a), a.double().exp()),
             (c.to(torch.uint8), torch.zeros(0, 3), a.half() / 3, a.sum(), n * 2),
         )
 
 
 def test_upstream_mlir_prints_results_of_every_kind():
-    inputs = (torch.randn(2, 3), torch.randn(4), torch.arange(-2, 3), 3)
+    z = torch.randn(2, 3, dtype=torch.complex64)
+    inputs = (torch.randn(2, 3), torch.randn(4), torch.arange(-2, 3), 3, z)
     report = unmess.check(unmess.capture(Results(), inputs), on=str(UPSTREAM), calls=1)
     assert report.ok, report.error
     size = torch.export.Dim("size", min=1, max=9)

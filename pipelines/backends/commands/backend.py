@@ -206,11 +206,8 @@ class CommandBackend:
             self._raise(ended, "compile", source)
         if not output.exists():
             program = Path(ended.command[0]).name
-            raise Error(
-                "compile",
-                f"{program} ends with exit code 0, and has not written {{output}}",
-                hint="the last command of compile writes {output}",
-            )
+            problem = f"{program} ends with exit code 0, and has not written {{output}}"
+            self._raise(replace(ended, problem=problem), "compile", source)
         # A cached file comes without others that the commands may have written beside it.
         known = {"input.mlir", "input.mlirbc", "output", "stdout.txt", "stderr.txt"}
         known |= {weights.name} if weights else set()
@@ -268,13 +265,12 @@ class CommandBackend:
         if source.is_file() and source.stat().st_size < _SHOWN_INPUT and source.suffix == ".mlir":
             text += source.read_text(errors="replace")
         repro = write_reproducer(text, f"{source.parent.name}-{self.name}-{stage}")
-        raise Error(
-            stage,
-            ended.problem,
-            hint=f"the whole command and its stderr are in the file; {self.description.file.name} "
-            "has the limits",
-            repro=repro,
-        )
+        hint = "the file has the whole command and its stderr"
+        if ended.timed_out:
+            limit = "timeout" if stage == "run" else "compile_timeout"
+            hint = f"raise {limit} in {self.description.file.name}, or make it faster; {hint}"
+        where = self.description.where[stage]
+        raise Error(stage, ended.problem, where=where, hint=hint, repro=repro)
 
 
 class _Function:

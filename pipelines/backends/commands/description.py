@@ -182,6 +182,11 @@ class _Reader:
             raise self._wrong(("tensors",), "is 'printed', which is for stage linalg only")
         if content.get("tensors") == "printed" and own.get("weights") == "external":
             raise self._wrong(("tensors",), "is 'printed': weights must be inline or arguments")
+        if own.get("weights") != "external":
+            for key, command in (*(("compile", each) for each in commands), ("run", run)):
+                if any("{weights}" in word for word in command):
+                    hint = 'add weights = "external" to the table [input]'
+                    raise self._wrong((key,), "has {weights}, but weights are not external", hint)
         version = content.pop("version", None)
         passes = tuple(map(self._beside, own.pop("passes", ())))
         return Description(

@@ -39,6 +39,7 @@ class Ended:
         problem: why it did not succeed, one line; None if it did.
         stdout, stderr: the files with its output.
         seconds: how long it ran.
+        timed_out: whether it did not end in time.
     """
 
     command: tuple[str, ...]
@@ -47,6 +48,7 @@ class Ended:
     stdout: Path
     stderr: Path
     seconds: float
+    timed_out: bool = False
 
 
 def run_command(
@@ -114,7 +116,7 @@ def run_command(
         problem = f"{program} failed: {meaning}{_said(stderr) or _said(stdout)}"
     else:
         problem = None
-    return Ended(tuple(command), status, problem, stdout, stderr, seconds)
+    return Ended(tuple(command), status, problem, stdout, stderr, seconds, status is None)
 
 
 def _limit(process: subprocess.Popen, kind: int, megabytes: float | None) -> None:

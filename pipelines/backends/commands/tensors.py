@@ -28,6 +28,9 @@ _DTYPES = {
         *(torch.complex64, torch.complex128),
     )
 }
+_MAGIC = b"\x93NUMPY"
+# Names of files that an error lists.
+_LISTED = 5
 _NUMBERS = {int: torch.int64, float: torch.float64, bool: torch.bool}
 # What libraries raise for files that a tool has written wrong.
 _DAMAGED = (
@@ -72,7 +75,9 @@ def read_tensors(results: Sequence[Result], path: Path, form: str) -> list[torch
         return _read_bin(path)
     except FileNotFoundError as problem:
         name = Path(problem.filename or path).relative_to(path.parent)
-        raise _garbage(f"the file {name} is missing in {{outputs}}") from problem
+        others = sorted(file.name for file in path.iterdir()) if path.is_dir() else []
+        found = f", which has {', '.join(others[:_LISTED])}" if others else ""
+        raise _garbage(f"the file {name} is missing in {{outputs}}{found}") from problem
     except _DAMAGED as problem:
         raise _garbage(f"{path.name} cannot be read: {first_line(problem)}") from problem
 
@@ -105,9 +110,12 @@ def _write_bin(tensors: Mapping[str, torch.Tensor], path: Path) -> None:
 def _read_npy(results: Sequence[Result], path: Path) -> list[torch.Tensor]:
     found = []
     for number, result in enumerate(results):
-        array = np.load(path / f"{number}.npy", allow_pickle=False)
-        if not isinstance(array, np.ndarray):
-            raise ValueError(f"{number}.npy is an archive")
+        file = path / f"{number}.npy"
+        # NumPy would read another file as a pickle.
+        with file.open("rb") as content:
+            if content.read(len(_MAGIC)) != _MAGIC:
+                raise ValueError(f"{file.name} is not a .npy file")
+        array = np.load(file, allow_pickle=False)
         found.append(to_tensor(array, _dtype(result)))
     if (path / f"{len(results)}.npy").exists():
         raise _garbage(f"the file {path.name}/{len(results)}.npy is for no result of the program")
