@@ -6,6 +6,7 @@ xDSL interprets few operations of linalg, so this runs mostly elementwise progra
 operation, it raises an error that names it.
 """
 
+import importlib.metadata
 import math
 
 import numpy as np
@@ -29,6 +30,10 @@ class XdslInterpreter:
 
     name = "xdsl"
     input = unmess.BackendInput(stage="linalg", upstream_only=True, tensors="numpy")
+
+    def describe(self):
+        """Returns the version of xDSL."""
+        return f"xDSL {importlib.metadata.version('xdsl')}"
 
     def compile(self, module, folder):
         """Returns xDSL's module, and an interpreter that knows its operations."""

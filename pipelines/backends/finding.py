@@ -83,7 +83,9 @@ def identity_of(backend: Backend, on: str) -> str:
     if hasattr(backend, "identity"):
         return str(backend.identity())
     if match := FILE.fullmatch(on):
-        return hashlib.sha256(Path(match[1]).expanduser().read_bytes()).hexdigest()
+        # The same text in another folder may read other files.
+        file = Path(match[1]).expanduser().resolve()
+        return hashlib.sha256(f"{file}\n".encode() + file.read_bytes()).hexdigest()
     if on not in installed():
         # The code of a built-in one is among that of `unmess`.
         return ""

@@ -258,7 +258,11 @@ def test_an_edited_backend_does_not_continue_a_run(tmp_path):
     before = about(f"{file}:NumpyBackend")
     file.write_text(FILE.read_text() + "# Changed.\n")
     after = about(f"{file}:NumpyBackend")
-    assert before["identity"] != after["identity"]
+    (tmp_path / "other").mkdir()
+    copy = tmp_path / "other/edited.py"
+    copy.write_text(file.read_text())
+    moved = about(f"{copy}:NumpyBackend")
+    assert len({each["identity"] for each in (before, after, moved)}) == 3
     assert before["backend"] == after["backend"]
 
 
