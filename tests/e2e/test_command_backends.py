@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -349,6 +350,22 @@ def test_every_value_is_described():
                 visit(value)
 
     visit(schema())
+
+
+def test_the_page_has_every_key_and_the_defaults(tmp_path):
+    page_files(tmp_path)
+    file = tmp_path / "every_key.toml"
+    content = tomllib.loads(file.read_text())
+    keys = schema()["properties"]
+    assert content.keys() == keys.keys()
+    assert content["input"].keys() == keys["input"]["properties"].keys()
+    (tmp_path / "least").mkdir()
+    least = tmp_path / "least/every_key.toml"
+    least.write_text('run = ["my-run", "{output}", "{inputs}", "{outputs}"]')
+    examples = {"version", "memory_mb", "exit_codes", "environment", "tolerances"}
+    found, default = read_description(file), read_description(least)
+    for name in vars(found).keys() - examples - {"file", "digest", "where"}:
+        assert getattr(found, name) == getattr(default, name), name
 
 
 def test_a_missing_program_is_reported(program, tmp_path):
