@@ -21,6 +21,7 @@ from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
+from pipelines.linalg_form.channels_last import NHWC
 from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
 from pipelines.linalg_form.propagation import PROPAGATE
 from pipelines.long_sums import LONG_SUMS
@@ -49,6 +50,7 @@ PIPELINES: dict[str, Pipeline] = {
         FOREIGN_INPUT,
         PORTABLE,
         PROPAGATE,
+        NHWC,
         GENERALIZE,
         SPECIALIZE,
         UPSTREAM,

@@ -244,6 +244,7 @@ def lower(
     backend_legal_ops: Collection[str] = (),
     fold_constants: bool = False,
     sizes: Mapping[str, int] | None = None,
+    nhwc: bool = False,
     generalize: bool = False,
     specialize: bool = False,
     outline: Collection[str] = (),
@@ -267,6 +268,8 @@ def lower(
             (batch norm) into the convolutions and matrix products before them. The results are
             weights with new names. Not for IR.
         sizes: fixed sizes, by the names of dynamic dimensions; for `linalg` only.
+        nhwc: convert convolutions, poolings and the operations between them to NHWC (channels
+            last), as far as only the number of images is dynamic; for `linalg` only.
         generalize: replace named operations by `linalg.generic`; for `linalg` only.
         specialize: replace each `linalg.generic` that is a named operation by that operation; for
             `linalg` only.
@@ -286,7 +289,7 @@ def lower(
     from pipelines.lower import lower as lower_module
 
     check_stage(to)
-    form = LinalgForm(sizes or {}, generalize, specialize, tuple(outline))
+    form = LinalgForm(sizes or {}, nhwc, generalize, specialize, tuple(outline))
     form.check(to)
     check_upstream_only(to, upstream_only)
     check_portable(to, weights, portable)

@@ -1,10 +1,11 @@
-"""Forms of linalg for compilers: fixed sizes, named or generic operations, outlined layers."""
+"""Forms of linalg for compilers: fixed sizes, NHWC, named or generic operations, and functions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from pipelines.linalg_form.channels_last import NHWC
 from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
 from pipelines.linalg_form.outlining import outline_layers
 from unmess.core.module.module import Module
@@ -17,12 +18,14 @@ class LinalgForm:
 
     Attributes:
         sizes: values for the names of dynamic dimensions.
+        nhwc: convert convolutions, poolings and the operations between them to NHWC.
         generalize: replace named operations by `linalg.generic`.
         specialize: replace each `linalg.generic` that is a named operation by that operation.
         outline: modules of the model whose operations become private functions.
     """
 
     sizes: Mapping[str, int] = field(default_factory=dict)
+    nhwc: bool = False
     generalize: bool = False
     specialize: bool = False
     outline: tuple[str, ...] = ()
@@ -30,7 +33,7 @@ class LinalgForm:
     def check(self, stage: str) -> None:
         """Raises an Error (`usage`) if IR at `stage` cannot have this form."""
         check_linalg_form(
-            stage, bool(self.sizes), self.generalize, self.specialize, bool(self.outline)
+            stage, bool(self.sizes), self.nhwc, self.generalize, self.specialize, bool(self.outline)
         )
 
     def apply(self, module: Module) -> Module:
@@ -46,6 +49,8 @@ class LinalgForm:
             from pipelines.linalg_form.sizes import set_sizes
 
             module = set_sizes(module, self.sizes)
+        if self.nhwc:
+            NHWC.apply(module.ir, module.name)
         if self.generalize:
             GENERALIZE.apply(module.ir, module.name)
         if self.specialize:

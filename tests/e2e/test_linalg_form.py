@@ -1,4 +1,4 @@
-"""Fixed sizes, named and generic operations: the IR has the form, and computes the same."""
+"""Fixed sizes, NHWC, named and generic operations: the IR has the form, and computes the same."""
 
 import functools
 
@@ -153,10 +153,47 @@ def test_named_and_generic_operations(option):
     torch.testing.assert_close(unmess.load(module)(x), model(x), equal_nan=True)
 
 
+class Images(nn.Module):
+    """Convolutions with and without groups, poolings, and a classifier."""
+
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.Sequential(
+            nn.Conv2d(3, 4, 3, 2, 1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2, 1, 1)
+        )
+        self.depthwise = nn.Conv2d(4, 4, 3, padding=1, groups=4)
+        self.shortcut, self.last = nn.Conv2d(4, 4, 1, 2), nn.Conv2d(4, 6, 3, 2, 1, groups=2)
+        self.linear = nn.Linear(12, 5)
+
+    def forward(self, x):
+        y = self.convs(x)
+        y = torch.cat([self.shortcut(y), nn.functional.avg_pool2d(self.depthwise(y), 2, 2, 1)], 1)
+        y = self.last(y[:, 2:6]).mean(3)
+        return self.linear(y.flatten(1)), y
+
+
+@pytest.mark.parametrize("dynamic", [None, {0: torch.export.Dim("n", min=2)}])
+def test_convolutions_in_nhwc(dynamic):
+    torch.manual_seed(0)
+    model, x = Images().eval(), torch.randn(2, 3, 7, 7)
+    program = unmess.capture(model, (x,), dynamic_shapes=({0: dynamic[0]},) if dynamic else None)
+    before, module = unmess.lower(program), unmess.lower(program, nhwc=True)
+    assert "linalg.conv_2d_nchw_fchw" in before.text()
+    text = module.text()
+    for name in ("conv_2d_nhwc_hwcf", "depthwise_conv_2d_nhwc_hwc", "pooling_nhwc_max"):
+        assert f"linalg.{name}" in text
+    assert "_nchw_" not in text
+    # The arguments keep their layout.
+    assert before.signature == module.signature
+    y = x.repeat(3, 1, 1, 1) if dynamic else x
+    torch.testing.assert_close(unmess.load(module)(y), model(y))
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("--generalize", "--to", "tosa"),
+        ("--nhwc", "--to", "tosa"),
         ("--specialize", "--to", "torch"),
         ("--set-size", "n=3", "--to", "stablehlo"),
         ("--generalize", "--specialize"),

@@ -66,6 +66,11 @@ _STDOUT = "-"
     help="Fix the size of the dynamic dimension NAME; for linalg only. May be repeated.",
 )
 @click.option(
+    "--nhwc",
+    is_flag=True,
+    help="Convert convolutions, poolings and the operations between them to NHWC; for linalg only.",
+)
+@click.option(
     "--generalize",
     is_flag=True,
     help="Replace named operations by linalg.generic; for linalg only.",
@@ -123,6 +128,7 @@ def import_(
     weights: str,
     fold_constants: bool,
     set_sizes: tuple[str, ...],
+    nhwc: bool,
     generalize: bool,
     specialize: bool,
     outline: tuple[str, ...],
@@ -149,7 +155,7 @@ def import_(
     """Print the IR of MODEL at a stage, or write it to a file."""
     check_stage(to)
     sizes = arguments.split_sizes("--set-size", set_sizes)
-    check_linalg_form(to, bool(sizes), generalize, specialize, bool(outline))
+    check_linalg_form(to, bool(sizes), nhwc, generalize, specialize, bool(outline))
     check_upstream_only(to, upstream_only)
     check_weight_mode(weights)
     check_portable(to, weights, portable)
@@ -197,6 +203,7 @@ def import_(
             stop_after=stop_after,
             backend_legal_ops=backend_legal_ops,
             sizes=sizes,
+            nhwc=nhwc,
             generalize=generalize,
             specialize=specialize,
             outline=outline,

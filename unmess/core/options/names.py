@@ -38,7 +38,7 @@ def check_upstream_only(stage: str, upstream_only: bool) -> None:
 
 
 def check_linalg_form(
-    stage: str, set_size: bool, generalize: bool, specialize: bool, outline: bool
+    stage: str, set_size: bool, nhwc: bool, generalize: bool, specialize: bool, outline: bool
 ) -> None:
     """Raises an Error (`usage`) if options for linalg are set for another stage or contradict."""
     if generalize and specialize:
@@ -49,6 +49,7 @@ def check_linalg_form(
         )
     options = {
         "--set-size": set_size,
+        "--nhwc": nhwc,
         "--generalize": generalize,
         "--specialize": specialize,
         "--outline": outline,
