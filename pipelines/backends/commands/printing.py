@@ -111,6 +111,9 @@ def _cast(value: ir.Value, kind: ir.Type) -> ir.Value:
 def _integers(value: ir.Value) -> list[ir.Value]:
     """Returns tensors of integers with the bits of a result: two of a complex one."""
     if not isinstance(value.type, ir.RankedTensorType):
+        # LLVM 22.1 does not lower memory of booleans.
+        if value.type == ir.IntegerType.get_signless(1):
+            value = _created("arith.extui", ir.IntegerType.get_signless(32), value)
         value = _created("tensor.from_elements", ir.RankedTensorType.get([], value.type), value)
     element = ir.RankedTensorType(value.type).element_type
     if isinstance(element, ir.IntegerType) and element.width > 8:
