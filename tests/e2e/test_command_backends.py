@@ -443,6 +443,18 @@ def test_the_printed_case_runs_by_its_commands(tmp_path, monkeypatch):
     assert np.allclose(expected, found, rtol=1e-6)
 
 
+def test_a_command_gets_the_number_of_results(tmp_path):
+    script = "import sys, numpy as np; " + (
+        "[np.save(f'{{sys.argv[1]}}/{{i}}', np.ones(3, 'f4')) for i in range(int(sys.argv[2]))]"
+    )
+    file = tmp_path / "ones.toml"
+    file.write_text(f"""run = ["{{python}}", "-c", "{script}", "{{outputs}}", "{{results}}"]""")
+    program = unmess.capture(lambda x: (x, x.abs(), x * x), (torch.ones(3),))
+    assert [each.tolist() for each in unmess.load(program, on=str(file))(torch.ones(3))] == [
+        [1] * 3
+    ] * 3
+
+
 def test_conformance_reports_a_missing_program(tmp_path):
     file = tmp_path / "missing.toml"
     file.write_text('run = ["no-such-program", "{output}"]')

@@ -114,6 +114,7 @@ class CommandBackend:
                 output=artifact.output,
                 inputs=inputs,
                 outputs=outputs,
+                results=len(signature.results),
                 weights=artifact.weights,
             )
             self._raise(ended, "run", artifact.folder / _input_name(self.description))
@@ -140,7 +141,10 @@ class CommandBackend:
         files["input"] = folder / _input_name(description)
         files["output"] = folder / "output" if description.compile else files["input"]
         _write(module, files["input"], description)
-        places = {name: path and path.relative_to(folder) for name, path in files.items()}
+        places: dict[str, Path | int | None] = {
+            name: path and path.relative_to(folder) for name, path in files.items()
+        }
+        places["results"] = len(module.signature.results)
         variables = tools.environment(description)
         own = "".join(f"{name}={shlex.quote(variables[name])} " for name in description.environment)
         lines = []
@@ -231,7 +235,7 @@ class CommandBackend:
         return digest.hexdigest()
 
     def _run(
-        self, command: tuple[str, ...], folder: Path, stage: str, **places: Path | None
+        self, command: tuple[str, ...], folder: Path, stage: str, **places: Path | int | None
     ) -> Ended:
         description = self.description
         return run_command(
@@ -244,11 +248,13 @@ class CommandBackend:
             exit_codes=description.exit_codes,
         )
 
-    def _words(self, command: tuple[str, ...], places: Mapping[str, Path | None]) -> list[str]:
+    def _words(
+        self, command: tuple[str, ...], places: Mapping[str, Path | int | None]
+    ) -> list[str]:
         """Returns a command with its places filled, and the path of its program."""
         description = self.description
         values = tools.all_places(description)
-        values |= {name: str(path) for name, path in places.items() if path is not None}
+        values |= {name: str(place) for name, place in places.items() if place is not None}
         words = [tools.filled(word, values, description.file.parent) for word in command]
         # A relative folder in PATH is relative to this process's folder, not to the command's.
         found = shutil.which(words[0], path=tools.environment(description)["PATH"])

@@ -23,7 +23,7 @@ _NAMES = {"object": "table", "array": "list"}
 # The placeholders of each kind of command.
 PLACES = ("folder", "python", "packages")
 _OF_COMPILE = (*PLACES, "input", "output", "weights")
-_OF_RUN = (*PLACES, "output", "inputs", "outputs", "weights")
+_OF_RUN = (*PLACES, "output", "inputs", "outputs", "results", "weights")
 _KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*=""")
 _FUNCTION = re.compile(r"(.+\.py):(\w+)")
 _SECTION = re.compile(r"\s*\[([\w.-]+)\]")

@@ -31,7 +31,8 @@ def places(description: Description) -> dict[str, str]:
 
 def all_places(description: Description) -> dict[str, str]:
     """Returns the values of all places; empty for those of one compilation or run."""
-    of_call = dict.fromkeys(("input", "output", "inputs", "outputs", "weights"), "")
+    names = ("input", "output", "inputs", "outputs", "results", "weights")
+    of_call = dict.fromkeys(names, "")
     return of_call | places(description)
 
 
