@@ -406,6 +406,27 @@ def test_upstream_mlir_prints_results_of_every_kind():
     assert report.ok and report.sizes, report.error
 
 
+def test_upstream_mlir_lowers_integer_operations_of_math_first(tmp_path):
+    names = ["absi", "ctlz", "ctpop", "cttz"]
+    body = "\n".join(f"%{name} = math.{name} %x : i32" for name in names)
+    (tmp_path / "in.mlir").write_text(
+        f"func.func @f(%x: i32, %y: f32) -> (i32, f32) {{ {body}\n"
+        "%0 = math.expm1 %y : f32\n return %cttz, %0 : i32, f32 }"
+    )
+    library = UPSTREAM.with_name("upstream_mlir_integers.mlir")
+    done = subprocess.run(
+        [
+            *(Path(sys.executable).with_name("mlir-opt"), tmp_path / "in.mlir"),
+            f"--transform-preload-library=transform-library-paths={library}",
+            "--transform-interpreter",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert re.findall(r"math\.\w+", done.stdout) == ["math.expm1"]
+
+
 def test_upstream_mlir_has_a_version():
     backend = CommandBackend(read_description(UPSTREAM))
     assert "LLVM version 22.1" in backend.describe()
