@@ -21,7 +21,11 @@ def rewrite_sort(sort: ir.Operation) -> list[ir.Value]:
     axis = ir.IntegerAttr(sort.attributes["dimension"]).value
     body = sort.regions[0].blocks[0]
     first = sort.operands[0]
-    rank, length = ir.RankedTensorType(first.type).rank, size(first, axis)
+    shape = ir.RankedTensorType(first.type).shape
+    # MLIR rejects a slice of a tensor without elements.
+    if shape[axis] == 1 or 0 in shape:
+        return list(sort.operands)
+    rank, length = len(shape), size(first, axis)
     others = [other for other in range(rank) if other != axis]
     scratch = [
         tensor.EmptyOp([length], ir.RankedTensorType(operand.type).element_type).result

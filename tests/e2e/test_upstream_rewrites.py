@@ -45,6 +45,11 @@ def test_a_sort_that_is_stable_at_any_size(descending):
     check(function, (TIES[:, :2],), ({0: ROWS},), [*calls, (TIES[:, 1:],)])
 
 
+def test_sorts_without_elements():
+    x = torch.zeros(0, 3)
+    check(lambda x: (x.sort(0), x.sort(1), x[:, 0].sort(), x.sum(0, True).sort(0)), (x,))
+
+
 def test_the_largest_of_a_row():
     x = torch.stack([torch.randperm(9).float() for _ in range(3)])
     check(lambda x: (x.topk(3, -1), x.topk(9, 1, largest=False)), (x,))
