@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import pkgutil
 import warnings
@@ -17,14 +18,14 @@ def preload(modules: Sequence[str]) -> None:
     """Imports libraries for all forks of this process.
 
     Skips failed imports: the fork that needs the module imports it again, and reports the error.
-    NumPy's matrix products use one thread in the forks.
+    Their warnings and logs are dropped. NumPy's matrix products use one thread in the forks.
 
     Args:
         modules: names of modules, or of functions as `module:function`. Functions are called, to
             fill caches that all forks share.
     """
     gc.disable()
-    with _one_blas_thread(), warnings.catch_warnings():
+    with _one_blas_thread(), _no_logs(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in modules:
             try:
@@ -48,6 +49,16 @@ def thread_count() -> int:
         import psutil
 
         return psutil.Process().num_threads()
+
+
+@contextmanager
+def _no_logs() -> Iterator[None]:
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 @contextmanager
