@@ -13,60 +13,11 @@ from torch.fx import GraphModule, Node
 from importers.integer import operators
 from importers.integer.constants import Constants
 from importers.integer.grid import DEQUANTIZE, QUANTIZE, Grid, grid_of
+from importers.integer.kinds import CLAMPS, CONCATENATIONS, MAX_POOLS, MOVES
 from importers.integer.operands import arguments_of, is_pointwise, layer_of
 
 aten = torch.ops.aten
 
-# Operators that only move elements. Their first operand is the tensor, or the list of tensors.
-MOVES = frozenset(
-    {
-        aten.view.default,
-        aten.reshape.default,
-        aten.flatten.using_ints,
-        aten.unflatten.int,
-        aten.permute.default,
-        aten.transpose.int,
-        aten.t.default,
-        aten.contiguous.default,
-        aten.clone.default,
-        aten.alias.default,
-        aten.detach.default,
-        aten.dropout.default,
-        aten.squeeze.default,
-        aten.squeeze.dim,
-        aten.squeeze.dims,
-        aten.unsqueeze.default,
-        aten.expand.default,
-        aten.slice.Tensor,
-        aten.select.int,
-        aten.chunk.default,
-        aten.split.Tensor,
-        aten.split_with_sizes.default,
-        aten.repeat.default,
-        aten.flip.default,
-        aten.roll.default,
-        aten.channel_shuffle.default,
-        aten.pixel_shuffle.default,
-        operator.getitem,
-    }
-)
-_MAX_POOLS = (aten.max_pool1d.default, aten.max_pool2d.default)
-_CATENATIONS = (aten.cat.default, aten.concat.default)
-# Operators whose result is bounded, and which a rescaling does on its way: its least and largest
-# value by its arguments.
-_CLAMPS = frozenset(
-    {
-        aten.relu.default,
-        aten.relu_.default,
-        aten.relu6.default,
-        aten.hardtanh.default,
-        aten.hardtanh_.default,
-        aten.clamp.default,
-        aten.clamp_.default,
-        aten.clamp_min.default,
-        aten.clamp_max.default,
-    }
-)
 _NO_COMPUTATION = frozenset({operator.getitem, torch.ops.aten.sym_size.int})
 # The number of bits by which the operands of a sum are scaled up, as in TensorFlow Lite.
 _SUM_BITS = 20
@@ -137,7 +88,7 @@ class _Conversion:
                 self._quantize(node)
             elif node.target in MOVES:
                 self._move(node)
-            elif node.target in _MAX_POOLS:
+            elif node.target in MAX_POOLS:
                 self._max_pool(node)
         self._graph.eliminate_dead_code()
         self._constants.remove_unused()
@@ -237,7 +188,7 @@ class _Conversion:
         table = self._as_table(source, grid)
         if table is not None:
             return table
-        if core.target in _CATENATIONS:
+        if core.target in CONCATENATIONS:
             return self._clamped(self._concatenation(core, grid), bounds, grid.dtype)
         sums, scales, axis = self._sums_of(core)
         scaled = self._rescale(sums, scales, axis, (0, grid.zero_point), grid.dtype, grid.scale)
@@ -617,7 +568,7 @@ _FORMS: dict[Any, Callable[[_Conversion, Node], tuple[Node, float | list[float],
 def _without_clamps(node: Node) -> tuple[Node, float | None, float | None]:
     """Returns the operator whose result a chain of clamps bounds, and the bounds."""
     low, high = None, None
-    while node.op == "call_function" and node.target in _CLAMPS:
+    while node.op == "call_function" and node.target in CLAMPS:
         least, most = _bounds(node)
         low = least if low is None else low if least is None else max(low, least)
         high = most if high is None else high if most is None else min(high, most)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from importers.captured_program import CapturedProgram
 from importers.integer.conversion import Remainder, to_integers
+from importers.integer.grid import QUANTIZE
 from importers.recapture import recaptured, undecomposed
 from unmess.core.errors.error import Error
 from unmess.core.program.note import Note
@@ -22,30 +23,22 @@ def integer_program(program: CapturedProgram) -> CapturedProgram:
     note lists the operators that stay in floating point.
 
     Raises:
-        Error: stage `usage`, if the program was not captured from PyTorch; stage `capture`, if no
-            operator has an integer form.
+        Error: stage `usage`, if the program was not captured from PyTorch; stage `capture`, if it
+            has no quantized tensors.
     """
     # Functional, with the operators of the model.
     graph = undecomposed(program, "--integer").run_decompositions({})
     module = graph.module()
-    before = len(to_be_converted(module))
-    left = to_integers(module)
-    if not before:
+    if not any(node.target in QUANTIZE for node in module.graph.nodes):
         raise Error(
             "capture",
             "the model has no quantized tensors",
             hint="pass --quantize int8, or a model that was quantized",
         )
+    left = to_integers(module)
     result = recaptured(module, program)
     result.notes = (*result.notes, Note("integer", _summary(left)))
     return result
-
-
-def to_be_converted(module) -> list:
-    """Returns the nodes that quantize a tensor of a graph."""
-    from importers.integer.grid import QUANTIZE
-
-    return [node for node in module.graph.nodes if node.target in QUANTIZE]
 
 
 def _summary(left: Sequence[Remainder]) -> str:

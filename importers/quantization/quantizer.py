@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import torch
@@ -14,6 +13,8 @@ from torchao.quantization.pt2e.quantizer import (
     Quantizer,
     SharedQuantizationSpec,
 )
+
+from importers.integer.kinds import CLAMPS, CONCATENATIONS, MAX_POOLS, MOVES
 
 aten = torch.ops.aten
 _ANNOTATION = "quantization_annotation"
@@ -61,26 +62,6 @@ _FUNCTIONS = frozenset(
         aten.softplus.default,
     }
 )  # fmt: skip
-# Those that a sum of products does on its way.
-_FUSED = frozenset(
-    {
-        aten.relu.default, aten.relu_.default, aten.relu6.default,
-        aten.hardtanh.default, aten.hardtanh_.default, aten.clamp.default,
-    }
-)  # fmt: skip
-# Operators whose result has the scale of their operand.
-_MOVES = frozenset(
-    {
-        aten.view.default, aten.reshape.default, aten.flatten.using_ints, aten.unflatten.int,
-        aten.permute.default, aten.transpose.int, aten.t.default, aten.contiguous.default,
-        aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.unsqueeze.default,
-        aten.expand.default, aten.slice.Tensor, aten.select.int, aten.repeat.default,
-        aten.flip.default, aten.roll.default, aten.channel_shuffle.default,
-        aten.pixel_shuffle.default, aten.max_pool2d.default, aten.max_pool1d.default,
-        aten.dropout.default, aten.chunk.default, aten.split.Tensor,
-        aten.split_with_sizes.default, operator.getitem,
-    }
-)  # fmt: skip
 
 
 class EightBits(Quantizer):
@@ -119,14 +100,14 @@ class EightBits(Quantizer):
         elif node.target in _MEANS or node.target in _FUNCTIONS:
             if _is_f32(node.args[0]):
                 self._mark(node, {node.args[0]: _ACTIVATION})
-        elif node.target == aten.cat.default:
+        elif node.target in CONCATENATIONS:
             self._mark_concatenation(node)
-        elif node.target in _MOVES:
+        elif node.target in MOVES | {*MAX_POOLS}:
             self._mark_move(node)
 
     def _mark(self, node: Node, specs: dict[Any, Any]) -> None:
         users = list(node.users)
-        fused = users[0] if len(users) == 1 and users[0].target in _FUSED else None
+        fused = users[0] if len(users) == 1 and users[0].target in CLAMPS else None
         node.meta[_ANNOTATION] = QuantizationAnnotation(
             input_qspec_map=specs,
             output_qspec=_ACTIVATION if fused is None else None,

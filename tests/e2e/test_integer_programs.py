@@ -68,7 +68,7 @@ def test_only_the_inputs_and_results_are_in_floating_point(integers, dialect):
     lines = [line for line in text.splitlines() if "xf32" in line and "func.func" not in line]
     products = re.compile(r"conv_|conv2d|convolution|matmul|dot_general|tosa\.rescale")
     assert lines and not any(map(products.search, lines))
-    assert len(products.findall(text)) > 10
+    assert len(products.findall(text)) >= 7
 
 
 @pytest.mark.parametrize("dialect, runner", ROUTES)
