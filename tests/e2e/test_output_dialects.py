@@ -1,5 +1,7 @@
 """TOSA and StableHLO modules match eager PyTorch on both runners."""
 
+import functools
+
 import pytest
 import torch
 
@@ -19,6 +21,14 @@ def dialect(request):
     return request.param
 
 
+def assert_matches(program, dialect, runner):
+    report = unmess.check(program, on=runner, via=dialect, calls=1)
+    assert report.ok, report.error
+    assert report.via == dialect
+    return report
+
+
+# Each program is captured once, for all dialects and runners.
 class Network(torch.nn.Module):
     """A small convolutional network with a buffer that counts calls."""
 
@@ -52,27 +62,29 @@ class Text(torch.nn.Module):
         return self.layer(x, src_mask=mask).softmax(-1)
 
 
+@functools.cache
+def network():
+    image = torch.randn(2, 3, 16, 16)
+    return unmess.capture(Network().eval(), (image,), dynamic_shapes=["image.0=batch:2..9"])
+
+
 def test_network_with_dynamic_batch_and_state(dialect, runner):
-    model = Network().eval()
-    program = unmess.capture(
-        model, (torch.randn(2, 3, 16, 16),), dynamic_shapes=["image.0=batch:2..9"]
-    )
-    report = unmess.check(program, on=runner, via=dialect, calls=1)
-    assert report.ok, report.error
-    assert report.via == dialect
+    report = assert_matches(network(), dialect, runner)
     # Compares the result and the buffer, then both at two other batch sizes.
     assert {d.name for d in report.differences} >= {"result['logits']", "state['calls']"}
     assert [check.ok for check in report.sizes] == [True, True]
 
 
-def test_grouped_convolutions_and_pooling(dialect, runner):
+@functools.cache
+def grouped_convolutions():
     grouped = torch.nn.Conv2d(4, 6, 3, groups=2, padding=1, dilation=2)
     depthwise = torch.nn.Conv2d(6, 6, 3, groups=6, bias=False)
     model = torch.nn.Sequential(grouped, torch.nn.MaxPool2d(2, 1, 1), depthwise)
-    report = unmess.check(
-        unmess.capture(model, (torch.randn(1, 4, 8, 8),)), on=runner, via=dialect, calls=1
-    )
-    assert report.ok, report.error
+    return unmess.capture(model, (torch.randn(1, 4, 8, 8),))
+
+
+def test_grouped_convolutions_and_pooling(dialect, runner):
+    assert_matches(grouped_convolutions(), dialect, runner)
 
 
 class Arithmetic(torch.nn.Module):
@@ -88,29 +100,36 @@ class Arithmetic(torch.nn.Module):
         )
 
 
-def test_operators_that_torch_mlir_lowers_wrongly(dialect, runner):
+@functools.cache
+def arithmetic():
     torch.manual_seed(0)
     x, y = torch.randn(1, 2, 8, 9), torch.randn(2, 1, 9)
     i, j = torch.randint(-9, 9, (1, 2, 7, 7)), torch.tensor([3, -4, 5, -6, 7, -8, 2])
     truths = torch.tensor([[True, False, True, False], [True, True, False, False]])
-    program = unmess.capture(Arithmetic(), (x, y, i, j, *truths))
-    report = unmess.check(program, on=runner, via=dialect, calls=1)
-    assert report.ok, report.error
+    return unmess.capture(Arithmetic(), (x, y, i, j, *truths))
 
 
-def test_bytes_keep_their_values(dialect, runner):
-    """The bytes are those of an image that is cropped and converted."""
+def test_operators_that_torch_mlir_lowers_wrongly(dialect, runner):
+    assert_matches(arithmetic(), dialect, runner)
+
+
+@functools.cache
+def cropped():
     image = torch.tensor([[0, 7, 127], [128, 200, 255]], dtype=torch.uint8)
 
     def function(image):
         return image[:1].float() / 255, image.to(torch.int64), image[:, 1:]
 
-    report = unmess.check(unmess.capture(function, (image,)), on=runner, via=dialect, calls=1)
-    assert report.ok, report.error
+    return unmess.capture(function, (image,))
 
 
-def test_conversions_of_dynamic_sizes(dialect, runner):
-    """torch-mlir lowers conversions to TOSA only if the sizes are static."""
+def test_bytes_keep_their_values(dialect, runner):
+    """The bytes are those of an image that is cropped and converted."""
+    assert_matches(cropped(), dialect, runner)
+
+
+@functools.cache
+def conversions():
     x = torch.tensor([[-2.5, -0.7, 0.0], [0.5, 1.5, 299.9]])
     kinds = (torch.int32, torch.bool, torch.float16)
 
@@ -121,19 +140,16 @@ def test_conversions_of_dynamic_sizes(dialect, runner):
 
     rows = torch.export.Dim("rows", max=64)
     args = (x, x.to(torch.int32))
-    program = unmess.capture(Conversions(), args, dynamic_shapes=({0: rows}, {0: rows}))
-    report = unmess.check(program, on=runner, via=dialect, calls=1)
-    assert report.ok, report.error
+    return unmess.capture(Conversions(), args, dynamic_shapes=({0: rows}, {0: rows}))
 
 
-@pytest.mark.parametrize(
-    ("dialect", "runner"),
-    # IREE fails on TOSA's attention with a batch other than 1: its buffers do not exist yet.
-    [("tosa", "reference"), ("stablehlo", "reference"), ("stablehlo", "iree-cpu")],
-)
-def test_attention_and_groups_with_dynamic_batch(dialect, runner):
-    """Operators that join, split and broadcast dimensions, one of them dynamic."""
+def test_conversions_of_dynamic_sizes(dialect, runner):
+    """torch-mlir lowers conversions to TOSA only if the sizes are static."""
+    assert_matches(conversions(), dialect, runner)
 
+
+@functools.cache
+def attention_and_groups():
     class Block(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -146,38 +162,59 @@ def test_attention_and_groups_with_dynamic_batch(dialect, runner):
 
     batch = torch.export.Dim("batch", max=64)
     args = (torch.randn(2, 4, 3, 5), torch.randn(2, 2, 6, 4))
-    program = unmess.capture(Block(), args, dynamic_shapes=({0: batch}, {0: batch}))
-    report = unmess.check(program, on=runner, via=dialect, calls=1)
-    assert report.ok, report.error
+    return unmess.capture(Block(), args, dynamic_shapes=({0: batch}, {0: batch}))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "runner"),
+    # IREE fails on TOSA's attention with a batch other than 1: its buffers do not exist yet.
+    [("tosa", "reference"), ("stablehlo", "reference"), ("stablehlo", "iree-cpu")],
+)
+def test_attention_and_groups_with_dynamic_batch(dialect, runner):
+    """Operators that join, split and broadcast dimensions, one of them dynamic."""
+    assert_matches(attention_and_groups(), dialect, runner)
+
+
+def updates(x, places, rows):
+    return torch.index_put(x, (places,), rows), torch.slice_scatter(x, rows, 0, 1, 3), x + 1
+
+
+@functools.cache
+def captured_updates():
+    args = torch.randn(4, 3), torch.tensor([2, 0]), torch.randn(2, 3)
+    return unmess.capture(updates, args)
 
 
 def test_iree_does_not_overwrite_inputs(dialect):
     """IREE could write results into the memory of the inputs."""
-    x, places, rows = torch.randn(4, 3), torch.tensor([2, 0]), torch.randn(2, 3)
-
-    def function(x, places, rows):
-        return torch.index_put(x, (places,), rows), torch.slice_scatter(x, rows, 0, 1, 3), x + 1
-
-    module = unmess.lower(unmess.capture(function, (x, places, rows)), to=dialect)
+    x, places, rows = captured_updates().args
+    module = unmess.lower(captured_updates(), to=dialect)
     before = x.clone()
     results = unmess.load(module, on="iree-cpu")(x, places, rows)
     assert torch.equal(x, before)
-    for ours, theirs in zip(results, function(x, places, rows), strict=True):
+    for ours, theirs in zip(results, updates(x, places, rows), strict=True):
         assert torch.equal(ours, theirs)
 
 
+@functools.cache
+def text():
+    return unmess.capture(Text().eval(), (torch.randint(0, 20, (2, 7)),))
+
+
 def test_transformer_layer(dialect, runner):
-    program = unmess.capture(Text().eval(), (torch.randint(0, 20, (2, 7)),))
-    report = unmess.check(program, on=runner, via=dialect, calls=1)
-    assert report.ok, report.error
+    assert_matches(text(), dialect, runner)
+
+
+@functools.cache
+def linear():
+    return unmess.capture(torch.nn.Linear(4, 3), (torch.randn(2, 4),))
 
 
 def test_load_does_not_change_a_module_in_an_output_dialect(dialect, runner):
-    layer = torch.nn.Linear(4, 3)
-    x = torch.randn(2, 4)
-    module = unmess.lower(unmess.capture(layer, (x,)), to=dialect)
+    (x,) = linear().args
+    module = unmess.lower(linear(), to=dialect)
     before = str(module)
-    torch.testing.assert_close(unmess.load(module, on=runner)(x), layer(x))
+    torch.testing.assert_close(unmess.load(module, on=runner)(x), linear().eager(x))
     assert str(module) == before and module.stage == dialect
     assert f"{dialect}." in before
 
@@ -205,17 +242,18 @@ def test_wrong_ir_gives_a_wrong_result(dialect):
 
 
 def test_unknown_output_dialect():
-    program = unmess.capture(torch.nn.Linear(2, 2), (torch.randn(1, 2),))
     with pytest.raises(unmess.Error, match="unknown output dialect 'raw'"):
-        unmess.check(program, via="raw")
+        unmess.check(linear(), via="raw")
+
+
+@functools.cache
+def top_k_and_repeat():
+    def function(x):
+        return x.topk(2), x.sort(0, descending=True), x.argsort()[:, :2], x.repeat(2, 1, 2)
+
+    return unmess.capture(function, (torch.randn(4, 6),))
 
 
 def test_top_k_and_repeat_at_stablehlo(runner):
     """IREE recognizes the top-k of StableHLO, and fails for its 64-bit indices."""
-
-    def function(x):
-        return x.topk(2), x.sort(0, descending=True), x.argsort()[:, :2], x.repeat(2, 1, 2)
-
-    program = unmess.capture(function, (torch.randn(4, 6),))
-    report = unmess.check(program, on=runner, via="stablehlo", calls=1)
-    assert report.ok, report.error
+    assert_matches(top_k_and_repeat(), "stablehlo", runner)
