@@ -2,9 +2,9 @@
 
 `ExportedProgram.run_decompositions` traces the whole program again, twice, and dominates the import
 time. If no tensor's size depends on data and the only mutations are in-place operators on values
-without other uses, every node can be decomposed independently. Equal calls, as in repeated layers,
-share one trace. A mutated buffer or input becomes a further output. Anything else raises
-`NotLocal`, and `decompose` uses `run_decompositions`.
+without other uses, or on slices of values, every node can be decomposed independently. Equal calls,
+as in repeated layers, share one trace. A mutated buffer or input becomes a further output. Anything
+else raises `NotLocal`, and `decompose` uses `run_decompositions`.
 
 Symbolic sizes belong to the program's own shape environment. Calls are equal if their sizes are the
 same expressions. A trace reads the sizes of its operands; one node per expression remains.
@@ -13,7 +13,7 @@ same expressions. A trace reads the sizes of its operands; one node per expressi
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -43,6 +43,12 @@ _MUTATION = {
     InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
     InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
     InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
+}
+
+# Operators that return a part of their operand, to those that replace this part.
+_SCATTER = {
+    torch.ops.aten.select.int: torch.ops.aten.select_scatter.default,
+    torch.ops.aten.slice.Tensor: torch.ops.aten.slice_scatter.default,
 }
 
 
@@ -188,24 +194,48 @@ class _Rewriter:
         functional = _functional_form(node.target)
         operand = node.args[0]
         (storage,) = _storages(operand)
-        placeholders = [node for node in self._sharers[storage] if node.op == "placeholder"]
+        sharers = self._sharers[storage]
+        placeholders = [node for node in sharers if node.op == "placeholder"]
         if len(placeholders) > 1 or any(self._input(p).kind not in _MUTATION for p in placeholders):
             raise NotLocal(f"{node.target} mutates {placeholders[0]}")
-        for sharer in self._sharers[storage]:
+        parts = _parts(operand, sharers)
+        rewritten = [operand, *(part.args[0] for part in parts)]
+        for sharer in sharers:
+            if any(_same_geometry(sharer, other) for other in rewritten):
+                continue
             # The new value of a mutated placeholder is an output, so all of it must be known.
-            if sharer in placeholders and not _same_geometry(sharer, operand):
+            if sharer in placeholders:
                 raise NotLocal(f"{node.target} mutates a part of {sharer}")
-            if not _same_geometry(sharer, operand) and self._is_used_after(sharer, node):
+            if self._is_used_after(sharer, node):
                 raise NotLocal(f"{node.target} mutates {operand}, of which {sharer} is a view")
         self._mutated.update(placeholders)
         result = self._copied(node) or self._expand(node, functional)
         before, after = operand.meta["val"], result.meta["val"]
         if (before.dtype, _exact(before.shape)) != (after.dtype, _exact(after.shape)):
             raise NotLocal(f"{functional} has another type than {node.target}")
-        for sharer in self._sharers[storage]:
-            if _same_geometry(sharer, operand):
-                self._now[sharer] = result
+        self._replace(operand, result, sharers)
+        value = result
+        for part in parts:
+            value = self._with_part(part, value, origin_of(node))
+            self._replace(part.args[0], value, sharers)
         return result
+
+    def _replace(
+        self, old: torch.fx.Node, value: torch.fx.Node, sharers: Iterable[torch.fx.Node]
+    ) -> None:
+        """Sets the new value of a mutated node and of all nodes with the same elements."""
+        for sharer in sharers:
+            if _same_geometry(sharer, old):
+                self._now[sharer] = value
+
+    def _with_part(
+        self, part: torch.fx.Node, value: torch.fx.Node, origin: Mapping[str, Any]
+    ) -> torch.fx.Node:
+        """Returns the operand of a slice, with `value`, of the new graph, in place of the slice."""
+        self._now[value] = value
+        whole, *position = part.args
+        leaves, spec = pytree.tree_flatten(((whole, value, *position), part.kwargs))
+        return self._inlined(_SCATTER[part.target], leaves, spec, origin)
 
     def _copied(self, node: torch.fx.Node) -> torch.fx.Node | None:
         """Returns the source of a `copy_` of a whole tensor, which is then the new value.
@@ -242,9 +272,18 @@ class _Rewriter:
     def _expand(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> Any:
         """Inlines the trace of `target`, called with the node's arguments, into the new graph."""
         leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
+        return self._inlined(target, leaves, spec, origin_of(node))
+
+    def _inlined(
+        self,
+        target: torch._ops.OpOverload,
+        leaves: list[Any],
+        spec: pytree.TreeSpec,
+        origin: Mapping[str, Any],
+    ) -> Any:
         traced = self._trace(target, leaves, spec)
         operands = [self._current(leaf) for leaf in leaves if isinstance(leaf, torch.fx.Node)]
-        return inline(traced, operands, self._graph, origin_of(node), self._root)
+        return inline(traced, operands, self._graph, origin, self._root)
 
     def _trace(self, target, leaves: list[Any], spec: pytree.TreeSpec) -> torch.fx.Graph:
         key = (target, str(spec), tuple(_description(leaf) for leaf in leaves))
@@ -266,6 +305,7 @@ class _Rewriter:
                 raise NotLocal(
                     f"{target} depends on sizes that are not known: {problem}"
                 ) from problem
+            _make_layouts_functional(graph)
             _check_trace(target, graph)
             self._traces[key] = graph
         return self._traces[key]
@@ -339,6 +379,27 @@ def _storages(node: torch.fx.Node) -> set[int]:
     }
 
 
+def _parts(operand: torch.fx.Node, sharers: Iterable[torch.fx.Node]) -> list[torch.fx.Node]:
+    """Returns the slices through which `operand` is a part of other tensors, innermost first.
+
+    Each is a slice of the operand of the one before it, and the first one has `operand`'s elements.
+    """
+    parts = []
+    while True:
+        found = (
+            node
+            for node in sharers
+            if node.target in _SCATTER
+            and _same_geometry(node, operand)
+            and not _same_geometry(node.args[0], operand)
+        )
+        part = next(found, None)
+        if part is None:
+            return parts
+        parts.append(part)
+        operand = part.args[0]
+
+
 def _same_geometry(node: torch.fx.Node, other: torch.fx.Node) -> bool:
     """Returns True if two nodes that share a storage have the same elements of it."""
     a, b = node.meta["val"], other.meta["val"]
@@ -381,6 +442,16 @@ def _share_sizes(graph: torch.fx.Graph) -> None:
             shared = first.setdefault(value.node.expr, node)
             if shared is not node:
                 node.replace_all_uses_with(shared)
+
+
+def _make_layouts_functional(graph: torch.fx.Graph) -> None:
+    """Replaces `as_strided_`, with which a decomposition sets the layout of its own result.
+
+    The tracer uses the result of `as_strided_` for all later uses of the operand.
+    """
+    for node in graph.nodes:
+        if node.target is torch.ops.aten.as_strided_.default and len(node.args[0].users) == 1:
+            node.target = torch.ops.aten.as_strided.default
 
 
 def _check_trace(target: torch._ops.OpOverload, graph: torch.fx.Graph) -> None:

@@ -121,18 +121,33 @@ def mutated_view(x):
     return view
 
 
-def mutated_through_view(x):
+def mutated_beside_view(x):
     y = x * 2
+    column = y[:, 0]
     y[0].zero_()
+    return column
+
+
+def mutated_through_transpose(x):
+    y = x * 2
+    y.T[0].zero_()
     return y
 
 
-def mutated_part_of_input(x):
-    x[0].add_(1)
+def mutated_part_of_transposed_input(x):
+    x.T[0].add_(1)
     return x * 2
 
 
-@pytest.mark.parametrize("function", [mutated_view, mutated_through_view, mutated_part_of_input])
+@pytest.mark.parametrize(
+    "function",
+    [
+        mutated_view,
+        mutated_beside_view,
+        mutated_through_transpose,
+        mutated_part_of_transposed_input,
+    ],
+)
 def test_other_mutations_raise_not_local(function):
     exported = export(function, torch.ones(2, 3))
     with pytest.raises(NotLocal, match="mutates"):
@@ -252,11 +267,82 @@ def test_mutated_part_of_a_buffer_raises_not_local():
             self.register_buffer("rows", torch.zeros(4, 2))
 
         def forward(self, x):
-            self.rows[0].add_(x)
+            self.rows.T[0].add_(x)
             return self.rows * 2
 
     with pytest.raises(NotLocal, match="a part of"):
-        decompose_locally(export(Part(), torch.ones(2)), decomposition_table())
+        decompose_locally(export(Part(), torch.ones(4)), decomposition_table())
+
+
+def regions(x):
+    """Numbers the regions of an image, as windowed attention does."""
+    image = x.new_zeros(x.shape)
+    number = 0
+    for rows in (slice(0, -2), slice(-2, -1), slice(-1, None)):
+        for columns in (slice(0, -1), slice(-1, None)):
+            image[rows, columns] = number
+            number += 1
+    return image
+
+
+def nested_parts(x):
+    y = x * 2
+    row = y[1]
+    row[1:3].mul_(y[0, 0])
+    again = y[1]
+    again[0] = 7.0
+    # The result of an operator in place is the same part.
+    row.add_(1).sub_(y[2])
+    return y + 1, row[::2], again, y[:, ::2]
+
+
+def part_of_input(x):
+    x[0].add_(x[1])
+    x[1:, 0] = x[0, 1]
+    return x * 2
+
+
+@pytest.mark.parametrize("function", [regions, nested_parts, part_of_input])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_mutated_parts(function, dynamic):
+    shapes = ({0: torch.export.Dim("rows", min=4)},) if dynamic else None
+    exported = export(function, torch.ones(5, 4), dynamic_shapes=shapes)
+    local = decompose_locally(exported, decomposition_table())
+    assert not any("_." in name for name in operators(local))
+    whole = _decompose_whole(exported, decomposition_table())
+    assert len(local.graph.nodes) <= len(whole.graph.nodes)
+    inputs = [torch.randn(5, 4), torch.randn(7, 4)] if dynamic else [torch.randn(5, 4)]
+    for x in inputs:
+        ours, theirs = x.clone(), x.clone()
+        torch.testing.assert_close(local.module()(ours), function(theirs))
+        assert torch.equal(ours, theirs)
+
+
+def test_mutated_part_of_a_buffer_is_an_output():
+    class Rows(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("rows", torch.zeros(4, 2))
+
+        def forward(self, x):
+            self.rows[1:3].add_(x)
+            return self.rows * 2
+
+    local = decompose_locally(export(Rows(), torch.ones(2)), decomposition_table())
+    assert list(local.graph_signature.buffers_to_mutate.values()) == ["rows"]
+    module, eager = local.module(), Rows()
+    for _ in range(2):
+        assert torch.equal(module(torch.ones(2)), eager(torch.ones(2)))
+        assert torch.equal(module.rows, eager.rows)
+
+
+def test_pooling_of_channels_last():
+    """PyTorch's decomposition sets the layout of its result in place."""
+    x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    exported = export(torch.nn.AdaptiveAvgPool2d(1), x)
+    local = decompose_locally(exported, decomposition_table())
+    assert operators(local) == operators(_decompose_whole(exported, decomposition_table()))
+    torch.testing.assert_close(local.module()(x), torch.nn.functional.adaptive_avg_pool2d(x, 1))
 
 
 class Region(torch.nn.Module):
