@@ -1,5 +1,6 @@
 """Folded programs compute what eager computes, and have no batch norms left."""
 
+import itertools
 import json
 
 import pytest
@@ -36,7 +37,10 @@ def left(program):
 
 
 def folded(model, *args, **options):
-    program = unmess.capture(model, args, **options)
+    return checked_folded(unmess.capture(model, args, **options))
+
+
+def checked_folded(program):
     nodes = len(program.exported.graph.nodes)
     result = fold_constants(program)
     # The program itself stays as it is.
@@ -115,17 +119,44 @@ def test_shared_layers_are_folded_once():
     assert sorted(names) == ["conv.weight", "conv.weight.folded", "conv.weight.folded_1"]
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 0.0, 3e38, 1e-45])
-@pytest.mark.parametrize("tensor", ["0.weight", "1.running_var", "1.weight", "1.bias"])
-def test_extreme_weights(tensor, value):
-    model = random_norms(nn.Sequential(nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3))).eval()
-    with torch.no_grad():
-        model.state_dict()[tensor][1] = value
+VALUES = [float("nan"), float("inf"), -1.0, 0.0, 3e38, 1e-45]
+TENSORS = ["0.weight", "1.running_var", "1.weight", "1.bias"]
+
+
+class Extreme(nn.Module):
+    """Layers side by side, each with one of the values in one of the tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList()
+        for tensor, value in itertools.product(TENSORS, VALUES):
+            layer = random_norms(nn.Sequential(nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3)))
+            with torch.no_grad():
+                layer.state_dict()[tensor][1] = value
+            self.layers.append(layer)
+
+    def forward(self, x):
+        return [layer(x) for layer in self.layers]
+
+
+@pytest.fixture(scope="module")
+def extreme_results():
+    """Results with and without folding, by tensor and value. All layers are one program."""
     x = torch.tensor([0.0, 1.0, -2.0, float("inf"), float("nan"), 1e-40]).repeat(1, 2, 1, 1)
-    program = unmess.capture(model, (x,))
+    program = unmess.capture(Extreme().eval(), (x,))
+    folded_program = fold_constants(program)
+    # Layers whose folded weights would not be finite stay as they are.
+    assert 0 < len(left(folded_program)) < len(left(program))
+    assert sum(name.endswith("weight.folded") for name in folded_program.weights) > 3
     # The decomposition of batch norm itself differs from eager's kernel for infinite weights.
-    expected = unmess.load(program)(x)
-    actual = unmess.load(fold_constants(program))(x)
+    results = zip(unmess.load(program)(x), unmess.load(folded_program)(x), strict=True)
+    return dict(zip(itertools.product(TENSORS, map(str, VALUES)), results, strict=True))
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("tensor", TENSORS)
+def test_extreme_weights(extreme_results, tensor, value):
+    expected, actual = extreme_results[tensor, str(value)]
     torch.testing.assert_close(actual, expected, equal_nan=True)
 
 
@@ -154,15 +185,14 @@ class Constants(nn.Module):
 
 
 def test_constant_subgraphs():
-    program = folded(Constants().eval(), torch.randn(2, 3, 4))
+    plain = unmess.capture(Constants().eval(), (torch.randn(2, 3, 4),))
+    program = checked_folded(plain)
     assert "count" in program.weights
     assert not any(
         name.startswith("norm.parametrizations.weight.original") for name in program.weights
     )
-    module = unmess.lower(unmess.capture(Constants().eval(), (torch.randn(2, 3, 4),)), "torch")
-    new = unmess.lower(
-        unmess.capture(Constants().eval(), (torch.randn(2, 3, 4),)), "torch", fold_constants=True
-    )
+    module = unmess.lower(plain, "torch")
+    new = unmess.lower(plain, "torch", fold_constants=True)
     assert "aten.linalg_vector_norm" in module.text() or "aten.sum" in module.text()
     assert "sqrt" not in new.text() and "aten.embedding" not in new.text()
     # The broadcast ids are not stored.
