@@ -1,5 +1,6 @@
 """Programs with dynamic sizes match eager PyTorch on both runners, at many sizes."""
 
+import functools
 import json
 
 import pytest
@@ -37,9 +38,12 @@ def assert_matches(model, run, *args, **kwargs):
 
 
 def resnet():
-    source = find_source("torchvision:resnet18")
+    model = find_source("torchvision:resnet18").model
+    # The second block of each layer has no operator that the others do not have.
+    for layer in (model.layer1, model.layer2, model.layer3, model.layer4):
+        del layer[1]
     image = torch.randn(1, 3, 64, 64)
-    return unmess.capture(source.model, (image,), dynamic_shapes=["x.0=batch:1..8"])
+    return unmess.capture(model, (image,), dynamic_shapes=["x.0=batch:1..8"])
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
@@ -151,12 +155,24 @@ BY_DATA = {
 }
 
 
+@functools.cache
+def by_data():
+    """Returns the programs as entry points of one module, which each runner compiles once."""
+    return unmess.combine(
+        {name: unmess.capture(function, calls[0]) for name, (function, calls) in BY_DATA.items()}
+    )
+
+
+@functools.cache
+def compiled_by_data(runner):
+    return unmess.load(by_data(), on=runner)
+
+
 @pytest.mark.parametrize("name", BY_DATA)
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_results_whose_size_depends_on_data(program, name, runner):
+def test_results_whose_size_depends_on_data(name, runner):
     function, calls = BY_DATA[name]
-    found = program(name, lambda: unmess.capture(function, calls[0]))
-    run = unmess.load(found, on=runner)
+    run = compiled_by_data(runner)[name]
     for call in calls:
         assert_matches(function, run, *call)
 
