@@ -150,6 +150,9 @@ class _Rewriter:
                 # Tracing `item` would create another symbol.
                 copy.target = torch.ops.aten._local_scalar_dense.default
             return copy
+        if node.target is torch.ops.aten.detach_.default:
+            # It changes no value, only how gradients are computed.
+            return self._current(node.args[0])
         if node.target._schema.is_mutable:
             return self._rewrite_in_place(node)
         if str(node.target).removesuffix(".default") in self._keep_ops:

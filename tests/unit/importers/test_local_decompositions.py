@@ -336,6 +336,20 @@ def test_mutated_part_of_a_buffer_is_an_output():
         assert torch.equal(module.rows, eager.rows)
 
 
+def test_tensors_that_the_model_creates():
+    """Export calls `detach_` for each of them."""
+
+    def function(x):
+        return x[[2, 0]] * torch.tensor([1.0, 2.0, 3.0])
+
+    x = torch.randn(3, 3)
+    exported = export(function, x)
+    assert any("detach_" in name for name in operators(exported))
+    local = decompose_locally(exported, decomposition_table())
+    assert not any("detach_" in name for name in operators(local))
+    assert torch.equal(local.module()(x), function(x))
+
+
 def test_pooling_of_channels_last():
     """PyTorch's decomposition sets the layout of its result in place."""
     x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
