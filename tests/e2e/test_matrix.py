@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -67,21 +65,23 @@ def rows(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, unmess_command, number):
     (tmp_path / "net.py").write_text(MODELS)
-    run = subprocess.Popen(
-        [sys.executable, "-m", "unmess", *command(tmp_path)],
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 300
-    while not (tmp_path / "begun").exists():
-        assert run.poll() is None and time.monotonic() < deadline, run.communicate()
-        time.sleep(0.05)
-    os.killpg(run.pid, number)
-    _, messages = run.communicate(timeout=60)
+    messages = tmp_path / "messages"
+    with messages.open("w") as file:
+        output = {"stdout": file.fileno(), "stderr": file.fileno()}
+        with unmess_command.start(*command(tmp_path), **output) as run:
+            deadline = time.monotonic() + 300
+            while not (tmp_path / "begun").exists():
+                assert time.monotonic() < deadline, messages.read_text()
+                with pytest.raises(TimeoutError):
+                    run.wait(0.05)
+            os.killpg(run.pid, number)
+            status = run.wait(60)
     if number == signal.SIGINT:
-        assert run.returncode == 130
-        assert "interrupted: 1 of 2 cells are finished; run it again to go on" in messages
+        assert status == 130
+        hint = "interrupted: 1 of 2 cells are finished; run it again to go on"
+        assert hint in messages.read_text()
+    else:
+        assert status == -signal.SIGKILL
     crash, *others = rows(tmp_path)
     assert not others and crash["model"].endswith(":crash")
     assert (crash["stage"], crash["ok"]) == ("capture", False)
