@@ -153,6 +153,14 @@ def test_like_eager(model, args):
     assert report.ok, report.error
 
 
+def test_shapes_among_the_results():
+    x = random(2, 3)
+    run = unmess.load(unmess.capture(lambda x: (x + 1, [x.shape, {"a": x.mT.shape}]), (x,)))
+    _, (shape, more) = run(x)
+    assert type(shape) is torch.Size and shape == x.shape
+    assert type(more["a"]) is torch.Size and more["a"] == x.mT.shape
+
+
 def test_paths_in_containers_without_keys(tmp_path):
     program = unmess.capture(containers_without_keys, (random(3),))
     paths = ["result['sample']", "result['more'][0][0]", "result['more'][0][1][0]"]

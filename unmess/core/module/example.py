@@ -15,7 +15,7 @@ from unmess.core.program.program import Program
 from unmess.core.program.recorded import Recorded
 from unmess.core.program.strides import restrided
 from unmess.core.signature.signature import Constant, Input, TensorSpec
-from unmess.core.signature.torch_signature import TorchSignature
+from unmess.core.signature.torch_signature import TorchSignature, unflatten_function
 
 # Models with more bytes of weights are not run in float64 as well, which takes three times the
 # memory.
@@ -130,8 +130,8 @@ def recorded(
         file,
         call,
         has_result=True,
-        result=pytree.tree_unflatten(
-            [values[f"result.{index}"] for index in count], signature.out_spec
+        result=unflatten_function(signature.out_spec)(
+            values[f"result.{index}"] for index in count
         ),
         exact=exact if any(leaf is not None for leaf in exact) else None,
         state=dict(_with_prefix(values.items(), "state.")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -38,11 +39,40 @@ class TorchSignature(Signature):
         raise misfit("the nesting or the container types of the arguments differ from the capture")
 
     def _result(self, leaves: Iterable[Any]) -> Any:
-        result = pytree.tree_unflatten(leaves, self.out_spec)
+        result = self._build(leaves)
         return result if self.restore is None else self.restore(result)
+
+    @functools.cached_property
+    def _build(self) -> Callable[[Iterable[Any]], Any]:
+        """Returns the containers of `out_spec` with these leaves."""
+        return unflatten_function(self.out_spec)
 
     def _tensor_misfit(self, name: str, spec: TensorSpec, value: Any) -> str | None:
         return tensor_misfit(name, spec, value)
+
+
+def unflatten_function(spec: pytree.TreeSpec) -> Callable[[Iterable[Any]], Any]:
+    """Returns a function that puts leaves into the containers of `spec`.
+
+    PyTorch's `tree_unflatten` makes a tuple of each `torch.Size`; this function does not.
+    """
+    if torch.Size not in _containers(spec):
+        return functools.partial(pytree.tree_unflatten, treespec=spec)
+    return functools.partial(_with_sizes, spec=spec)
+
+
+def _containers(spec: pytree.TreeSpec) -> set[type]:
+    return {spec.type}.union(*map(_containers, spec.children()))
+
+
+def _with_sizes(leaves: Iterable[Any], spec: pytree.TreeSpec) -> Any:
+    leaves = iter(leaves)
+    if spec.is_leaf():
+        return next(leaves)
+    children = [_with_sizes(leaves, child) for child in spec.children()]
+    if spec.type is torch.Size:
+        return torch.Size(children)
+    return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(children, spec.context)
 
 
 def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
