@@ -11,6 +11,7 @@ from torch._C import DispatchKey
 from torch._subclasses.fake_impls import op_implementations_dict
 
 from importers.capture.recurrent_shapes import recurrent_shapes
+from importers.decompositions.counts import one_hot
 from importers.decompositions.indexing import take_along_dim
 from importers.decompositions.linear_algebra.least_squares import lstsq_shapes
 
@@ -46,11 +47,23 @@ def corrected_fake_kernels() -> Iterator[None]:
     op_implementations_dict[_aten.nonzero.default] = nonzero
     op_implementations_dict[_aten.linalg_lstsq.default] = lstsq
     try:
-        with recurrent_shapes(), _composite(_aten.take_along_dim.default, take_along_dim):
+        with (
+            recurrent_shapes(),
+            _composite(_aten.take_along_dim.default, take_along_dim),
+            _composite(_aten.one_hot.default, _one_hot),
+        ):
             yield
     finally:
         op_implementations_dict.update(rules)
         del op_implementations_dict[_aten.linalg_lstsq.default]
+
+
+def _one_hot(classes: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    # PyTorch's own decomposition reads the number of classes as a Python number.
+    if num_classes == -1:
+        return one_hot(classes)
+    operator = _aten.one_hot.default
+    return operator._op_dk(DispatchKey.CompositeImplicitAutograd, classes, num_classes)
 
 
 @contextlib.contextmanager

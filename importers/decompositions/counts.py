@@ -12,12 +12,19 @@ from importers.decompositions.assertions import require
 def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
     """Returns i64 (*classes.shape, num_classes), with 1 at each class.
 
-    Returns NotImplemented unless `num_classes` is a positive number known at capture.
+    Without `num_classes`, their number is the largest class plus 1. Returns NotImplemented if
+    `num_classes` is another number less than 1 or not known at capture.
     """
-    if not isinstance(num_classes, int) or num_classes < 1:
+    if not isinstance(num_classes, int) or num_classes < -1 or num_classes == 0:
         return NotImplemented
-    inside = torch.logical_and(torch.ge(classes, 0), torch.lt(classes, num_classes))
-    require(inside, f"one_hot has a class that is not from 0 to {num_classes - 1}")
+    inside = torch.ge(classes, 0)
+    if num_classes == -1:
+        require(inside, "one_hot has a negative class")
+        num_classes = (classes.amax() + 1).item()
+        torch._check(num_classes >= 1)
+    else:
+        inside = torch.logical_and(inside, torch.lt(classes, num_classes))
+        require(inside, f"one_hot has a class that is not from 0 to {num_classes - 1}")
     return torch.eq(classes.unsqueeze(-1), torch.arange(num_classes)).to(torch.int64)
 
 

@@ -75,6 +75,12 @@ case(
     (ints(0, 4),),
     *((ints(*classes),) for classes in ((3, 0), (5, 0), (0, -1), (2**62, 0), (-(2**63), 1))),
 )
+case(
+    "one_hot of counted classes",
+    F.one_hot,
+    (ints(0, 4),),
+    *((ints(*classes),) for classes in ((3, 0), (0, 0), (0, -1), (-(2**63), 1))),
+)
 TABLE = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
 for mode in ("sum", "mean", "max"):
     case(

@@ -70,7 +70,7 @@ op(
     accuracy=EXACT,
 )
 op("F.embedding_bag", C("i64[n,2] <5", "f32[5,3]"), C("i64[2,3] <5", "f32[5,3]", mode="sum"))
-op("F.one_hot", C("i64[n] <4", 4), C("i64[2,3] <4", 5), accuracy=EXACT)
+op("F.one_hot", C("i64[n] <4", 4), C("i64[2,3] <4", 5), C("i64[2,n] <4"), accuracy=EXACT)
 
 # Convolutions: stride, padding, dilation, groups, depthwise, transposed, without a batch.
 X1, X2, X3 = "f32[b,4,9]", "f32[b,4,6,7]", "f32[1,2,4,5,4]"
