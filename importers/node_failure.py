@@ -11,6 +11,12 @@ from torch_mlir.extras import fx_importer
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import node_line
 
+# Why calls of operators that the torch dialect lacks were not rewritten before.
+_NOT_REWRITTEN = {
+    torch.ops.aten.as_strided.default: "only calls with static sizes are supported, on tensors "
+    "whose elements fill their memory"
+}
+
 
 def at(node: torch.fx.Node, action: Callable[[], None]) -> None:
     """Imports a node by `action`; raises an Error (`import`) that names the node if that fails."""
@@ -22,7 +28,7 @@ def at(node: torch.fx.Node, action: Callable[[], None]) -> None:
     except Exception as problem:
         raise Error(
             "import",
-            f"{_spelled(node.target)} has no form in the torch dialect: {_reason(problem)}",
+            f"{_spelled(node.target)} has no form in the torch dialect: {_reason(node, problem)}",
             where=node_line(node),
             hint="write the model without this operator, or with a simpler call of it",
         ) from problem
@@ -50,7 +56,9 @@ def _spelled(target: object) -> str:
     return target.__name__
 
 
-def _reason(problem: Exception) -> str:
+def _reason(node: torch.fx.Node, problem: Exception) -> str:
+    if node.target in _NOT_REWRITTEN:
+        return _NOT_REWRITTEN[node.target]
     # For an unknown kind of node, the importer's message is a print of the whole node.
     if str(problem).startswith("FIX ME"):
         return "torch-mlir's importer does not support it"

@@ -31,10 +31,21 @@ KERNELS = {"bilinear": (triangle, 1), "bicubic": (cubic(-0.5), 2)}
 
 
 def antialiased_weights(
-    size: int, to: int, scale: float | None, kernel: Kernel, reach: int
+    size: int,
+    to: int,
+    scale: float | None,
+    kernel: Kernel,
+    reach: int,
+    align_corners: bool = False,
 ) -> torch.Tensor:
-    """Returns the weights `[to, size]` (f64) of `size` input elements in `to` output elements."""
+    """Returns the weights `[to, size]` (f64) of `size` input elements in `to` output elements.
+
+    Args:
+        align_corners: ignores `scale`, and takes the distance of corner elements as the size.
+    """
     step = size / to if scale is None or scale <= 0 else 1 / scale
+    if align_corners:
+        step = (size - 1) / (to - 1) if to > 1 else 0.0
     stretch = max(step, 1.0)
     center = (torch.arange(to, dtype=torch.float64) + 0.5) * step
     place = torch.arange(size, dtype=torch.float64)
@@ -60,11 +71,13 @@ def resize(kernel: str) -> Callable[..., Any]:
         """Resizes floating-point `x` (batch, channels, height, width) to `output_size`."""
         sizes = (*x.shape[-2:], *output_size)
         is_static = all(isinstance(size, int) for size in sizes)
-        if not x.is_floating_point() or align_corners or not is_static:
+        if not x.is_floating_point() or not is_static:
             return NotImplemented
         height, width, to_height, to_width = sizes
-        rows = antialiased_weights(height, to_height, scales_h, *KERNELS[kernel])
-        columns = antialiased_weights(width, to_width, scales_w, *KERNELS[kernel])
+        rows, columns = (
+            antialiased_weights(size, to, scale, *KERNELS[kernel], align_corners)
+            for size, to, scale in ((height, to_height, scales_h), (width, to_width, scales_w))
+        )
         return rows.to(x.dtype) @ (x @ columns.to(x.dtype).T)
 
     return resized

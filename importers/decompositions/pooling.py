@@ -1,4 +1,4 @@
-"""Pooling with windows larger than the input, and pooling without a batch."""
+"""Pooling with windows larger than the input, without a batch, or with the default stride."""
 
 from __future__ import annotations
 
@@ -55,6 +55,20 @@ def without_batch(pool: torch._ops.OpOverload, axes: int) -> Callable[..., Any]:
             return result.squeeze(0)
         # The maxima, and their indices.
         return tuple(part.squeeze(0) for part in result)
+
+    return pooled
+
+
+def with_stride(pool: torch._ops.OpOverload) -> Callable[..., Any]:
+    """Returns a decomposition of `pool` that passes the default stride, the size of the window.
+
+    It returns NotImplemented if there is a stride.
+    """
+
+    def pooled(
+        x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), *args: Any
+    ) -> Any:
+        return NotImplemented if stride else pool(x, kernel_size, kernel_size, *args)
 
     return pooled
 

@@ -67,6 +67,13 @@ def test_columns_of_equal_length_rotate_by_the_same_angle():
     assert _distance(values, torch.tensor([1.0, 1, 1, 1, 2, 2, 2])) < 3e-6
 
 
+def test_matrix_exponential_of_bfloat16():
+    """PyTorch's own is NaN or random numbers; the result in float32 is compared instead."""
+    a = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.5], [0.0, 1.0, -2.0]], dtype=torch.bfloat16)
+    run = unmess.load(unmess.capture(torch.linalg.matrix_exp, (a,)))
+    torch.testing.assert_close(run(a), torch.linalg.matrix_exp(a.float()).bfloat16())
+
+
 @pytest.mark.parametrize("left", [True, False])
 def test_info_of_singular_matrices_matches_eager(left):
     for a in (torch.tensor([[0.0, 1], [0, 0]]), torch.tensor([[0.0, 0], [1, 0]]), torch.ones(2, 2)):

@@ -18,6 +18,7 @@ from importers.decompositions.convolutions import (
 from importers.decompositions.ctc_loss import ctc_loss
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.embedding_bag import embedding_bag
+from importers.decompositions.embedding_norm import embedding_renorm
 from importers.decompositions.fractional_pooling import fractional_max_pool
 from importers.decompositions.grid_sample import grid_sampler_2d, grid_sampler_3d
 from importers.decompositions.grouped_mm import grouped_mm
@@ -27,7 +28,7 @@ from importers.decompositions.linear_cross_entropy import (
 )
 from importers.decompositions.lstm import mkldnn_lstm_layer
 from importers.decompositions.max_pooling import adaptive_max_pool, max_pool_of_integers
-from importers.decompositions.pooling import avg_pool2d, without_batch
+from importers.decompositions.pooling import avg_pool2d, with_stride, without_batch
 from importers.decompositions.segments import segment_reduce
 from importers.detection.deform_conv2d import deform_conv2d
 from importers.detection.roi_align import roi_align
@@ -224,6 +225,24 @@ LAYERS = (
     ),
     *(
         Decomposition(
+            "pooling with the default stride",
+            f"aten::{name}.default",
+            "linalg",
+            "torch-mlir lowers it to a wrong shape if the padding is a single number",
+            with_stride(getattr(torch.ops.aten, name).default),
+        )
+        for axes in (2, 3)
+        for name in (f"avg_pool{axes}d", f"max_pool{axes}d", f"max_pool{axes}d_with_indices")
+    ),
+    Decomposition(
+        "embeddings of limited norm",
+        "aten::embedding_renorm.default",
+        "torch",
+        "the torch dialect has no embedding_renorm, which embeddings with max_norm use",
+        embedding_renorm,
+    ),
+    *(
+        Decomposition(
             "embedding bag",
             f"aten::{name}.default",
             "run",
@@ -265,6 +284,16 @@ LAYERS = (
         )
         for axes in (1, 2, 3)
         for name in (f"max_pool{axes}d", f"max_pool{axes}d_with_indices")
+    ),
+    *(
+        Decomposition(
+            "pooling without a batch",
+            f"aten::adaptive_max_pool{axes}d.default",
+            "linalg",
+            "torch-mlir lowers tensors with a batch only",
+            without_batch(getattr(torch.ops.aten, f"adaptive_max_pool{axes}d").default, axes),
+        )
+        for axes in (2, 3)
     ),
     *(
         Decomposition(

@@ -45,6 +45,8 @@ _UNDEFINED = re.compile(r"(new_)?empty(_.*)?|resize_.*")
 _WITH_FLOAT64 = ("f32", "bf16", "c64")
 # Other dtypes have no result of higher precision that would show eager's own error.
 _WITHOUT_FLOAT64 = replace(_ACCURACY, of_largest=16)
+# PyTorch 2.13's matrix exponential of bf16 is NaN or random numbers, also of small matrices.
+_WRONG_IN_EAGER = {("matrix_exp", "bf16")}
 # Operators that may return the index of any of several equal elements: their arguments by position.
 _ANY_PLACE = {
     "kthvalue": ("k", "dim", "keepdim"),
@@ -178,7 +180,11 @@ class _Call(torch.nn.Module):
 def dtypes_of(operator: str) -> list[str]:
     """Returns the dtypes to test that the operator supports on the CPU."""
     taken = OPERATORS[operator].dtypes
-    return [name for name in (MAIN_DTYPE, *FURTHER_DTYPES) if DTYPES[name] in taken]
+    return [
+        name
+        for name in (MAIN_DTYPE, *FURTHER_DTYPES)
+        if DTYPES[name] in taken and (operator, name) not in _WRONG_IN_EAGER
+    ]
 
 
 def samples_of(operator: str, dtype: str, count: int | None = None) -> list[OperatorSample]:

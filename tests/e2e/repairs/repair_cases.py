@@ -28,6 +28,14 @@ def random(*shape, dtype=torch.float32):
     return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(0))
 
 
+def average_of_windows(x):
+    return torch.ops.aten.avg_pool2d(x, (2, 2), (), (0,))
+
+
+def limited_embeddings(indices, table):
+    return F.embedding(indices, table * 2, max_norm=1.0)
+
+
 def route(logits):
     """Counts the tokens of each expert, as mixture-of-experts layers do."""
     experts = logits.topk(2, dim=-1).indices.reshape(-1)
@@ -467,6 +475,18 @@ CASES = [
     ),
     Case("masked_select", torch.masked_select, (random(2, 3), random(3) > 0)),
     Case("pooling without a batch", one_picture, (random(2, 4, 5),)),
+    Case(
+        "pooling with the default stride",
+        average_of_windows,
+        (random(1, 2, 4, 5),),
+        "cast incompatible",
+    ),
+    Case(
+        "embeddings of limited norm",
+        limited_embeddings,
+        (torch.tensor([0, 2, 2]), random(3, 4)),
+        "embedding_renorm",
+    ),
     Case("rounding toward zero", sign_of_zero, (torch.tensor([-0.0, -0.5]),), "infinity"),
     Case("distance", torch.dist, (random(3), random(2, 1))),
     Case("bitwise operators with a number", bits, (torch.tensor([9, -3], dtype=torch.int8),)),

@@ -69,6 +69,8 @@ op(
     C("i64[0]", "f32[5,3]"),
     accuracy=EXACT,
 )
+op("F.embedding", C("i64[n,2] <4", "f32[5,3]", max_norm=1.0))
+op("F.embedding", C("i64[4] <5", "f32[5,3]", max_norm=1.0, norm_type=1.0))
 op("F.embedding_bag", C("i64[n,2] <5", "f32[5,3]"), C("i64[2,3] <5", "f32[5,3]", mode="sum"))
 op("F.one_hot", C("i64[n] <4", 4), C("i64[2,3] <4", 5), C("i64[2,n] <4"), accuracy=EXACT)
 
@@ -144,11 +146,13 @@ op(
 )
 op("F.avg_pool2d", C(X2, 3, padding=1, count_include_pad=False), C(X2, 2, divisor_override=3))
 op("F.avg_pool2d", C("bf16[1,2,4,4]", 2))
+op("torch.ops.aten.avg_pool2d", C(X2, (2, 2), (), (0,)))
+op("torch.ops.aten.max_pool3d", C(X3, (2,), (), (0,)), accuracy=CHOICE)
 op("F.avg_pool3d", C(X3, 2))
 op("F.adaptive_avg_pool1d", C(X1, 1), C(X1, 3), C("f32[2,4,10]", 4))
 op("F.adaptive_avg_pool2d", C(X2, 1), C("f32[b,4,6,8]", (3, 4)), C(X2, (3, 2)), C(X2, (None, 1)))
 op("F.adaptive_avg_pool3d", C(X3, 1))
-op("F.adaptive_max_pool1d", C(X1, 3), accuracy=CHOICE)
+op("F.adaptive_max_pool1d", C(X1, 3), C("f32[4,8]", 2), accuracy=CHOICE)
 op("F.adaptive_max_pool2d", C("f32[b,4,6,8]", (3, 4)), C(X2, (4, 3)), C(X2, 1), accuracy=CHOICE)
 op(
     "F.adaptive_max_pool2d",
@@ -230,6 +234,7 @@ op(
     C(X2, size=(9, 5), mode="bilinear"),
     C(X2, size=(9, 5), mode="bilinear", align_corners=True),
 )
+op("torch.ops.aten._upsample_bilinear2d_aa", C(X2, (3, 4), True))
 op(
     "F.interpolate",
     C(X2, scale_factor=0.5, mode="bilinear", antialias=True),

@@ -130,9 +130,7 @@ def recorded(
         file,
         call,
         has_result=True,
-        result=unflatten_function(signature.out_spec)(
-            values[f"result.{index}"] for index in count
-        ),
+        result=unflatten_function(signature.out_spec)(values[f"result.{index}"] for index in count),
         exact=exact if any(leaf is not None for leaf in exact) else None,
         state=dict(_with_prefix(values.items(), "state.")),
     )
