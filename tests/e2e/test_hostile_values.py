@@ -224,6 +224,12 @@ case(
     *((floats(*p),) for p in ((0, 1), (-0.1, 1), (1.1, 0), (NAN, 1))),
 )
 case(
+    "poisson",
+    lambda rate: torch.poisson(rate) * 0,
+    (floats(0, 0.5),),
+    *((floats(*rate),) for rate in ((0, 20), (-0.1, 1), (NAN, 1))),
+)
+case(
     "binary_cross_entropy",
     F.binary_cross_entropy,
     (floats(0.5, 0.1), floats(0, 1)),

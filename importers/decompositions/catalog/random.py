@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.poisson import poisson
 from importers.decompositions.sampling import (
     cauchy,
     geometric,
@@ -36,6 +37,7 @@ RANDOM = (
         for operator, function in (
             ("multinomial.default", multinomial),
             ("randperm.default", permutation),
+            ("poisson.default", poisson),
             ("cauchy.default", cauchy),
             ("geometric.default", geometric),
             ("log_normal.default", log_normal),

@@ -42,4 +42,5 @@ op("Tensor.exponential_", "bf16[40,50]", function=lambda x: x.clone().exponentia
 op("Tensor.geometric_", "i64[40,50]", function=lambda x: x.clone().geometric_(0.5))
 op("Tensor.geometric_", X, function=lambda x: x.clone().geometric_(0.3))
 op("Tensor.log_normal_", X, function=lambda x: x.clone().log_normal_())
-op("torch.poisson", "f32[40,50] positive")
+op("torch.poisson", "f32[n,50] positive", "f16[40,50] positive")
+op("torch.poisson of large rates", "f64[40,50]", function=lambda x: torch.poisson(x * x * 20))
