@@ -8,6 +8,22 @@ import torch
 
 from importers.decompositions.assertions import require
 
+# No result has more elements along an axis: it would not fit into any memory.
+_MOST = 2**40
+
+
+def _size(size: torch.Tensor, least: int) -> int:
+    """Returns a 0-d i64 `size` as a number, after a check that it is not too large.
+
+    A size that is too large becomes `least`: a runner may allocate memory before the check ends the
+    call, and the number of bytes would wrap around.
+    """
+    fits = torch.le(size, _MOST)
+    require(fits, "the result is too large for any memory")
+    number = torch.where(fits, size, least).item()
+    torch._check(number >= least)
+    return number
+
 
 def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
     """Returns i64 (*classes.shape, num_classes), with 1 at each class.
@@ -20,8 +36,8 @@ def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
     inside = torch.ge(classes, 0)
     if num_classes == -1:
         require(inside, "one_hot has a negative class")
-        num_classes = (classes.amax() + 1).item()
-        torch._check(num_classes >= 1)
+        # A limit before the addition, which could overflow.
+        num_classes = _size(classes.amax().clamp(max=_MOST) + 1, 1)
     else:
         inside = torch.logical_and(inside, torch.lt(classes, num_classes))
         require(inside, f"one_hot has a class that is not from 0 to {num_classes - 1}")
@@ -41,8 +57,7 @@ def repeat_interleave(counts: torch.Tensor, *, output_size: int | None = None) -
         )
         return NotImplemented
     ends = counts.to(torch.int64).cumsum(0)
-    size = ends[-1:].sum().item()
-    torch._check(size >= 0)
+    size = _size(ends[-1:].sum(), 0)
     return (torch.arange(size).unsqueeze(1) >= ends).sum(1).to(counts.dtype)
 
 
@@ -60,7 +75,7 @@ def bincount(
         dtype = torch.float32 if weights.dtype == torch.float32 else torch.float64
     if x.shape[0] == 0:
         return torch.zeros((minlength,), dtype=dtype)
-    size = (x.to(torch.int64).amax() + 1).clamp(min=minlength).item()
-    torch._check(size >= minlength)
+    largest = x.to(torch.int64).amax().clamp(max=_MOST)
+    size = _size((largest + 1).clamp(min=minlength), minlength)
     hits = torch.eq(torch.arange(size).unsqueeze(1), x)
     return torch.where(hits, 1 if weights is None else weights.to(dtype), 0).sum(1).to(dtype)

@@ -79,7 +79,7 @@ case(
     "one_hot of counted classes",
     F.one_hot,
     (ints(0, 4),),
-    *((ints(*classes),) for classes in ((3, 0), (0, 0), (0, -1), (-(2**63), 1))),
+    *((ints(*classes),) for classes in ((3, 0), (0, 0), (0, -1), (2**62, 0), (-(2**63), 1))),
 )
 TABLE = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
 for mode in ("sum", "mean", "max"):
@@ -202,7 +202,7 @@ case(
     "bincount",
     lambda x: torch.bincount(x, minlength=4).sum(),
     (ints(0, 3),),
-    *((ints(*values),) for values in ((1, 1), (-1, 2))),
+    *((ints(*values),) for values in ((1, 1), (-1, 2), (2**62, 0))),
 )
 case("histc", lambda x: torch.histc(x, 4, 0, 10), (X,), (X * NAN,), (X * 9,), (-X,), (X / 0,))
 case(
