@@ -26,6 +26,13 @@ def over_several(
     return reduce
 
 
+def any_or_all(x: torch.Tensor, dim: int, keepdim: bool = False) -> Any:
+    """Returns `any` or `all` of a tensor without dimensions; NotImplemented for others."""
+    if x.dim():
+        return NotImplemented
+    return torch.ne(x, 0).to(torch.uint8 if x.dtype == torch.uint8 else torch.bool)
+
+
 def extreme(x: torch.Tensor, dim: Sequence[int] = (), keepdim: bool = False) -> Any:
     """Returns `amax` or `amin` of a tensor without dimensions; NotImplemented for others."""
     return NotImplemented if x.dim() else x.clone()

@@ -12,7 +12,7 @@ from importers.decompositions.comparison import (
 )
 from importers.decompositions.decomposition import Decomposition
 from importers.decompositions.nan import equal, fmax, fmin, is_finite, maximum, minimum
-from importers.decompositions.reductions import over_several
+from importers.decompositions.reductions import any_or_all, over_several
 
 COMPARISON = (
     *(
@@ -96,6 +96,16 @@ COMPARISON = (
             over_several(function),
         )
         for function in (torch.any, torch.all)
+    ),
+    *(
+        Decomposition(
+            "any or all of a tensor without dimensions",
+            f"aten::{name}.dim",
+            "linalg",
+            "torch-mlir has no lowering",
+            any_or_all,
+        )
+        for name in ("any", "all")
     ),
     *(
         Decomposition(

@@ -403,6 +403,10 @@ def running_extremes(x):
     return torch.cummax(x, 0), torch.cummin(x.nan_to_num().int(), 0)
 
 
+def all_of_one(x):
+    return torch.all(x, 0)
+
+
 def all_rows(x):
     return torch.all(x, dim=(0, 2)), torch.any(x, dim=(-1, 0), keepdim=True)
 
@@ -658,6 +662,7 @@ CASES = [
     Case("copy with strides", filled_columns, (random(3, 4).mT,)),
     Case("running maximum or minimum", running_extremes, (SPECIAL,)),
     Case("any or all over several dimensions", all_rows, (random(2, 3, 4) > 0,)),
+    Case("any or all of a tensor without dimensions", all_of_one, (torch.tensor(2.0),)),
     Case("integers beside floating-point constants", folded, (random(3),), "differ"),
     Case("quotients of constant integers", quotients_of_literals, (random(3),), "differ"),
     Case("power of integers", integer_powers, (torch.tensor([2, -3]),), "non-floating"),

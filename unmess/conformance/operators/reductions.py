@@ -40,6 +40,8 @@ op(
 op("torch.sum", C("bool[n,4]", 1, dtype=torch.bool), C("f32[4] sparse", dtype=torch.bool))
 op("torch.all", "c64[5] sparse", C("c64[3,2] sparse", 1))
 op("torch.any", "c64[5] sparse", C("c64[3,2] zero", 0))
+op("torch.any", C("f32[]", 0), C("u8[] zero", -1))
+op("torch.all", C("f32[]", -1, keepdim=True))
 op("torch.var", "c64[6]", C("c64[3,4]", 1))
 op("torch.std", C("c64[3,4]", 0))
 op("torch.var_mean", C("c64[3,4]", 1, keepdim=True))
