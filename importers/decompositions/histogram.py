@@ -14,6 +14,8 @@ def histc(x: torch.Tensor, bins: int = 100, min: float = 0, max: float = 0) -> t
     Elements outside [min, max] and NaN are not counted; `max` itself belongs to the last bin. If
     min = max, the range is that of the data. The cost is one comparison per element and bin.
     """
+    if any(isinstance(size, int) and size == 0 for size in x.shape):
+        return torch.zeros((bins,), dtype=x.dtype)
     x = x.reshape(-1)
     if min == max:
         low, high = x.amin(), x.amax()

@@ -162,7 +162,7 @@ op(
     function=lambda x: (torch.mode(x).values, x.gather(-1, torch.mode(x, keepdim=True).indices)),
     accuracy=EXACT,
 )
-op("torch.histc", C("f32[9] ties", 3, 0, 3), C("f32[20]", 5), accuracy=EXACT)
+op("torch.histc", C("f32[9] ties", 3, 0, 3), C("f32[20]", 5), C("f32[2,0]", 3), accuracy=EXACT)
 op("torch.bincount", C("i64[7] <4", minlength=6), C("i64[7] <4", "f32[7]", minlength=4))
 op("torch.median", "f32[]", C("f32[2,13] special", 1), C("i64[3,4] ties", 0, True), accuracy=EXACT)
 op("torch.nanmedian", "f32[13] special", C("f32[2,13] special", 1, True), "f32[]", accuracy=CHOICE)
