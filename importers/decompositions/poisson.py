@@ -1,4 +1,4 @@
-"""Samples of Poisson distributions, by the methods of eager PyTorch with a fixed number of draws."""
+"""Samples of Poisson distributions, by eager's methods with a fixed number of draws."""
 
 from __future__ import annotations
 
