@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ _NO_COMPUTATION = frozenset({operator.getitem, torch.ops.aten.sym_size.int})
 _SUM_BITS = 20
 # The difference between the unsigned and the signed integer of the same value.
 _UNSIGNED = 128
+# The largest difference between an 8-bit integer and a zero point.
+_LARGEST = 255
 
 
 @dataclass(frozen=True)
@@ -342,6 +345,7 @@ class _Conversion:
         weight, of_weight = self._weight(values["weight"])
         scales = _product(grid, of_weight)
         bias = self._bias(values.get("bias"), scales)
+        _check_sums(math.prod(weight.meta["val"].shape[1:]), of_weight.largest)
         axes = node.meta["val"].dim() - 2
         options = [_all(values[name], axes) for name in ("stride", "padding", "dilation")]
         if axes == 1:
@@ -361,6 +365,7 @@ class _Conversion:
         weight, of_weight = self._weight(values["weight"])
         scales = _product(grid, of_weight)
         bias = self._bias(values.get("bias"), scales)
+        _check_sums(weight.meta["val"].shape[1], of_weight.largest)
         rows = self._rows(x)
         columns = self._call(aten.permute.default, weight, [1, 0])
         points = [grid.zero_point, of_weight.zero_point]
@@ -373,6 +378,7 @@ class _Conversion:
         (a, of_a), (b, of_b) = (self._operand(values[name]) for name in names)
         if a.meta["val"].dim() < 2 or b.meta["val"].dim() < 2:
             raise _NoForm("it multiplies a vector")
+        _check_sums(a.meta["val"].shape[-1], of_b.largest)
         if b.meta["val"].dim() == 2:
             a = self._rows(a)
         elif str(a.meta["val"].shape[:-2]) == str(b.meta["val"].shape[:-2]):
@@ -409,8 +415,10 @@ class _Conversion:
         values = arguments_of(node)
         x, grid = self._operand(values["self"])
         shape = x.meta["val"].shape
-        if node.target == aten.mean.dim:
-            axes, keep = [each % len(shape) for each in values["dim"]], values["keepdim"]
+        if node.target in (aten.mean.dim, aten.mean.default):
+            # Without dimensions, the mean is over all of them.
+            axes = values.get("dim") or range(len(shape))
+            axes, keep = [each % len(shape) for each in axes], values.get("keepdim", False)
         elif all(size == 1 for size in values["output_size"]):
             axes, keep = list(range(len(shape)))[-len(values["output_size"]) :], True
         else:
@@ -420,6 +428,7 @@ class _Conversion:
             if not isinstance(shape[axis], int):
                 raise _NoForm("it averages over a dynamic dimension")
             count *= shape[axis]
+        _check_sums(count, 1)
         total = self._call(
             aten.sum.dim_IntList, self._centered(x, grid), axes, keep, dtype=torch.int32
         )
@@ -453,6 +462,7 @@ class _Conversion:
         """Averages windows of each channel, by a convolution with ones."""
         if x.meta["val"].dim() != 4:
             raise _NoForm("it has no batch")
+        _check_sums(window[0] * window[1], 1)
         channels = x.meta["val"].shape[1]
         ones = self._constants.add(
             torch.ones(channels, 1, *window, dtype=torch.int8), "ones", self._current
@@ -473,7 +483,8 @@ class _Conversion:
         if not grid.is_single or not grid.has_eight_bits:
             return
         if node.target == aten.dropout.default:
-            self._integers[node] = integers, grid
+            if not arguments_of(node)["train"]:
+                self._integers[node] = integers, grid
             return
         with self._graph.inserting_before(node):
             moved = self._call(node.target, integers, *node.args[1:], **node.kwargs)
@@ -558,6 +569,7 @@ _FORMS: dict[Any, Callable[[_Conversion, Node], tuple[Node, float | list[float],
     aten.sub_.Tensor: _Conversion._sum,
     aten.mul.Tensor: _Conversion._product,
     aten.mul_.Tensor: _Conversion._product,
+    aten.mean.default: _Conversion._mean,
     aten.mean.dim: _Conversion._mean,
     aten.adaptive_avg_pool1d.default: _Conversion._mean,
     aten.adaptive_avg_pool2d.default: _Conversion._mean,
@@ -569,11 +581,18 @@ def _without_clamps(node: Node) -> tuple[Node, float | None, float | None]:
     """Returns the operator whose result a chain of clamps bounds, and the bounds."""
     low, high = None, None
     while node.op == "call_function" and node.target in CLAMPS:
-        least, most = _bounds(node)
-        low = least if low is None else low if least is None else max(low, least)
-        high = most if high is None else high if most is None else min(high, most)
+        # The clamps found so far apply to the bounds of this one.
+        least, most = (_bounded(bound, low, high) for bound in _bounds(node))
+        low, high = low if least is None else least, high if most is None else most
         node = node.args[0]
     return node, low, high
+
+
+def _bounded(value: float | None, low: float | None, high: float | None) -> float | None:
+    if value is None:
+        return None
+    value = value if low is None else max(value, low)
+    return value if high is None else min(value, high)
 
 
 def _bounds(node: Node) -> tuple[float | None, float | None]:
@@ -586,6 +605,17 @@ def _bounds(node: Node) -> tuple[float | None, float | None]:
     low = values.get("min_val", values.get("min"))
     high = values.get("max_val", values.get("max"))
     return low, high
+
+
+def _check_sums(terms: int, factor: int) -> None:
+    """Raises _NoForm if sums of products of 8-bit integers can exceed 32 bits.
+
+    Args:
+        terms: the number of terms, which may be dynamic.
+        factor: the largest second factor.
+    """
+    if not isinstance(terms, int) or terms * _LARGEST * factor >= 2**31:
+        raise _NoForm(f"its sums of {terms} products may exceed 32 bits")
 
 
 def _core(node: Node) -> Node:

@@ -65,6 +65,11 @@ class Grid:
         return self.dtype == torch.int8
 
     @property
+    def largest(self) -> int:
+        """The largest difference between an integer and the zero point."""
+        return max(self.zero_point - self.low, self.high - self.zero_point)
+
+    @property
     def arguments(self) -> tuple[float, int, int, int, torch.dtype]:
         """The arguments of a quantize or dequantize operator with a single scale."""
         return self.scale, self.zero_point, self.low, self.high, self.dtype

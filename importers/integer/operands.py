@@ -19,15 +19,16 @@ def arguments_of(node: Node) -> dict[str, Any]:
 
 
 # Pointwise operators that PyTorch does not tag so.
-_POINTWISE = (torch.ops.aten.hardswish.default, torch.ops.aten.dropout.default)
+_POINTWISE = (torch.ops.aten.hardswish.default,)
 
 
 def is_pointwise(node: Node) -> bool:
-    """Returns whether each element of the result depends on the same element of the operands."""
+    """Returns whether each element of the result is a function of that of the operands."""
     return (
         node.op == "call_function"
         and isinstance(node.target, torch._ops.OpOverload)
         and (torch.Tag.pointwise in node.target.tags or node.target in _POINTWISE)
+        and torch.Tag.nondeterministic_seeded not in node.target.tags
     )
 
 

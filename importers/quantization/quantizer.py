@@ -44,6 +44,7 @@ _SUMS = (
     aten.mul.Tensor, aten.mul_.Tensor,
 )  # fmt: skip
 _MEANS = (
+    aten.mean.default,
     aten.mean.dim,
     aten.adaptive_avg_pool1d.default,
     aten.adaptive_avg_pool2d.default,

@@ -150,6 +150,27 @@ def test_operators_without_an_integer_form_are_listed():
     torch.testing.assert_close(found, program.eager(x))
 
 
+def test_sums_that_may_exceed_32_bits_stay_in_floating_point():
+    x = torch.randn(1, 70_000)
+    program = unmess.quantize(unmess.capture(nn.Linear(70_000, 2).eval(), (x,)), integer=True)
+    (note,) = [each.text for each in program.notes if each.kind == "integer"]
+    assert "sums of 70000 products may exceed 32 bits" in note
+
+
+def test_clamps_apply_from_the_inside_out():
+    class Clamps(nn.Module):
+        def forward(self, x, y):
+            below = torch.relu(torch.clamp(x + y, -2, -1))
+            return below, torch.clamp(nn.functional.relu6(x + y), 0.5, 9), (x * y).mean()
+
+    args = torch.randn(3, 5) * 4, torch.randn(3, 5)
+    quantized_program = unmess.quantize(unmess.capture(Clamps(), args))
+    program = unmess.to_integers(quantized_program)
+    eager = quantized_program.eager(*args)
+    for found, expected in zip(program.eager(*args), eager, strict=True):
+        torch.testing.assert_close(found, expected, atol=0.1, rtol=0)
+
+
 @pytest.mark.parametrize(
     "data, cause",
     [
