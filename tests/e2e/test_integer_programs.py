@@ -120,16 +120,19 @@ def test_unsigned_integers(dialect):
         assert (found - eager).abs().max() <= 0.0201
 
 
-def test_the_batch_may_be_dynamic():
+def test_the_batch_may_be_dynamic_also_in_a_bundle(tmp_path):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3)).eval()
     batch = torch.export.Dim("batch", max=9)
     program = unmess.capture(model, (torch.randn(2, 3, 6, 6),), dynamic_shapes=({0: batch},))
     program = unmess.quantize(program, integer=True)
-    run = unmess.load(program)
+    unmess.package(program, tmp_path / "integers")
+    run, bundle = unmess.load(program), unmess.bundle.load(tmp_path / "integers")
     for size in (1, 5, 9):
         x = torch.randn(size, 3, 6, 6)
-        assert torch.equal(run(x), program.eager(x))
+        expected = program.eager(x)
+        assert torch.equal(run(x), expected)
+        assert torch.equal(torch.from_numpy(bundle(x.numpy())), expected)
 
 
 def test_operators_without_an_integer_form_are_listed():

@@ -186,6 +186,21 @@ def test_a_changed_array_is_seen(capfd, tmp_path, model):
         assert document["results"][1]["values"] == [8 * value]
 
 
+def test_quantization_and_its_batches_are_seen(capfd, tmp_path, model):
+    import numpy as np
+
+    batch = tmp_path / "batch.npz"
+    found = [command(capfd, "run", model)[0]["results"][0]["values"]]
+    for largest in (8.0, 0.1):
+        x = np.linspace(-largest, largest, 8, dtype=np.float32).reshape(2, 4)
+        np.savez(batch, x=x)
+        options = ("--quantize", "int8", "--calibrate", batch, "--integer")
+        found.append(command(capfd, "run", model, *options)[0]["results"][0]["values"])
+    # Scales from small numbers saturate.
+    assert np.allclose(found[0], found[1], atol=0.2)
+    assert found[0] != found[1] and not np.allclose(found[1], found[2], atol=0.2)
+
+
 def test_a_model_that_reads_a_file_is_captured_each_time(capfd, tmp_path):
     data = tmp_path / "scale.txt"
     file = tmp_path / "reads.py"

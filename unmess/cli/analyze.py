@@ -43,6 +43,9 @@ from unmess.program_cache.request import Request
 @arguments.dynamic
 @arguments.strategy
 @arguments.only
+@arguments.quantize
+@arguments.calibrate
+@arguments.integer
 @arguments.no_cache
 @arguments.trust
 @command
@@ -57,6 +60,9 @@ def analyze(
     dynamic: tuple[str, ...],
     strategy: str,
     only: str | None,
+    quantize: str | None,
+    calibrate: tuple[str, ...],
+    integer: bool,
     no_cache: bool,
     trust: bool,
 ) -> None:
@@ -90,7 +96,17 @@ def analyze(
 
             analysis = analyze_file(model, at, values)
     else:
-        request = Request(model, inputs, dynamic, strategy, trust=trust, only=only)
+        request = Request(
+            model,
+            inputs,
+            dynamic,
+            strategy,
+            trust=trust,
+            only=only,
+            quantize=quantize,
+            integer=integer,
+            calibrate=calibrate,
+        )
         with working(session, request, no_cache=no_cache) as cached:
             import unmess
 

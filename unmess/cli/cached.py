@@ -81,13 +81,19 @@ class Cached:
             import unmess
             from importers.sources import decoder_of
 
-            return unmess.capture_generation(
+            programs = unmess.capture_generation(
                 decoder_of(asked.model) or asked.model,
                 max_length=asked.decoder.max_length,
                 strategy=asked.strategy,
                 cache="state",
                 trust=asked.trust,
             )
+            if asked.quantize is None and not asked.integer:
+                return programs
+            # Imported here to save start-up time.
+            from unmess.quantization import quantized_for
+
+            return quantized_for(programs, asked.quantize, asked.integer, asked.calibrate)
         from unmess.captured import captured
 
         return captured(

@@ -46,6 +46,9 @@ from unmess.program_cache.request import Decoder, Request
 @arguments.dynamic
 @arguments.strategy
 @arguments.only
+@arguments.quantize
+@arguments.calibrate
+@arguments.integer
 @arguments.no_cache
 @arguments.trust
 @command
@@ -63,6 +66,9 @@ def package_(
     dynamic: tuple[str, ...],
     strategy: str,
     only: str | None,
+    quantize: str | None,
+    calibrate: tuple[str, ...],
+    integer: bool,
     no_cache: bool,
     trust: bool,
 ) -> None:
@@ -79,7 +85,18 @@ def package_(
     is_decoder = model.endswith(GENERATE) and not (inputs or dynamic)
     # A Decoder has its cache as state. As arguments, it would be copied in and out for each token.
     decoder = Decoder(max_length) if is_decoder else None
-    request = Request(model, inputs, dynamic, strategy, decoder=decoder, trust=trust, only=only)
+    request = Request(
+        model,
+        inputs,
+        dynamic,
+        strategy,
+        decoder=decoder,
+        trust=trust,
+        only=only,
+        quantize=quantize,
+        integer=integer,
+        calibrate=calibrate,
+    )
     with working(session, request, no_cache=no_cache) as cached:
         from unmess.packaging import check_folder
 
