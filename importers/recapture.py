@@ -10,7 +10,9 @@ from torch.utils import _pytree as pytree
 
 from importers.capture import capture
 from importers.captured_program import CapturedProgram
+from importers.quantized import is_quantized
 from unmess.core.errors.error import Error
+from unmess.core.errors.quiet import quiet_pytorch
 from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import TensorSpec
 
@@ -18,12 +20,26 @@ from unmess.core.signature.signature import TensorSpec
 def undecomposed(program: CapturedProgram, purpose: str) -> torch.export.ExportedProgram:
     """Returns the graph of a program as `torch.export` captured it.
 
+    That of a model with layers of `torch.ao.nn.quantized` has quantize and dequantize operators.
+
     Args:
         purpose: what needs it, for the message.
 
     Raises:
         Error: stage `usage`, if the program has none.
     """
+    eager = getattr(program, "eager", None)
+    if isinstance(eager, torch.nn.Module) and is_quantized(eager):
+        # Imported here to save start-up time.
+        from importers.quantized.dequantized import dequantized_layers
+
+        with quiet_pytorch(), dequantized_layers(eager):
+            return torch.export.export(
+                eager,
+                program.args,
+                program.kwargs,
+                dynamic_shapes=_dynamic_shapes(eager, program),
+            )
     graph = getattr(program, "undecomposed", None)
     if graph is None:
         raise Error(
@@ -48,7 +64,7 @@ def recaptured(module: torch.fx.GraphModule, program: CapturedProgram) -> Captur
     return again
 
 
-def _dynamic_shapes(module: torch.fx.GraphModule, program: CapturedProgram) -> Any:
+def _dynamic_shapes(module: torch.nn.Module, program: CapturedProgram) -> Any:
     """Returns the dynamic dimensions of a program as `torch.export` takes them."""
     dims: dict[str, Any] = {}
     leaves = [_axes(each.spec, dims) for each in program.signature.inputs]

@@ -223,9 +223,13 @@ def _eager_problem(
     module: torch.nn.Module, declared: Declared, mode: Callable[[], Any]
 ) -> Exception | None:
     try:
+        # Use copies, so that neither the model's state nor the arguments change.
+        model, args, kwargs = copy.deepcopy((module, declared.args, declared.kwargs))
+    except Exception:
+        # This says nothing about a call. The strategy's own failure is reported.
+        return None
+    try:
         with mode():
-            # Use copies, so that neither the model's state nor the arguments change.
-            model, args, kwargs = copy.deepcopy((module, declared.args, declared.kwargs))
             model(*args, **kwargs)
     except Exception as problem:
         return problem

@@ -496,8 +496,11 @@ class _Conversion:
         axes = 2 if node.target == aten.max_pool2d.default else 1
         if x is None or not (grid.is_single and grid.has_eight_bits):
             return
-        if values["ceil_mode"] or x.meta["val"].dim() != axes + 2:
-            self._reasons[node] = "it has windows that end outside of the image, or no batch"
+        image = x.meta["val"].shape[2:]
+        if len(image) != axes or (
+            values["ceil_mode"] and not all(isinstance(size, int) for size in image)
+        ):
+            self._reasons[node] = "it has no batch, or a ceil_mode and dynamic sizes"
             return
         window = _all(values["kernel_size"], axes)
         options = [
@@ -507,6 +510,18 @@ class _Conversion:
             _all(values["dilation"], axes),
         ]
         with self._graph.inserting_before(node):
+            # Windows that end outside of the image: pad it on that side.
+            outside = [
+                (count - 1) * stride + step * (width - 1) + 1 - size - 2 * pad
+                for count, size, width, stride, pad, step in zip(
+                    node.meta["val"].shape[2:], image, *options, strict=True
+                )
+                if values["ceil_mode"]
+            ]
+            if any(lost > 0 for lost in outside):
+                pads = [each for lost in reversed(outside) for each in (0, max(0, lost))]
+                least = torch.iinfo(torch.int8).min
+                x = self._call(aten.constant_pad_nd.default, x, pads, least)
             if axes == 1:
                 x = self._call(aten.unsqueeze.default, x, 2)
                 neutral = (1, 1, 0, 1)

@@ -59,7 +59,8 @@ def _max_pool(
     padding: Sequence[int],
     dilation: Sequence[int],
 ) -> torch.Tensor:
-    return torch.nn.functional.max_pool2d(x, window, stride, padding, dilation)
+    # PyTorch's kernel for i8 rejects large images in channels-last order.
+    return torch.nn.functional.max_pool2d(x.float(), window, stride, padding, dilation).to(x.dtype)
 
 
 def _matmul(

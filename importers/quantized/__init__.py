@@ -28,7 +28,7 @@ def in_integers(model: Any) -> Iterator[bool]:
         Error: stage `capture`, from a call of the model, for a quantized layer or function that is
             not supported.
     """
-    if not isinstance(model, torch.nn.Module) or not _is_quantized(model):
+    if not isinstance(model, torch.nn.Module) or not is_quantized(model):
         yield False
         return
     from importers.quantized.layers import integer_layers
@@ -37,7 +37,8 @@ def in_integers(model: Any) -> Iterator[bool]:
         yield True
 
 
-def _is_quantized(model: torch.nn.Module) -> bool:
+def is_quantized(model: torch.nn.Module) -> bool:
+    """Returns whether a model has layers of `torch.ao.nn.quantized`."""
     # Quantized layers are from this module, so without it there are none.
     if "torch.ao.nn.quantized" not in sys.modules:
         return False

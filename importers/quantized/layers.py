@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from unittest import mock
 
@@ -16,9 +16,25 @@ from torch.nn import functional
 from importers.quantized.values import LOWEST, Integers, rounded, rounded_at, unsupported
 
 
-@contextlib.contextmanager
-def integer_layers(model: torch.nn.Module) -> Iterator[None]:
+def integer_layers(model: torch.nn.Module) -> contextlib.AbstractContextManager[None]:
     """Makes the quantized layers of `model` take and return `Integers`, in the `with` block."""
+    return replaced_layers(model, _PREPARED, _LAYERS, _OPERATIONS)
+
+
+@contextlib.contextmanager
+def replaced_layers(
+    model: torch.nn.Module,
+    prepared: Mapping[type, Callable[[Any], Callable[..., Any]]],
+    methods: Mapping[type, Callable[..., Any]],
+    operations: Mapping[str, Callable[..., Any]],
+) -> Iterator[None]:
+    """Replaces what the quantized layers of `model` compute, in the `with` block.
+
+    Args:
+        prepared: by the class of a layer: returns the new `forward` of a layer.
+        methods: by the class of a layer: the new `forward`, whose first argument is the layer.
+        operations: the same for the methods of `QFunctional`, by name.
+    """
     with contextlib.ExitStack() as stack:
 
         def exchange(layer: Any, name: str, method: Callable[..., Any]) -> None:
@@ -33,13 +49,13 @@ def integer_layers(model: torch.nn.Module) -> Iterator[None]:
             if ".quantized." not in kind.__module__ or name.endswith("_packed_params"):
                 continue
             if kind is quantized.QFunctional:
-                for operation, method in _OPERATIONS.items():
+                for operation, method in operations.items():
                     exchange(layer, operation, functools.partial(method, layer))
-            elif kind in _PREPARED:
+            elif kind in prepared:
                 # Read packed weights and tensors now: they have no values during the trace.
-                exchange(layer, "forward", _PREPARED[kind](layer))
-            elif kind in _LAYERS:
-                exchange(layer, "forward", functools.partial(_LAYERS[kind], layer))
+                exchange(layer, "forward", prepared[kind](layer))
+            elif kind in methods:
+                exchange(layer, "forward", functools.partial(methods[kind], layer))
             else:
                 exchange(layer, "forward", functools.partial(_refuse, kind.__name__))
         for layer in packed:

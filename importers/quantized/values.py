@@ -74,6 +74,22 @@ class Integers:
         """See `torch.Tensor.view`."""
         return self.like(self.values.view(*shape))
 
+    def reshape(self, *shape: int) -> Integers:
+        """See `torch.Tensor.reshape`."""
+        return self.like(self.values.reshape(*shape))
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Integers:
+        """See `torch.Tensor.flatten`."""
+        return self.like(self.values.flatten(start_dim, end_dim))
+
+    def permute(self, *dims: int) -> Integers:
+        """See `torch.Tensor.permute`."""
+        return self.like(self.values.permute(*dims))
+
+    def transpose(self, dim0: int, dim1: int) -> Integers:
+        """See `torch.Tensor.transpose`."""
+        return self.like(self.values.transpose(dim0, dim1))
+
     def contiguous(self) -> Integers:
         """See `torch.Tensor.contiguous`."""
         return self.like(self.values.contiguous())
@@ -88,6 +104,12 @@ class Integers:
 
     def _averaged(self, sums: torch.Tensor, factor: float = 1.0) -> Integers:
         return nearest(sums, factor, self.scale, self.zero_point)
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuses other methods of tensors in one line."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise unsupported(f"Tensor.{name}")
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):

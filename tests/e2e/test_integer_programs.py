@@ -33,10 +33,10 @@ class Layers(nn.Module):
 
     def forward(self, x):
         x = torch.relu(self.norm(self.entry(x)))
-        pooled = nn.functional.max_pool2d(x, 3, 2, 1)
+        pooled = nn.functional.max_pool2d(x, 3, 2, 1, ceil_mode=True)
         y = nn.functional.hardtanh(self.depthwise(pooled), -0.5, 0.75)
         y = nn.functional.hardswish(self.grouped(y))
-        y = torch.cat([y, nn.functional.avg_pool2d(pooled, 2, 1)[..., :2]], 2)
+        y = torch.cat([y, nn.functional.avg_pool2d(pooled, 2, 1)[..., :3]], 2)
         rows = nn.functional.gelu(self.sequence(y.flatten(2))).transpose(1, 2)
         scores = rows @ rows.transpose(1, 2) - 0.5 * rows.mean(2, keepdim=True)
         gate = torch.sigmoid(scores.mean((1, 2)))
@@ -172,6 +172,29 @@ def test_clamps_apply_from_the_inside_out():
     eager = quantized_program.eager(*args)
     for found, expected in zip(program.eager(*args), eager, strict=True):
         torch.testing.assert_close(found, expected, atol=0.1, rtol=0)
+
+
+def test_layers_of_eager_mode_quantization():
+    """Such a layer is within one step, and errors of one step spread through further layers."""
+    torch.manual_seed(0)
+    layers = torch.ao.nn.quantized
+    wrapped = torch.ao.quantization.QuantWrapper(
+        nn.Sequential(nn.Conv2d(3, 6, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                      nn.Linear(6, 4))
+    ).eval()  # fmt: skip
+    wrapped.qconfig = torch.ao.quantization.get_default_qconfig("fbgemm")
+    torch.ao.quantization.fuse_modules(wrapped, [["module.0", "module.1"]], inplace=True)
+    torch.ao.quantization.prepare(wrapped, inplace=True)
+    x = torch.randn(2, 3, 8, 8)
+    wrapped(x)
+    torch.ao.quantization.convert(wrapped, inplace=True)
+    assert isinstance(wrapped.module[4], layers.Linear)
+    program = unmess.to_integers(unmess.capture(wrapped, (x,)))
+    (note,) = [each.text for each in program.notes if each.kind == "integer"]
+    assert note.startswith("every operator"), note
+    found = unmess.load(program)(x)
+    assert torch.equal(found, program.eager(x))
+    assert (found - wrapped(x)).abs().max() <= 2.01 * wrapped.module[4].scale
 
 
 @pytest.mark.parametrize(

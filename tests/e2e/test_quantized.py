@@ -99,6 +99,20 @@ def test_a_layer_without_integer_form_is_refused():
     assert "no integer implementation of ELU" in caught.value.cause
 
 
+class Negative(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quantize = nn.quantized.Quantize(0.1, 128, torch.quint8)
+
+    def forward(self, x):
+        return self.quantize(x).neg()
+
+
+def test_a_method_without_integer_form_is_refused():
+    with pytest.raises(unmess.Error, match=r"no integer implementation of Tensor\.neg"):
+        unmess.capture(Negative(), (torch.randn(3),))
+
+
 quantized = torch.ops.quantized_decomposed
 
 

@@ -22,5 +22,8 @@ def test_resize_uses_the_given_scales():
     torch.testing.assert_close(actual, expected)
 
 
-def test_aligned_corners_are_not_decomposed():
-    assert resize("bilinear")(torch.ones(1, 1, 4, 4), (2, 2), True) is NotImplemented
+@pytest.mark.parametrize("size", [(3, 4), (7, 15)])
+def test_aligned_corners(size):
+    x = torch.randn(2, 3, 10, 12, dtype=torch.float64)
+    expected = torch.ops.aten._upsample_bilinear2d_aa.default(x, size, True)
+    torch.testing.assert_close(resize("bilinear")(x, size, True), expected)
