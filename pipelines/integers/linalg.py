@@ -8,6 +8,8 @@ from pipelines.integers.operators import Operator, Tensor, define_function, lowe
 
 # The least i8.
 _LEAST = -128
+# From NCHW to NHWC, and back.
+_LAST, _FIRST = [0, 2, 3, 1], [0, 3, 1, 2]
 
 
 def integers_to_linalg(module: ir.Module) -> None:
@@ -31,11 +33,15 @@ def _convolution(operator: Operator) -> str:
     result = operator.result
     name, padded, pads = _padded(x, padding, zero_points[0])
     lines = [*_constants(zero_points), *_sizes(operator), *pads]
-    lines += _initial(result, bias, 1)
     attributes = (
         f"{{dilations = dense<{dilation}> : tensor<2xi64>, "
         f"strides = dense<{stride}> : tensor<2xi64>}}"
     )
+    is_depthwise = groups == x.sizes[1] == weight.sizes[0] and None not in x.sizes[1:]
+    if is_depthwise:
+        lines += _depthwise(name, padded, weight, result, bias, attributes)
+        return define_function(operator, ("x", "weight", "bias"), lines, "%sums")
+    lines += _initial(result, bias, 1)
     if groups == 1:
         lines.append(
             f"%sums = linalg.conv_2d_nchw_fchw_q {attributes} "
@@ -45,6 +51,50 @@ def _convolution(operator: Operator) -> str:
     else:
         lines += _grouped(name, padded, weight, result, groups, attributes)
     return define_function(operator, ("x", "weight", "bias"), lines, "%sums")
+
+
+def _depthwise(
+    name: str, x: Tensor, weight: Tensor, result: Tensor, bias: Tensor | None, attributes: str
+) -> list[str]:
+    """Convolves each channel with its own filter. The named operation for this is NHWC."""
+    channels, _, *kernel = weight.sizes
+    of_filters = weight.with_sizes([channels, *kernel])
+    images, of_images, moved = _transposed("images", name, x, _LAST)
+    filters, of_kernel, transposed = _transposed("kernel", "%filters", of_filters, [1, 2, 0])
+    of_sums = result.with_sizes([result.sizes[axis] for axis in _LAST])
+    _, _, back = _transposed("sums", "%last", of_sums, _FIRST)
+    return [
+        *moved,
+        f"%filters = tensor.collapse_shape %weight [[0, 1], [2], [3]] : {weight.type} "
+        f"into {of_filters.type}",
+        *transposed,
+        *_initial(of_sums, bias, 3),
+        f"%last = linalg.depthwise_conv_2d_nhwc_hwc_q {attributes} "
+        f"ins({images}, {filters}, %zx, %zw : {of_images.type}, {of_kernel.type}, i32, i32) "
+        f"outs(%initial : {of_sums.type}) -> {of_sums.type}",
+        *back,
+    ]
+
+
+def _transposed(
+    name: str, value: str, tensor: Tensor, order: list[int]
+) -> tuple[str, Tensor, list[str]]:
+    """Returns the name and type of a transposed value, and the operations that transpose it."""
+    new = tensor.with_sizes([tensor.sizes[axis] for axis in order])
+    lines, sizes = [], []
+    for axis, size in zip(order, new.sizes, strict=True):
+        if size is None:
+            lines += [
+                f"%{name}_axis{axis} = arith.constant {axis} : index",
+                f"%{name}_size{axis} = tensor.dim {value}, %{name}_axis{axis} : {tensor.type}",
+            ]
+            sizes.append(f"%{name}_size{axis}")
+    lines += [
+        f"%{name}_empty = tensor.empty({', '.join(sizes)}) : {new.type}",
+        f"%{name} = linalg.transpose ins({value} : {tensor.type}) "
+        f"outs(%{name}_empty : {new.type}) permutation = {order}",
+    ]
+    return f"%{name}", new, lines
 
 
 def _max_pool(operator: Operator) -> str:

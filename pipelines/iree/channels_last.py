@@ -51,7 +51,7 @@ class _FastChannelsLast(ChannelsLast):
         return super().rewriting(operation)
 
     def named(self, operation: ir.Operation) -> None:
-        image, second, init = operation.operands
+        image, second, *_, init = operation.operands
         kind = permuted(init.type, TO_NHWC)
         if (
             operation.name == _CONVOLUTION

@@ -19,6 +19,7 @@ TO_NHWC, _BACK = (0, 2, 3, 1), (0, 3, 1, 2)
 # Operations on NCHW images: the same operation on NHWC, and the permutation of its second operand.
 _NAMED = {
     "linalg.conv_2d_nchw_fchw": ("linalg.conv_2d_nhwc_hwcf", (2, 3, 1, 0)),
+    "linalg.conv_2d_nchw_fchw_q": ("linalg.conv_2d_nhwc_hwcf_q", (2, 3, 1, 0)),
     "linalg.depthwise_conv_2d_nchw_chw": ("linalg.depthwise_conv_2d_nhwc_hwc", (1, 2, 0)),
     "linalg.pooling_nchw_max": ("linalg.pooling_nhwc_max", (0, 1)),
     "linalg.pooling_nchw_sum": ("linalg.pooling_nhwc_sum", (0, 1)),
@@ -124,14 +125,15 @@ class ChannelsLast:
     def named(self, operation: ir.Operation) -> None:
         """Rewrites a convolution or a pooling."""
         name, order = _NAMED[operation.name]
-        image, second, init = operation.operands
+        # Convolutions of integers have two zero points.
+        image, second, *points, init = operation.operands
         image, init = self.of(image), self.of(init)
         image, strides = self.strided(operation, image, init)
         attributes = ("dilations", "operandSegmentSizes")
         own = ir.Operation.create(
             name,
             [init.type],
-            [image, transposed(second, order), init],
+            [image, transposed(second, order), *points, init],
             {**{each: operation.attributes[each] for each in attributes}, "strides": strides},
             regions=1,
         )

@@ -188,3 +188,14 @@ func.func @large_of_dynamic_number(%y: tensor<?x256x6x6xf32>, %v: tensor<128x256
   %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%y, %v : tensor<?x256x6x6xf32>, tensor<128x256x3x3xf32>) outs(%init : tensor<?x128x4x4xf32>) -> tensor<?x128x4x4xf32>
   return %0 : tensor<?x128x4x4xf32>
 }
+
+// A convolution of integers keeps its zero points.
+
+// CHECK-LABEL: func.func @integers
+// CHECK:         linalg.conv_2d_nhwc_hwcf_q {{.*}} ins({{.*}}, {{.*}}, %[[X:.*]], %[[W:.*]] : tensor<?x6x6x4xi8>, tensor<3x3x4x8xi8>, i32, i32) outs({{.*}} : tensor<?x4x4x8xi32>)
+func.func @integers(%x: tensor<?x4x6x6xi8>, %weight: tensor<8x4x3x3xi8>, %init: tensor<?x8x4x4xi32>) -> tensor<?x8x4x4xi32> {
+  %zx = arith.constant 3 : i32
+  %zw = arith.constant -2 : i32
+  %0 = linalg.conv_2d_nchw_fchw_q {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%x, %weight, %zx, %zw : tensor<?x4x6x6xi8>, tensor<8x4x3x3xi8>, i32, i32) outs(%init : tensor<?x8x4x4xi32>) -> tensor<?x8x4x4xi32>
+  return %0 : tensor<?x8x4x4xi32>
+}
