@@ -29,6 +29,7 @@ from pipelines.reference.steps.checks import insert_checks
 from pipelines.reference.steps.collapsing import collapse_loops
 from pipelines.reference.steps.entry_points import take_operands_by_address
 from pipelines.reference.steps.fusion import FUSION
+from pipelines.reference.steps.integer_loops import INTEGER_LOOPS
 from pipelines.reference.steps.kernels import vectorize
 from pipelines.reference.steps.lifetimes import free_after_last_use
 from pipelines.reference.steps.llvm_attributes import annotate
@@ -109,6 +110,7 @@ def _replace_allocations(module: ir.Module, context: LoweringContext) -> None:
 PIPELINE: tuple[Pipeline | Step, ...] = (
     LONG_SUMS,
     *FUSION,
+    INTEGER_LOOPS,
     Step(
         "reference-sorts",
         "replace tm_tensor.sort by a merge sort of each row: its own lowering takes n² comparisons",
