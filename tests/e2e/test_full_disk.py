@@ -18,7 +18,9 @@ def network(width):
 
 
 def files_in(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Returns the content of each file, but for the bytecode that Python writes beside a model."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    return {path: path.read_bytes() for path in files}
 
 
 @pytest.fixture(autouse=True)
