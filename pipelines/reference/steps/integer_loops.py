@@ -80,6 +80,6 @@ def _move_inside(generic: ir.Operation, loop: int) -> None:
 
 INTEGER_LOOPS = Step(
     "reference-integer-loops",
-    "compute neighboring sums of integers in the innermost loop, which LLVM vectorizes",
+    "compute neighboring sums of integers in the innermost loop, many with one instruction",
     order_integer_loops,
 )
