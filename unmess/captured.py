@@ -46,7 +46,7 @@ def captured(
         trust=trust,
         only=only,
     )
-    if quantize is not None or integer:
+    if quantize is not None or integer or calibrate:
         # Imported here to save start-up time.
         from unmess.quantization import quantized_for
 

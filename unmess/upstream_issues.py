@@ -181,7 +181,7 @@ def upstream_issues() -> dict[str, UpstreamIssue]:
 
 
 def issues_by_affected() -> dict[str, UpstreamIssue]:
-    """Reads the issues by the names of what they affect; the first one of each name."""
+    """Maps each repair, decomposition, step and limit to the first issue that affects it."""
     issues = reversed(upstream_issues().values())
     return {name: issue for issue in issues for name in issue.affects}
 

@@ -51,7 +51,7 @@ class Constants:
         """Adds a constant at the insertion point.
 
         Args:
-            kind: what it is, for its name.
+            kind: the last part of its name, such as `multiplier`.
             near: a node, whose layer is part of the name.
         """
         layer = layer_of(near) or near.name

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 
 from importers.integer import operators
-from importers.integer.constants import Constants
 from importers.integer.grid import DEQUANTIZE, QUANTIZE, Grid, grid_of
 from importers.integer.kinds import CLAMPS, CONCATENATIONS, MAX_POOLS, MOVES
-from importers.integer.operands import arguments_of, is_pointwise, layer_of
+from importers.integer.operands import all_axes, arguments_of, is_pointwise, layer_of
+from importers.integer.sums import NoForm, SumBuilder
 
 aten = torch.ops.aten
 
 _NO_COMPUTATION = frozenset({operator.getitem, torch.ops.aten.sym_size.int})
-# The number of bits by which the operands of a sum are scaled up, as in TensorFlow Lite.
-_SUM_BITS = 20
 # The difference between the unsigned and the signed integer of the same value.
 _UNSIGNED = 128
-# The largest difference between an 8-bit integer and a zero point.
-_LARGEST = 255
 
 
 @dataclass(frozen=True)
@@ -41,10 +34,6 @@ class Remainder:
     operator: str
     layer: str | None
     reason: str
-
-
-class _NoForm(Exception):
-    """An operator has no integer form; the message is the reason."""
 
 
 def to_integers(module: GraphModule) -> tuple[Remainder, ...]:
@@ -65,20 +54,13 @@ def to_integers(module: GraphModule) -> tuple[Remainder, ...]:
     return conversion.remainders()
 
 
-class _Conversion:
+class _Conversion(SumBuilder):
     def __init__(self, module: GraphModule):
-        self._module = module
-        self._graph = module.graph
-        self._constants = Constants(module)
-        # By the floating-point node: its sums, and what they mean.
-        self._sums: dict[Node, tuple[Node, float | list[float], int]] = {}
-        # The integers of each dequantized or moved node.
-        self._integers: dict[Node, tuple[Node, Grid]] = {}
+        super().__init__(module)
+        # For each operator that stays in floating point: the reason.
         self._reasons: dict[Node, str] = {}
-        # The signed integers that an unsigned tensor was converted from or to.
+        # For each unsigned tensor: the signed integers that it was converted from or to.
         self._signed: dict[Node, Node] = {}
-        # The node that is being replaced: new nodes get its source line and layer.
-        self._current: Node | None = None
 
     def run(self) -> None:
         for node in list(self._graph.nodes):
@@ -163,7 +145,7 @@ class _Conversion:
             integers = None
             try:
                 integers = self._quantized(source, wanted)
-            except (_NoForm, OverflowError) as problem:
+            except (NoForm, OverflowError) as problem:
                 self._reasons[_core(source)] = str(problem)
             if is_unsigned and grid.is_single:
                 signed = integers or self._call(QUANTIZE[0], source, *wanted.arguments)
@@ -177,7 +159,7 @@ class _Conversion:
         if source.op != "call_function":
             return None
         if not (grid.is_single and grid.has_eight_bits):
-            raise _NoForm(f"its result is quantized to {grid.dtype}, per channel or not")
+            raise NoForm(f"its result is quantized to {grid.dtype}, per channel or not")
         if source in self._integers:
             return self._on_grid(*self._integers[source], grid)
         core, low, high = _without_clamps(source)
@@ -201,41 +183,10 @@ class _Conversion:
         if old == new:
             return integers
         if not (old.is_single and old.has_eight_bits):
-            raise _NoForm("its operand has a scale per channel")
+            raise NoForm("its operand has a scale per channel")
         points = old.zero_point, new.zero_point
         scaled = self._rescale(integers, old.scale, -1, points, new.dtype, new.scale)
         return self._clamped(scaled, (new.low, new.high), new.dtype)
-
-    def _clamped(self, integers: Node, bounds: tuple[int, int], dtype: torch.dtype) -> Node:
-        limits = torch.iinfo(dtype)
-        if bounds == (limits.min, limits.max):
-            return integers
-        return self._call(aten.clamp.default, integers, *bounds)
-
-    def _rescale(
-        self,
-        sums: Node,
-        scales: float | list[float],
-        axis: int,
-        zero_points: tuple[int, int],
-        dtype: torch.dtype,
-        result: float = 1.0,
-    ) -> Node:
-        """Multiplies integers by `scales / result`."""
-        all_ = scales if isinstance(scales, list) else [scales]
-        pairs = [operators.fixed_point(scale / result) for scale in all_]
-        multipliers = self._constants.add(
-            torch.tensor([pair[0] for pair in pairs], dtype=torch.int32),
-            "multiplier",
-            self._current,
-        )
-        shifts = self._constants.add(
-            torch.tensor([pair[1] for pair in pairs], dtype=torch.int8), "shift", self._current
-        )
-        axis = axis if isinstance(scales, list) else -1
-        return self._call(
-            operators.rescale, sums, multipliers, shifts, axis, list(zero_points), dtype
-        )
 
     # Functions of one integer.
 
@@ -291,188 +242,6 @@ class _Conversion:
                 values[node] = node.target(*args, **kwargs)
         return values[node]
 
-    # Sums of products.
-
-    def _sums_of(self, node: Node) -> tuple[Node, float | list[float], int]:
-        """Returns an i32 node, the scales of its integers, and the axis of the scales."""
-        if node not in self._sums:
-            form = _FORMS.get(node.target) if node.op == "call_function" else None
-            if form is None:
-                raise _NoForm("it has no integer form")
-            with self._graph.inserting_before(node):
-                self._sums[node] = form(self, node)
-        return self._sums[node]
-
-    def _operand(self, node: Any, axes: Sequence[int] = ()) -> tuple[Node, Grid]:
-        """Returns the integers of an operand.
-
-        Args:
-            axes: the axes that may have a scale for each index.
-        """
-        if not isinstance(node, Node) or node not in self._integers:
-            raise _NoForm("an operand is not quantized")
-        integers, grid = self._integers[node]
-        if not grid.has_eight_bits:
-            raise _NoForm(f"an operand has integers of type {grid.dtype}")
-        if not grid.is_single and grid.axis not in axes:
-            raise _NoForm(f"an operand has a scale for each index of axis {grid.axis}")
-        if len(set(grid.zero_points)) > 1:
-            raise _NoForm("an operand has a zero point per channel")
-        return integers, grid
-
-    def _weight(self, node: Any) -> tuple[Node, Grid]:
-        """Returns the integers of a layer's weight, as a constant with the layer's name."""
-        weight, grid = self._operand(node, (0,))
-        value = self._constants.value(weight)
-        return weight if value is None else self._constants.add(
-            value, "weight_integers", self._current
-        ), grid
-
-    def _bias(self, node: Any, scales: float | list[float]) -> Node | None:
-        if node is None:
-            return None
-        value = self._constants.value(node)
-        if value is None:
-            raise _NoForm("its bias is not a constant")
-        integers = (value.double() / torch.tensor(scales, dtype=torch.float64)).round()
-        if integers.abs().max() >= 2**31:
-            raise _NoForm("its bias does not fit 32 bits")
-        return self._constants.add(integers.int(), "bias_integers", self._current)
-
-    def _convolution(self, node: Node) -> tuple[Node, float | list[float], int]:
-        values = arguments_of(node)
-        x, grid = self._operand(values["input"])
-        weight, of_weight = self._weight(values["weight"])
-        scales = _product(grid, of_weight)
-        bias = self._bias(values.get("bias"), scales)
-        _check_sums(math.prod(weight.meta["val"].shape[1:]), of_weight.largest)
-        axes = node.meta["val"].dim() - 2
-        options = [_all(values[name], axes) for name in ("stride", "padding", "dilation")]
-        if axes == 1:
-            x, weight = (self._call(aten.unsqueeze.default, each, 2) for each in (x, weight))
-            options = [[neutral, *each] for each, neutral in zip(options, (1, 0, 1), strict=True)]
-        points = [grid.zero_point, of_weight.zero_point]
-        sums = self._call(
-            operators.convolution, x, weight, bias, points, *options, values["groups"]
-        )
-        if axes == 1:
-            sums = self._call(aten.squeeze.dim, sums, 2)
-        return sums, scales, 1
-
-    def _linear(self, node: Node) -> tuple[Node, float | list[float], int]:
-        values = arguments_of(node)
-        x, grid = self._operand(values["input"])
-        weight, of_weight = self._weight(values["weight"])
-        scales = _product(grid, of_weight)
-        bias = self._bias(values.get("bias"), scales)
-        _check_sums(weight.meta["val"].shape[1], of_weight.largest)
-        rows = self._rows(x)
-        columns = self._call(aten.permute.default, weight, [1, 0])
-        points = [grid.zero_point, of_weight.zero_point]
-        sums = self._call(operators.matmul, rows, columns, bias, points)
-        return self._like(sums, node), scales, node.meta["val"].dim() - 1
-
-    def _matmul(self, node: Node) -> tuple[Node, float | list[float], int]:
-        values = arguments_of(node)
-        names = [name for name in ("self", "input", "other", "mat2") if name in values]
-        (a, of_a), (b, of_b) = (self._operand(values[name]) for name in names)
-        if a.meta["val"].dim() < 2 or b.meta["val"].dim() < 2:
-            raise _NoForm("it multiplies a vector")
-        _check_sums(a.meta["val"].shape[-1], of_b.largest)
-        if b.meta["val"].dim() == 2:
-            a = self._rows(a)
-        elif str(a.meta["val"].shape[:-2]) == str(b.meta["val"].shape[:-2]):
-            a, b = self._batches(a), self._batches(b)
-        else:
-            raise _NoForm("its batches broadcast")
-        sums = self._call(operators.matmul, a, b, None, [of_a.zero_point, of_b.zero_point])
-        return self._like(sums, node), of_a.scale * of_b.scale, -1
-
-    def _sum(self, node: Node) -> tuple[Node, float | list[float], int]:
-        values = arguments_of(node)
-        if values.get("alpha", 1) != 1:
-            raise _NoForm("it has a factor alpha")
-        operands = [self._operand(values[name]) for name in ("self", "other")]
-        common = 2 * max(grid.scale for _, grid in operands)
-        integers = [
-            self._rescale(
-                each, grid.scale / common * 2**_SUM_BITS, -1, (grid.zero_point, 0), torch.int32
-            )
-            for each, grid in operands
-        ]
-        subtracts = node.target in (aten.sub.Tensor, aten.sub_.Tensor)
-        target = aten.sub.Tensor if subtracts else aten.add.Tensor
-        return self._call(target, *integers), common / 2**_SUM_BITS, -1
-
-    def _product(self, node: Node) -> tuple[Node, float | list[float], int]:
-        values = arguments_of(node)
-        operands = [self._operand(values[name]) for name in ("self", "other")]
-        integers = [self._centered(each, grid) for each, grid in operands]
-        scale = operands[0][1].scale * operands[1][1].scale
-        return self._call(aten.mul.Tensor, *integers), scale, -1
-
-    def _mean(self, node: Node) -> tuple[Node, float | list[float], int]:
-        values = arguments_of(node)
-        x, grid = self._operand(values["self"])
-        shape = x.meta["val"].shape
-        if node.target in (aten.mean.dim, aten.mean.default):
-            # Without dimensions, the mean is over all of them.
-            axes = values.get("dim") or range(len(shape))
-            axes, keep = [each % len(shape) for each in axes], values.get("keepdim", False)
-        elif all(size == 1 for size in values["output_size"]):
-            axes, keep = list(range(len(shape)))[-len(values["output_size"]) :], True
-        else:
-            return self._adaptive_average(node, x, grid, list(values["output_size"]))
-        count = 1
-        for axis in axes:
-            if not isinstance(shape[axis], int):
-                raise _NoForm("it averages over a dynamic dimension")
-            count *= shape[axis]
-        _check_sums(count, 1)
-        total = self._call(
-            aten.sum.dim_IntList, self._centered(x, grid), axes, keep, dtype=torch.int32
-        )
-        return total, grid.scale / count, -1
-
-    def _adaptive_average(
-        self, node: Node, x: Node, grid: Grid, sizes: list[int]
-    ) -> tuple[Node, float | list[float], int]:
-        given = x.meta["val"].shape[-2:]
-        if len(sizes) != 2 or any(
-            not isinstance(old, int) or old % new for old, new in zip(given, sizes, strict=True)
-        ):
-            raise _NoForm("its windows differ in size")
-        window = [old // new for old, new in zip(given, sizes, strict=True)]
-        return self._averages(x, grid, window, window, [0, 0])
-
-    def _average(self, node: Node) -> tuple[Node, float | list[float], int]:
-        values = arguments_of(node)
-        x, grid = self._operand(values["self"])
-        window = _all(values["kernel_size"], 2)
-        stride, padding = _all(values["stride"] or window, 2), _all(values["padding"], 2)
-        if values["ceil_mode"] or values["divisor_override"] is not None:
-            raise _NoForm("its windows differ in size")
-        if any(padding) and not values["count_include_pad"]:
-            raise _NoForm("its windows differ in size")
-        return self._averages(x, grid, window, stride, padding)
-
-    def _averages(
-        self, x: Node, grid: Grid, window: list[int], stride: list[int], padding: list[int]
-    ) -> tuple[Node, float | list[float], int]:
-        """Averages windows of each channel, by a convolution with ones."""
-        if x.meta["val"].dim() != 4:
-            raise _NoForm("it has no batch")
-        _check_sums(window[0] * window[1], 1)
-        channels = x.meta["val"].shape[1]
-        ones = self._constants.add(
-            torch.ones(channels, 1, *window, dtype=torch.int8), "ones", self._current
-        )
-        sums = self._call(
-            operators.convolution,
-            x, ones, None, [grid.zero_point, 0], stride, padding, [1, 1], channels,
-        )  # fmt: skip
-        return sums, grid.scale / (window[0] * window[1]), -1
-
     # Operators that move elements.
 
     def _move(self, node: Node) -> None:
@@ -502,12 +271,12 @@ class _Conversion:
         ):
             self._reasons[node] = "it has no batch, or a ceil_mode and dynamic sizes"
             return
-        window = _all(values["kernel_size"], axes)
+        window = all_axes(values["kernel_size"], axes)
         options = [
             window,
-            _all(values["stride"] or window, axes),
-            _all(values["padding"], axes),
-            _all(values["dilation"], axes),
+            all_axes(values["stride"] or window, axes),
+            all_axes(values["padding"], axes),
+            all_axes(values["dilation"], axes),
         ]
         with self._graph.inserting_before(node):
             # Windows that end outside of the image: pad it on that side.
@@ -534,62 +303,6 @@ class _Conversion:
     def _concatenation(self, node: Node, grid: Grid) -> Node:
         parts = [self._on_grid(*self._operand(each), grid) for each in node.args[0]]
         return self._call(node.target, parts, *node.args[1:])
-
-    # Nodes.
-
-    def _call(self, target: Any, *args: Any, **kwargs: Any) -> Node:
-        """Inserts a node, and computes its shape and dtype."""
-        node = self._graph.call_function(target, args, kwargs)
-        values = torch.fx.map_arg((args, kwargs), lambda each: each.meta["val"])
-        with self._constants.fake_mode:
-            node.meta["val"] = target(*values[0], **values[1])
-        kept = ("stack_trace", "nn_module_stack", "source_fn_stack")
-        node.meta |= {key: self._current.meta[key] for key in kept if key in self._current.meta}
-        return node
-
-    def _centered(self, integers: Node, grid: Grid) -> Node:
-        return self._rescale(integers, 1.0, -1, (grid.zero_point, 0), torch.int32)
-
-    def _rows(self, x: Node) -> Node:
-        sizes = x.meta["val"].shape
-        return x if len(sizes) == 2 else self._call(aten.flatten.using_ints, x, 0, len(sizes) - 2)
-
-    def _batches(self, x: Node) -> Node:
-        rank = x.meta["val"].dim()
-        return x if rank <= 3 else self._call(aten.flatten.using_ints, x, 0, rank - 3)
-
-    def _like(self, sums: Node, node: Node) -> Node:
-        """Gives sums the leading dimensions of a node's result, of which one may be dynamic."""
-        sizes = node.meta["val"].shape
-        if len(sizes) == sums.meta["val"].dim():
-            return sums
-        dynamic = [index for index, size in enumerate(sizes) if not isinstance(size, int)]
-        if len(dynamic) > 1:
-            raise _NoForm("it has several dynamic dimensions")
-        return self._call(
-            aten.view.default, sums, [-1 if i in dynamic else size for i, size in enumerate(sizes)]
-        )
-
-
-_FORMS: dict[Any, Callable[[_Conversion, Node], tuple[Node, float | list[float], int]]] = {
-    aten.conv1d.default: _Conversion._convolution,
-    aten.conv2d.default: _Conversion._convolution,
-    aten.linear.default: _Conversion._linear,
-    aten.matmul.default: _Conversion._matmul,
-    aten.mm.default: _Conversion._matmul,
-    aten.bmm.default: _Conversion._matmul,
-    aten.add.Tensor: _Conversion._sum,
-    aten.add_.Tensor: _Conversion._sum,
-    aten.sub.Tensor: _Conversion._sum,
-    aten.sub_.Tensor: _Conversion._sum,
-    aten.mul.Tensor: _Conversion._product,
-    aten.mul_.Tensor: _Conversion._product,
-    aten.mean.default: _Conversion._mean,
-    aten.mean.dim: _Conversion._mean,
-    aten.adaptive_avg_pool1d.default: _Conversion._mean,
-    aten.adaptive_avg_pool2d.default: _Conversion._mean,
-    aten.avg_pool2d.default: _Conversion._average,
-}
 
 
 def _without_clamps(node: Node) -> tuple[Node, float | None, float | None]:
@@ -622,29 +335,8 @@ def _bounds(node: Node) -> tuple[float | None, float | None]:
     return low, high
 
 
-def _check_sums(terms: int, factor: int) -> None:
-    """Raises _NoForm if sums of products of 8-bit integers can exceed 32 bits.
-
-    Args:
-        terms: the number of terms, which may be dynamic.
-        factor: the largest second factor.
-    """
-    if not isinstance(terms, int) or terms * _LARGEST * factor >= 2**31:
-        raise _NoForm(f"its sums of {terms} products may exceed 32 bits")
-
-
 def _core(node: Node) -> Node:
     return _without_clamps(node)[0]
-
-
-def _product(grid: Grid, of_weight: Grid) -> float | list[float]:
-    scales = [grid.scale * scale for scale in of_weight.scales]
-    return scales[0] if of_weight.is_single else scales
-
-
-def _all(values: Any, count: int) -> list[Any]:
-    values = list(values) if isinstance(values, (list, tuple)) else [values]
-    return values * count if len(values) == 1 else values
 
 
 def _name(node: Node) -> str:

@@ -36,3 +36,9 @@ def layer_of(node: Node) -> str | None:
     """Returns the name of the model's module that calls an operator, such as `layer1.0.conv1`."""
     layer = node_layer(node)
     return None if layer is None else layer.path
+
+
+def all_axes(values: Any, count: int) -> list[Any]:
+    """Returns a list with an option of each axis, from a list or from one value for all."""
+    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    return values * count if len(values) == 1 else values

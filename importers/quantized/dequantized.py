@@ -18,7 +18,8 @@ from torch.ao.nn.intrinsic import quantized as fused
 from torch.nn import functional
 
 from importers.quantized.layers import replaced_layers
-from importers.quantized.values import HIGHEST, LOWEST, unsupported
+from importers.quantized.quantized_tensor import QuantizedTensor, unsupported
+from importers.quantized.values import HIGHEST, LOWEST
 
 _operators = torch.ops.quantized_decomposed
 
@@ -28,17 +29,12 @@ def dequantized_layers(model: torch.nn.Module) -> contextlib.AbstractContextMana
     return replaced_layers(model, _PREPARED, _LAYERS, _OPERATIONS)
 
 
-class Dequantized:
+class Dequantized(QuantizedTensor):
     """The numbers that a quint8 tensor represents.
 
     Attributes:
-        numbers: f32, the result of a dequantize operator.
+        elements: f32, the result of a dequantize operator.
     """
-
-    def __init__(self, numbers: torch.Tensor, scale: float, zero_point: int):
-        self.numbers = numbers
-        self.scale = scale
-        self.zero_point = zero_point
 
     @classmethod
     def of(cls, numbers: torch.Tensor, scale: float, zero_point: int) -> Dequantized:
@@ -47,80 +43,29 @@ class Dequantized:
         integers = _operators.quantize_per_tensor(numbers, *grid)
         return cls(_operators.dequantize_per_tensor(integers, *grid), scale, zero_point)
 
-    @property
-    def shape(self) -> torch.Size:
-        """See `torch.Tensor.shape`."""
-        return self.numbers.shape
-
-    def like(self, numbers: torch.Tensor) -> Dequantized:
-        """Returns other numbers on the same scale."""
-        return Dequantized(numbers, self.scale, self.zero_point)
-
     def rounded(self, numbers: torch.Tensor) -> Dequantized:
         """Returns the nearest numbers on the same scale."""
         return Dequantized.of(numbers, self.scale, self.zero_point)
 
     def dequantize(self) -> torch.Tensor:
         """See `torch.Tensor.dequantize`."""
-        return self.numbers
-
-    def size(self, *axis: int) -> Any:
-        """See `torch.Tensor.size`."""
-        return self.numbers.size(*axis)
-
-    def dim(self) -> int:
-        """See `torch.Tensor.dim`."""
-        return self.numbers.dim()
-
-    def view(self, *shape: int) -> Dequantized:
-        """See `torch.Tensor.view`."""
-        return self.like(self.numbers.view(*shape))
-
-    def reshape(self, *shape: int) -> Dequantized:
-        """See `torch.Tensor.reshape`."""
-        return self.like(self.numbers.reshape(*shape))
-
-    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Dequantized:
-        """See `torch.Tensor.flatten`."""
-        return self.like(self.numbers.flatten(start_dim, end_dim))
-
-    def permute(self, *dims: int) -> Dequantized:
-        """See `torch.Tensor.permute`."""
-        return self.like(self.numbers.permute(*dims))
-
-    def transpose(self, dim0: int, dim1: int) -> Dequantized:
-        """See `torch.Tensor.transpose`."""
-        return self.like(self.numbers.transpose(dim0, dim1))
-
-    def contiguous(self) -> Dequantized:
-        """See `torch.Tensor.contiguous`."""
-        return self.like(self.numbers.contiguous())
-
-    def chunk(self, count: int, dim: int = 0) -> tuple[Dequantized, ...]:
-        """See `torch.Tensor.chunk`."""
-        return tuple(self.like(part) for part in self.numbers.chunk(count, dim))
+        return self.elements
 
     def mean(self, axes: list[int]) -> Dequantized:
         """Returns the mean over `axes`, on the same scale, as for a quantized tensor."""
-        return self.rounded(self.numbers.mean(axes))
-
-    def __getattr__(self, name: str) -> Any:
-        """Refuses other methods of tensors in one line."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise unsupported(f"Tensor.{name}")
+        return self.rounded(self.elements.mean(axes))
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         """Calls a function of PyTorch on the numbers."""
         x, *others = args
         if function in _MOVES:
-            return x.like(function(x.numbers, *others, **(kwargs or {})))
+            return x.like(function(x.elements, *others, **(kwargs or {})))
         if function in _AVERAGES:
-            return x.rounded(function(x.numbers, *others, **(kwargs or {})))
+            return x.rounded(function(x.elements, *others, **(kwargs or {})))
         if function is functional.hardsigmoid:
             # The results are from 0 to 1, so their scale does not depend on that of the operand.
-            return Dequantized.of(functional.hardsigmoid(x.numbers), 1 / 256, 0)
+            return Dequantized.of(functional.hardsigmoid(x.elements), 1 / 256, 0)
         raise unsupported(f"{getattr(function, '__name__', function)}")
 
 
@@ -157,7 +102,7 @@ class _Layer:
             else _operators.dequantize_per_tensor
         )
         weight = dequantize(self._weight, *self._grid, -128, 127, torch.int8)
-        y = self._compute(x.numbers, weight, self._bias)
+        y = self._compute(x.elements, weight, self._bias)
         return Dequantized.of(torch.relu(y) if self._relu else y, *self._scale)
 
 
@@ -182,11 +127,11 @@ def _quantize(layer: Any) -> Callable[[torch.Tensor], Dequantized]:
 
 def _hardswish(layer: Any) -> Callable[[Dequantized], Dequantized]:
     grid = float(layer.scale), int(layer.zero_point)
-    return lambda x: Dequantized.of(functional.hardswish(x.numbers), *grid)
+    return lambda x: Dequantized.of(functional.hardswish(x.elements), *grid)
 
 
 def _dequantize(_layer: Any, x: Dequantized) -> torch.Tensor:
-    return x.numbers
+    return x.elements
 
 
 def _dropout(_layer: Any, x: Dequantized) -> Dequantized:
@@ -198,19 +143,19 @@ def _at_scale_of(layer: Any, numbers: torch.Tensor) -> Dequantized:
 
 
 def _add(layer: Any, x: Dequantized, y: Dequantized) -> Dequantized:
-    return _at_scale_of(layer, x.numbers + y.numbers)
+    return _at_scale_of(layer, x.elements + y.elements)
 
 
 def _add_relu(layer: Any, x: Dequantized, y: Dequantized) -> Dequantized:
-    return _at_scale_of(layer, torch.relu(x.numbers + y.numbers))
+    return _at_scale_of(layer, torch.relu(x.elements + y.elements))
 
 
 def _mul(layer: Any, x: Dequantized, y: Dequantized) -> Dequantized:
-    return _at_scale_of(layer, x.numbers * y.numbers)
+    return _at_scale_of(layer, x.elements * y.elements)
 
 
 def _cat(layer: Any, parts: Sequence[Dequantized], dim: int = 0) -> Dequantized:
-    return _at_scale_of(layer, torch.cat([part.numbers for part in parts], dim))
+    return _at_scale_of(layer, torch.cat([part.elements for part in parts], dim))
 
 
 _OPERATIONS = {"add": _add, "add_relu": _add_relu, "mul": _mul, "cat": _cat}

@@ -13,7 +13,8 @@ from torch.ao.nn import quantized
 from torch.ao.nn.intrinsic import quantized as fused
 from torch.nn import functional
 
-from importers.quantized.values import LOWEST, Integers, rounded, rounded_at, unsupported
+from importers.quantized.quantized_tensor import unsupported
+from importers.quantized.values import LOWEST, Integers, rounded, rounded_at
 
 
 def integer_layers(model: torch.nn.Module) -> contextlib.AbstractContextManager[None]:

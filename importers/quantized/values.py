@@ -8,23 +8,18 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from unmess.core.errors.error import Error
+from importers.quantized.quantized_tensor import QuantizedTensor, unsupported
 
 # The range of quint8, the type of all activations.
 LOWEST, HIGHEST = 0, 255
 
 
-class Integers:
-    """A quint8 tensor, which represents the numbers `(values - zero_point) * scale`.
+class Integers(QuantizedTensor):
+    """A quint8 tensor, which represents the numbers `(elements - zero_point) * scale`.
 
     Attributes:
-        values: i32, from 0 to 255.
+        elements: i32, from 0 to 255.
     """
-
-    def __init__(self, values: torch.Tensor, scale: float, zero_point: int):
-        self.values = values
-        self.scale = scale
-        self.zero_point = zero_point
 
     @classmethod
     def of(cls, numbers: torch.Tensor, scale: float, zero_point: int) -> Integers:
@@ -32,14 +27,9 @@ class Integers:
         return nearest(numbers, (1.0 / torch.tensor(scale)).item(), scale, zero_point)
 
     @property
-    def shape(self) -> torch.Size:
-        """See `torch.Tensor.shape`."""
-        return self.values.shape
-
-    @property
     def centered(self) -> torch.Tensor:
         """The values minus the zero point, i32."""
-        return self.values - self.zero_point
+        return self.elements - self.zero_point
 
     def numbers(self) -> torch.Tensor:
         """Returns the represented numbers, f32."""
@@ -52,51 +42,11 @@ class Integers:
         """
         scale = torch.tensor(self.scale)
         offset = (scale * -self.zero_point).item()
-        return (self.values.to(torch.float64) * scale.item() + offset).to(torch.float32)
-
-    def like(self, values: torch.Tensor) -> Integers:
-        """Returns other values with the same scale and zero point."""
-        return Integers(values, self.scale, self.zero_point)
+        return (self.elements.to(torch.float64) * scale.item() + offset).to(torch.float32)
 
     def dequantize(self) -> torch.Tensor:
         """See `torch.Tensor.dequantize`."""
         return self.numbers()
-
-    def size(self, *axis: int) -> Any:
-        """See `torch.Tensor.size`."""
-        return self.values.size(*axis)
-
-    def dim(self) -> int:
-        """See `torch.Tensor.dim`."""
-        return self.values.dim()
-
-    def view(self, *shape: int) -> Integers:
-        """See `torch.Tensor.view`."""
-        return self.like(self.values.view(*shape))
-
-    def reshape(self, *shape: int) -> Integers:
-        """See `torch.Tensor.reshape`."""
-        return self.like(self.values.reshape(*shape))
-
-    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Integers:
-        """See `torch.Tensor.flatten`."""
-        return self.like(self.values.flatten(start_dim, end_dim))
-
-    def permute(self, *dims: int) -> Integers:
-        """See `torch.Tensor.permute`."""
-        return self.like(self.values.permute(*dims))
-
-    def transpose(self, dim0: int, dim1: int) -> Integers:
-        """See `torch.Tensor.transpose`."""
-        return self.like(self.values.transpose(dim0, dim1))
-
-    def contiguous(self) -> Integers:
-        """See `torch.Tensor.contiguous`."""
-        return self.like(self.values.contiguous())
-
-    def chunk(self, count: int, dim: int = 0) -> tuple[Integers, ...]:
-        """See `torch.Tensor.chunk`."""
-        return tuple(self.like(part) for part in self.values.chunk(count, dim))
 
     def mean(self, axes: list[int]) -> Integers:
         """Returns the mean over `axes`, with the same scale, as for a quantized tensor."""
@@ -104,12 +54,6 @@ class Integers:
 
     def _averaged(self, sums: torch.Tensor, factor: float = 1.0) -> Integers:
         return nearest(sums, factor, self.scale, self.zero_point)
-
-    def __getattr__(self, name: str) -> Any:
-        """Refuses other methods of tensors in one line."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise unsupported(f"Tensor.{name}")
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
@@ -148,20 +92,11 @@ def rounded_at(numbers: torch.Tensor, scale: float, zero_point: int) -> Integers
     return rounded(numbers * (1.0 / torch.tensor(scale)).item(), scale, zero_point)
 
 
-def unsupported(what: str) -> Error:
-    """Returns the error for a quantized layer or function without an implementation."""
-    return Error(
-        "capture",
-        f"there is no integer implementation of {what} for quantized tensors",
-        hint="dequantize before it, or keep that part of the model in floating point",
-    )
-
-
 def _on_values(function: Callable[..., torch.Tensor]) -> Callable[..., Integers]:
     """Wraps a function that only moves or compares values."""
 
     def call(x: Integers, *args: Any, **kwargs: Any) -> Integers:
-        return x.like(function(x.values, *args, **kwargs))
+        return x.like(function(x.elements, *args, **kwargs))
 
     return call
 
@@ -188,7 +123,7 @@ def _adaptive_avg_pool2d(x: Integers, output_size: Any) -> Integers:
 def _max_pool2d(x: Integers, *args: Any, **kwargs: Any) -> Integers:
     # Every output dialect can pool floats, and floats represent 8-bit integers exactly.
     kwargs.pop("return_indices", None)
-    pooled = functional.max_pool2d(x.values.to(torch.float32), *args, **kwargs)
+    pooled = functional.max_pool2d(x.elements.to(torch.float32), *args, **kwargs)
     return x.like(pooled.to(torch.int32))
 
 
@@ -198,7 +133,7 @@ def _hardsigmoid(x: Integers, inplace: bool = False) -> Integers:
 
 
 def _relu(x: Integers, inplace: bool = False) -> Integers:
-    return x.like(x.values.clamp(min=x.zero_point))
+    return x.like(x.elements.clamp(min=x.zero_point))
 
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {

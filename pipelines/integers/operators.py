@@ -1,6 +1,6 @@
 """Reads the operators of integer programs in a module at `torch`, and replaces them by functions.
 
-`importers/integer/operators.py` defines what they compute.
+The file `importers/integer/operators.py` defines what they compute.
 """
 
 from __future__ import annotations
@@ -104,6 +104,19 @@ def lower_operators(
             with ir.InsertionPoint(operation), operation.location:
                 _call(operation, symbol, builtin_type)
         PassManager.parse("builtin.module(inline,symbol-dce)").run(module.operation)
+
+
+class Lines:
+    """The lines of a function. Each method adds an operation, and returns its result's name."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def add(self, text: str) -> str:
+        """Adds an operation with one result."""
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
 
 
 def define_function(

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.integers.operators import Operator, Tensor, define_function, lower_operators
+from pipelines.integers.operators import (
+    Lines,
+    Operator,
+    Tensor,
+    define_function,
+    lower_operators,
+)
 from pipelines.ir.torch_operations import builtin_type, element_of
 
 # Bounds of 8-bit integers.
@@ -33,16 +39,8 @@ def _builtin_type(kind: ir.Type) -> str:
     return text.replace("xi8>", "xui8>") if element_of(kind) == "ui8" else text
 
 
-class _Lines:
-    """The lines of a function. Each method adds an operation, and returns its result's name."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def add(self, text: str) -> str:
-        name = f"%v{len(self.lines)}"
-        self.lines.append(f"{name} = {text}")
-        return name
+class _Lines(Lines):
+    """Adds operations of the dialect to a function."""
 
     def widened(self, name: str, tensor: Tensor, bits: int) -> tuple[str, Tensor]:
         """Converts integers to signed ones of more bits."""

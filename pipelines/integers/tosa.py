@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.integers.operators import (
+    Lines,
     Operator,
     Tensor,
     define_function,
@@ -36,16 +37,8 @@ def integers_to_tosa(module: ir.Module) -> None:
     )
 
 
-class _Lines:
-    """The lines of a function. Each method adds an operation, and returns its result's name."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def add(self, text: str) -> str:
-        name = f"%v{len(self.lines)}"
-        self.lines.append(f"{name} = {text}")
-        return name
+class _Lines(Lines):
+    """Adds operations of the dialect to a function."""
 
     def constant(self, values: int | list[int], bits: int) -> str:
         count = len(values) if isinstance(values, list) else 1
@@ -180,7 +173,9 @@ def _fitted(
     padding: list[int],
     dilation: list[int],
 ) -> tuple[str, Tensor, str]:
-    """Transposes images, and cuts off what no window covers, as TOSA requires.
+    """Transposes images, and cuts off the rows and columns outside of all windows.
+
+    TOSA requires that the last window ends at the edge of the padded image.
 
     Returns:
         The name and the type of the images, and the padding as TOSA's attribute has it.

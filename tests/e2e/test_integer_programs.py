@@ -7,6 +7,7 @@ import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 
 import unmess
+from unmess.__main__ import main
 
 nn = torch.nn
 quantized = torch.ops.quantized_decomposed
@@ -209,6 +210,19 @@ def test_batches_that_do_not_fit(data, cause):
     with pytest.raises(unmess.Error, match=cause) as caught:
         unmess.quantize(program, data)
     assert caught.value.stage == "usage"
+
+
+@pytest.mark.parametrize(
+    "command, cause",
+    [
+        (["analyze", "model.mlir", "--quantize", "int8"], "is IR, which cannot be quantized"),
+        (["analyze", "model.mlir", "--integer"], "is IR, which cannot be quantized"),
+        (["run", "hf:bert", "--calibrate", "x.npy"], "--calibrate needs --quantize"),
+    ],
+)
+def test_options_that_have_no_effect_are_refused(capsys, command, cause):
+    assert main([*command, "-q"]) == 2
+    assert cause in capsys.readouterr().err
 
 
 def test_a_model_without_quantized_tensors_is_refused():

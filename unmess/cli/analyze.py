@@ -90,7 +90,7 @@ def analyze(
     if is_file:
         hint = "pass --size NAME=VALUE to set a dynamic size"
         arguments.check_no_example(model, inputs, dynamic, only, hint)
-    if is_file:
+        arguments.check_no_quantization(model, quantize, integer)
         with session.working(model, pytorch=False):
             from pipelines.analysis.files import analyze_file
 

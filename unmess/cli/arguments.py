@@ -308,6 +308,16 @@ def check_no_example(
         )
 
 
+def check_no_quantization(model: str, quantize: str | None, integer: bool) -> None:
+    """Raises an Error (`usage`) for `--quantize` or `--integer` and a model that is IR."""
+    if quantize is not None or integer:
+        raise Error(
+            "usage",
+            f"{model} is IR, which cannot be quantized",
+            hint="pass the option when you write the file from the model",
+        )
+
+
 def check_strategy(name: str) -> None:
     """Raises an Error (`usage`) if `name` is not a capture strategy."""
     check_name("capture strategy", name, STRATEGIES)

@@ -88,7 +88,7 @@ class Cached:
                 cache="state",
                 trust=asked.trust,
             )
-            if asked.quantize is None and not asked.integer:
+            if not (asked.quantize or asked.integer or asked.calibrate):
                 return programs
             # Imported here to save start-up time.
             from unmess.quantization import quantized_for

@@ -56,7 +56,8 @@ _STAGES = ("torch", "linalg", "tosa", "stablehlo")
     help="Also lower the models again that have a result, or of which a stage has failed.",
 )
 @arguments.output_folder(
-    "corpus", "Where the corpus goes. Another run there only lowers what is missing."
+    "corpus",
+    "Write the corpus to this folder. Another run with it lowers what is missing.",
 )
 @arguments.trust
 @command
