@@ -27,6 +27,7 @@ from pipelines.output_dialects.tosa_integers import keep_uint8_values
 from pipelines.output_dialects.tosa_precision import narrow_f64
 from pipelines.output_dialects.tosa_profile import conform_to_profile
 from pipelines.output_dialects.tosa_random import refuse_random_numbers
+from pipelines.output_dialects.unsigned_constants import return_builtin_tensors
 from pipelines.output_dialects.value_checks import remove_value_checks
 from pipelines.pipeline import Pipeline, Step
 from pipelines.stablehlo.origin import is_foreign
@@ -58,6 +59,12 @@ BITS = Step(
     "linalg-bits",
     "lower views of elements as another type of the same width, which torch-mlir does not support",
     bitcast_views,
+)
+
+BUILTIN_RESULTS = Step(
+    "builtin-results",
+    "return builtin tensors: torch-mlir folds casts of uint8 constants to int8 literals",
+    return_builtin_tensors,
 )
 
 LINALG_INTEGERS = Step(
@@ -182,6 +189,7 @@ LINALG = Pipeline(
             "convert-torch-conversion-to-mlprogram", "lower the seed of random numbers to a global"
         ),
         Step("func.func(memref-expand)", "lower reshapes with computed sizes"),
+        BUILTIN_RESULTS,
         Step("func.func(canonicalize)", "fold sizes"),
         Step(
             "func.func(resolve-shaped-type-result-dims)",
@@ -269,6 +277,7 @@ TOSA = Pipeline(
             "lower all operators; fails if one has no lowering",
             lenient="func.func(convert-torch-to-tosa{require-full-tosa-conversion=false})",
         ),
+        BUILTIN_RESULTS,
         Step(
             "func.func(tosa-layerwise-constant-fold)",
             "fold operations on constants",
@@ -331,6 +340,7 @@ STABLEHLO = Pipeline(
             tool="unmess-opt",
         ),
         Step("func.func(convert-torch-to-arith)", "lower scalars and assertions"),
+        BUILTIN_RESULTS,
         Step("func.func(canonicalize)", "fold casts between torch tensors and builtin tensors"),
         Step("func.func(cse)", "merge equal size computations"),
         Step(

@@ -73,6 +73,9 @@ MUTATIONS = {
         "torch/unbind.mlir",
     ),
     "no-tm-tensor": Mutation("linalg", *_without("convert-torch-to-tmtensor"), "linalg/sort.mlir"),
+    "no-builtin-results": Mutation(
+        "linalg", *_without("builtin-results"), "linalg/unsigned_constants.mlir"
+    ),
     "no-nan-order": Mutation("linalg", *_without("linalg-nan-order"), "linalg/sort.mlir"),
     "nan-order-first": Mutation(
         "linalg", *_before("linalg-nan-order", "convert-torch-to-tmtensor"), "linalg/sort.mlir"

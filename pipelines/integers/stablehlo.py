@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from torch_mlir import ir
 
 from pipelines.integers.operators import (
@@ -11,7 +13,7 @@ from pipelines.integers.operators import (
     define_function,
     lower_operators,
 )
-from pipelines.ir.torch_operations import builtin_type, element_of
+from pipelines.ir.torch_operations import builtin_type
 
 # Bounds of 8-bit integers.
 _SIGNED, _UNSIGNED = (-128, 127), (0, 255)
@@ -29,14 +31,8 @@ def integers_to_stablehlo(module: ir.Module) -> None:
             "rescale": _rescale,
             "table": _table,
         },
-        _builtin_type,
+        partial(builtin_type, unsigned=True),
     )
-
-
-def _builtin_type(kind: ir.Type) -> str:
-    """Returns the type of a tensor in StableHLO, which has unsigned integers."""
-    text = builtin_type(kind)
-    return text.replace("xi8>", "xui8>") if element_of(kind) == "ui8" else text
 
 
 class _Lines(Lines):

@@ -67,18 +67,23 @@ def maker_of(value: ir.Value, name: str) -> ir.Operation | None:
     return owner.operation if is_one else None
 
 
-def builtin_type(kind: ir.Type) -> str:
-    """Returns the builtin tensor type of a `!torch.vtensor`, with signless integers."""
+def builtin_type(kind: ir.Type, unsigned: bool = False) -> str:
+    """Returns the builtin tensor type of a `!torch.vtensor`, with signless integers.
+
+    Args:
+        unsigned: keep unsigned integers, as StableHLO does.
+    """
+    element = element_of(kind).removeprefix("s")
     sizes = ["?" if size is None else str(size) for size in sizes_of(kind)]
-    return f"tensor<{'x'.join([*sizes, element_of(kind).removeprefix('s').removeprefix('u')])}>"
+    return f"tensor<{'x'.join([*sizes, element if unsigned else element.removeprefix('u')])}>"
 
 
-def to_builtin(value: ir.Value) -> ir.Value:
-    """Creates the conversion of a `!torch.vtensor` to a builtin tensor.
+def to_builtin(value: ir.Value, unsigned: bool = False) -> ir.Value:
+    """Creates the conversion of a `!torch.vtensor` to a builtin tensor, see `builtin_type`.
 
     The dialect `torch_c` must be loaded; any pass that lowers the torch dialect loads it.
     """
-    return build_op("torch_c.to_builtin_tensor", builtin_type(value.type), value)
+    return build_op("torch_c.to_builtin_tensor", builtin_type(value.type, unsigned), value)
 
 
 def from_builtin(value: ir.Value, kind: ir.Type) -> ir.Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.torch_operations import builtin_type, from_builtin, to_builtin
+from pipelines.ir.torch_operations import from_builtin
 from pipelines.output_dialects.regions import (
     Dialect,
     captured_tensors,
@@ -28,11 +28,11 @@ def lower_branch(branch: ir.Operation, dialect: Dialect) -> None:
         return
     captured = captured_tensors(branch) if dialect.is_isolated else []
     kinds = [value.type for value in captured]
-    builtin = [ir.Type.parse(builtin_type(kind)) for kind in kinds]
+    builtin = list(map(dialect.builtin_type, kinds))
     new = ir.Operation.create(
         dialect.branch,
-        [ir.Type.parse(builtin_type(result.type)) for result in branch.results],
-        list(map(to_builtin, [condition, *captured])),
+        [dialect.builtin_type(result.type) for result in branch.results],
+        list(map(dialect.to_builtin, [condition, *captured])),
         regions=2,
     )
     for old_region, region in zip(branch.regions, new.regions, strict=True):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op
-from pipelines.ir.torch_operations import builtin_type, from_builtin, integer_constant, to_builtin
+from pipelines.ir.torch_operations import from_builtin, integer_constant
 from pipelines.output_dialects.counted_loops import CountedLoop, constant
 from pipelines.output_dialects.regions import (
     Dialect,
@@ -84,9 +84,12 @@ class _Loop:
         captured = captured_tensors(self._loop) if self._dialect.is_isolated else []
         operands = [*states, *captured]
         kinds = [value.type for value in operands]
-        builtin = [ir.Type.parse(builtin_type(kind)) for kind in kinds]
+        builtin = list(map(self._dialect.builtin_type, kinds))
         new = ir.Operation.create(
-            self._dialect.loop, builtin, list(map(to_builtin, operands)), regions=2
+            self._dialect.loop,
+            builtin,
+            list(map(self._dialect.to_builtin, operands)),
+            regions=2,
         )
         here = [self._loop.location] * len(kinds)
         block = ir.Block.create_at_start(new.regions[0], builtin, here)

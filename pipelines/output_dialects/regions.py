@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pipelines.ir.torch_operations import maker_of, to_builtin
+from pipelines.ir.torch_operations import builtin_type, maker_of, to_builtin
 
 _CONSTANTS = ("torch.constant.", "torch.vtensor.literal")
 
@@ -22,6 +22,7 @@ class Dialect:
         end: the terminator of the regions.
         conversion: the pass that lowers the operators to the dialect.
         is_isolated: whether the regions may only read their arguments and constants.
+        has_unsigned: whether tensors may have unsigned integers.
     """
 
     loop: str
@@ -29,10 +30,24 @@ class Dialect:
     end: str
     conversion: str
     is_isolated: bool
+    has_unsigned: bool
+
+    def builtin_type(self, kind: ir.Type) -> ir.Type:
+        """Returns the type that a `!torch.vtensor` has in the dialect."""
+        return ir.Type.parse(builtin_type(kind, self.has_unsigned))
+
+    def to_builtin(self, value: ir.Value) -> ir.Value:
+        """Creates the conversion of a `!torch.vtensor` to a tensor of the dialect."""
+        return to_builtin(value, self.has_unsigned)
 
 
 TOSA = Dialect(
-    "tosa.while_loop", "tosa.cond_if", "tosa.yield", "convert-torch-to-tosa", is_isolated=True
+    "tosa.while_loop",
+    "tosa.cond_if",
+    "tosa.yield",
+    "convert-torch-to-tosa",
+    is_isolated=True,
+    has_unsigned=False,
 )
 STABLEHLO = Dialect(
     "stablehlo.while",
@@ -40,6 +55,7 @@ STABLEHLO = Dialect(
     "stablehlo.return",
     "convert-torch-to-stablehlo",
     is_isolated=False,
+    has_unsigned=True,
 )
 
 
@@ -66,7 +82,7 @@ def replace_inside(block: ir.Block, old: ir.Value, new: ir.Value) -> None:
 
 def end_region(dialect: Dialect, values: Iterable[ir.Value]) -> None:
     """Creates the terminator of a region at the current insertion point, with builtin tensors."""
-    ir.Operation.create(dialect.end, [], list(map(to_builtin, values)))
+    ir.Operation.create(dialect.end, [], list(map(dialect.to_builtin, values)))
 
 
 def is_tensor(value: ir.Value) -> bool:

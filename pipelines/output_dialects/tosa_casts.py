@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
-from pipelines.ir.torch_operations import load_dialects
+from pipelines.ir.torch_operations import builtin_type, from_builtin, load_dialects, to_builtin
 
 _CONVERSION = "torch.aten.to.dtype"
 
@@ -22,7 +22,7 @@ def cast_dynamic_sizes(module: ir.Module) -> None:
             load_dialects(module, "convert-torch-to-tosa")
         for conversion in conversions:
             with ir.InsertionPoint(conversion), conversion.location:
-                result = _converted(_to_builtin(conversion.operands[0]), conversion.result.type)
+                result = _converted(to_builtin(conversion.operands[0]), conversion.result.type)
             conversion.result.replace_all_uses_with(result)
             conversion.erase()
 
@@ -39,7 +39,7 @@ def _is_number(kind: ir.Type) -> bool:
 
 
 def _converted(x: ir.Value, kind: ir.Type) -> ir.Value:
-    wanted = _builtin(kind)
+    wanted = ir.RankedTensorType(ir.Type.parse(builtin_type(kind)))
     source, target = ir.RankedTensorType(x.type).element_type, wanted.element_type
     if str(target) == "i1":
         is_zero = build_op("tosa.equal", wanted, x, _zero(x))
@@ -48,7 +48,7 @@ def _converted(x: ir.Value, kind: ir.Type) -> ir.Value:
         if _is_float(source) and not _is_float(target):
             x = _truncated(x)
         result = build_op("tosa.cast", wanted, x)
-    return build_op("torch_c.from_builtin_tensor", kind, result)
+    return from_builtin(result, kind)
 
 
 def _truncated(x: ir.Value) -> ir.Value:
@@ -67,19 +67,6 @@ def _zero(x: ir.Value) -> ir.Value:
     ones = ir.RankedTensorType.get([1] * kind.rank, element)
     values = ir.DenseElementsAttr.get_splat(ones, value)
     return build_op("tosa.const", ones, values=values)
-
-
-def _to_builtin(x: ir.Value) -> ir.Value:
-    return build_op("torch_c.to_builtin_tensor", _builtin(x.type), x)
-
-
-def _builtin(kind: ir.Type) -> ir.RankedTensorType:
-    """Returns the builtin type, `tensor<?x3xi64>` for `!torch.vtensor<[?,3],si64>`."""
-    shape, _, element = str(kind).removeprefix("!torch.vtensor<[").rpartition("],")
-    sizes = "".join(f"{size}x" for size in shape.split(",") if size)
-    # Builtin integers have no sign.
-    element = element.rstrip(">").replace("si", "i").replace("ui", "i")
-    return ir.RankedTensorType(ir.Type.parse(f"tensor<{sizes}{element}>"))
 
 
 def _is_float(element: ir.Type) -> bool:

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
-from pipelines.ir.torch_operations import integer_constant
+from pipelines.ir.torch_operations import (
+    builtin_type,
+    element_of,
+    from_builtin,
+    integer_constant,
+    load_dialects,
+)
+from pipelines.output_dialects.unsigned_constants import return_builtin_tensors
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
+_LITERAL = "torch.vtensor.literal"
 _CONVERSION = "torch.aten.to.dtype"
 # PyTorch's number of the dtype.
 _INT32 = 3
@@ -47,6 +56,28 @@ def keep_uint8_values(module: ir.Module) -> None:
             if match := _BYTES.fullmatch(str(conversion.operands[0].type)):
                 with ir.InsertionPoint(conversion), conversion.location:
                     conversion.operands[0] = _value(conversion, int(match[1]))
+        _sign_literals(module)
+    return_builtin_tensors(module)
+
+
+def _sign_literals(module: ir.Module) -> None:
+    """Replaces literals of unsigned integers by constants of TOSA with the same bits."""
+    literals = find_operations(module, _is_unsigned_literal)
+    if literals:
+        load_dialects(module, "convert-torch-to-tosa")
+    for literal in literals:
+        kind = ir.RankedTensorType(ir.Type.parse(builtin_type(literal.result.type)))
+        numbers = np.array(ir.DenseElementsAttr(literal.attributes["value"]))
+        signed = numbers.view(numbers.dtype.name.removeprefix("u"))
+        values = ir.DenseElementsAttr.get(signed, type=kind)
+        with ir.InsertionPoint(literal), literal.location:
+            constant = build_op("tosa.const", kind, values=values)
+            literal.result.replace_all_uses_with(from_builtin(constant, literal.result.type))
+        literal.erase()
+
+
+def _is_unsigned_literal(operation: ir.Operation) -> bool:
+    return operation.name == _LITERAL and element_of(operation.result.type).startswith("ui")
 
 
 def _check(operation: ir.Operation) -> None:

@@ -235,3 +235,31 @@ def test_python_numbers_and_8_bit_floats_from_integers():
     ours, theirs = run(x, 3), function(x, 3)
     assert same(ours[0], theirs[0])
     assert ours[1:] == theirs[1:]
+
+
+@pytest.mark.parametrize("via", ["linalg", "tosa", "stablehlo"])
+def test_constant_results(via):
+    """PyTorch's decompositions make an int64 constant, and convert it."""
+    types = (torch.bool, torch.uint8, *SIGNED)
+
+    def constants(x):
+        return x + 1, [torch.full((2, 3), 1).to(dtype) for dtype in types]
+
+    program = unmess.capture(constants, (torch.ones(2),))
+    report = unmess.check(program, on="reference", via=via, calls=1)
+    assert report.ok, report.error
+
+
+def test_constant_result_of_a_branch():
+    def branch(x):
+        return torch.cond(
+            x.sum() > 0,
+            lambda x: torch.full((3,), 200).to(torch.uint8),
+            lambda x: x.to(torch.uint8),
+            (x,),
+        )
+
+    for via in ("linalg", "stablehlo"):
+        program = unmess.capture(branch, (torch.arange(3),))
+        report = unmess.check(program, on="reference", via=via, calls=1)
+        assert report.ok, report.error
