@@ -1,5 +1,6 @@
 """Fixtures that all Python tests share."""
 
+import atexit
 import contextlib
 import gc
 import os
@@ -37,13 +38,10 @@ def pytest_collection_finish():
     """Excludes the imported libraries from garbage collection, which visits a million objects."""
     gc.collect()
     gc.freeze()
+    # Include them again at the very end: Python reports objects that it does not collect.
+    atexit.register(gc.unfreeze)
     # Captures create many objects, few of them in cycles. The defaults are 700, 10 and 10.
     gc.set_threshold(20_000, 20, 20)
-
-
-def pytest_unconfigure():
-    """Includes them again: the end of the process reports objects that are not collected."""
-    gc.unfreeze()
 
 
 @pytest.fixture

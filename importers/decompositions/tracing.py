@@ -27,6 +27,7 @@ from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_f
 from torch.export import exported_program
 from torch.export.exported_program import _override_composite_implicit_decomp
 from torch.fx._lazy_graph_module import _use_lazy_graph_module
+from torch.fx._symbolic_trace import _Patcher
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
@@ -52,10 +53,18 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
         enable_python_dispatcher(),
         _overridden(divided.composite),
         _without_effects(),
+        # Tracers replace methods of `torch.nn.Module`, to record calls of modules. That of
+        # `make_fx` does not record them. Each replacement clears a cache of all subclasses, which
+        # takes longer than a small trace.
+        mock.patch.object(_Patcher, "patch_method", _keep_method),
         # Nothing calls the graphs of traces, so they need not become Python code.
         _use_lazy_graph_module(True),
     ):
         yield divided.python
+
+
+def _keep_method(patcher: _Patcher, owner: type, name: str, *_: object, **__: object) -> None:
+    """Takes the place of `_Patcher.patch_method`, and changes nothing."""
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def prune(session: Session, max_size: str) -> None:
     """Remove the least recently used programs and weights."""
     try:
         files = [artifact_folder(), weights_folder()]
-        freed = evict(files, _bytes(max_size), entries=[programs_folder()])
+        freed = evict(files, _bytes(max_size), entries=[programs_folder()]).freed
     except OSError as problem:
         raise Error("usage", f"cannot remove {problem.filename}: {problem.strerror}") from problem
     if session.json:

@@ -84,10 +84,22 @@ def test_artifacts_are_listed_and_evicted(folder):
         ("c", "reference", "model c", 998),
     ]
     assert all(one.bytes == (folder / one.key).stat().st_size > 1000 for one in held)
-    assert evict([artifact_folder()], 2500) == held[2].bytes
+    assert evict([artifact_folder()], 2500).freed == held[2].bytes
     assert [one.key for one in list_artifacts()] == ["a", "b"]
-    assert evict([artifact_folder()], 0) == held[0].bytes + held[1].bytes
-    assert list_artifacts() == [] and evict([artifact_folder()], 0) == 0
+    assert evict([artifact_folder()], 0) == (held[0].bytes + held[1].bytes, 0)
+    assert list_artifacts() == [] and evict([artifact_folder()], 0) == (0, 0)
+
+
+def test_small_writes_do_not_list_a_large_cache_each_time(folder, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE_MB", "4")
+    listed = []
+    monkeypatch.setattr(artifacts, "evict", lambda *args: listed.append(args) or evict(*args))
+    for number in range(8):
+        write_artifact(f"small {number}", bytes(1000))
+    assert len(listed) == 1
+    for number in range(8):
+        write_artifact(f"large {number}", bytes(1 << 20))
+    assert sum(one.bytes for one in list_artifacts()) <= 4 << 20
 
 
 def test_an_artifact_above_the_limit_is_not_kept(folder, monkeypatch):
@@ -154,5 +166,5 @@ assert found
 def test_eviction_leaves_subfolders(folder):
     write_artifact("key", b"content")
     (folder / "sub").mkdir()
-    assert evict([folder], 0) > 0
+    assert evict([folder], 0).freed > 0
     assert [path.name for path in folder.iterdir()] == ["sub"]

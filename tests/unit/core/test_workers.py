@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+import torch
 
 from unmess.core.processes.workers import Died, Parent, each_in_workers
 from unmess.core.processes.workers.preloading import preload, thread_count
@@ -310,6 +311,17 @@ def test_a_start_up_variable_needs_a_fresh_interpreter(module):
         _, (forked,) = messages(parent, module("tell")), messages(parent, module("tell"))
         (fresh,) = messages(parent, module("tell"), environment=environment)
     assert "json.tool" in forked and "json.tool" not in fresh
+
+
+def test_a_capture_does_not_make_workers_fresh_interpreters(module, monkeypatch):
+    """The first capture in a process sets a variable of PyTorch."""
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+    with Parent(["json.tool"]) as parent:
+        parent.begin()
+        torch.export.export(torch.nn.ReLU(), (torch.ones(2),)).run_decompositions()
+        assert "TORCHINDUCTOR_CACHE_DIR" in os.environ
+        (names,) = messages(parent, module("tell"))
+    assert "json.tool" in names
 
 
 def test_preloaded_libraries_leave_one_thread(module, torch_parent):

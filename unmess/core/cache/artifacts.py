@@ -125,11 +125,27 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> bool
             file.write(digest.digest())
             file.write(about)
             file.write(content)
-        evict([folder], limit)
+        _limit_size(folder, limit, _DIGEST + len(about) + len(content))
     except OSError as problem:
         say(f"cannot store the compiled program in {folder}: {problem.strerror}")
         return False
     return True
+
+
+# How many bytes this process may write until it lists a folder with a size limit again.
+_allowance: dict[tuple[Path, int], int] = {}
+
+
+def _limit_size(folder: Path, limit: int, written: int) -> None:
+    """Removes the least recently used files above the limit, after `written` bytes were written.
+
+    Listing thousands of files takes longer than writing one. A process lists them again when it has
+    written a sixteenth of what was left, so 16 processes at the same time stay below the limit.
+    """
+    left = _allowance.get((folder, limit), 0) - written
+    if left < 0:
+        left = (limit - evict([folder], limit).left) // 16
+    _allowance[folder, limit] = left
 
 
 def list_artifacts() -> list[CacheEntry]:

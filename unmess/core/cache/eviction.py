@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from unmess.core.errors.error import Error
 
@@ -59,7 +60,14 @@ def entries_in(folder: Path) -> list[tuple[float, int, Path]]:
     return found
 
 
-def evict(folders: Iterable[Path], limit: int, entries: Iterable[Path] = ()) -> int:
+class Evicted(NamedTuple):
+    """Sizes in bytes: of the removed files, and of those that are left."""
+
+    freed: int
+    left: int
+
+
+def evict(folders: Iterable[Path], limit: int, entries: Iterable[Path] = ()) -> Evicted:
     """Removes the least recently used files until the rest takes at most `limit` bytes.
 
     Also removes the unfinished files of killed processes. A process that has mapped a removed file
@@ -68,9 +76,6 @@ def evict(folders: Iterable[Path], limit: int, entries: Iterable[Path] = ()) -> 
     Args:
         folders: folders of files.
         entries: folders whose subfolders are each removed as a whole.
-
-    Returns:
-        The number of bytes freed.
 
     Raises:
         OSError: a file cannot be removed.
@@ -95,7 +100,7 @@ def evict(folders: Iterable[Path], limit: int, entries: Iterable[Path] = ()) -> 
         _remove(path)
         total -= size
         freed += size
-    return freed
+    return Evicted(freed, total)
 
 
 def _remove(path: Path) -> None:

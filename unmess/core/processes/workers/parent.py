@@ -26,6 +26,8 @@ _READ_AT_START = (
     *("PYTHON", "LD_", "MALLOC_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
     *("TORCH", "PYTORCH", "HF_", "TRANSFORMERS_", "HOME", "XDG_"),
 )
+# The first capture in a process sets it, and PyTorch reads it each time.
+_READ_LATER = frozenset({"TORCHINDUCTOR_CACHE_DIR"})
 
 
 class Parent:
@@ -166,7 +168,7 @@ class Parent:
 
     def _differs(self, environment: dict[str, str]) -> bool:
         mine = self._environment.items()
-        changed = {name for name, _ in mine ^ environment.items()}
+        changed = {name for name, _ in mine ^ environment.items()} - _READ_LATER
         return any(name.startswith(_READ_AT_START) for name in changed)
 
     def _can_fork_here(self) -> bool:
