@@ -74,7 +74,8 @@ shape and dtype, factors of matrices up to their free signs and phases.
 
 A cell is the number of right samples, of those that were run. An operator counts as right if all of
 its samples that were run are right. Samples that eager PyTorch rejects are not included, nor is
-`matrix_exp` of bf16, which eager computes wrongly.
+`matrix_exp` of bf16, which eager computes wrongly, nor are histograms with edges out of order,
+whose results are not defined.
 """
 _TORCH_COMPILE_HEADER = """\
 # PyTorch's own samples of its operators under torch.compile
