@@ -77,7 +77,11 @@ def skip_without():
 @pytest.fixture(scope="session")
 def torch_parent():
     """A parent of workers that has imported PyTorch and no other library."""
-    with Parent(["torch"]) as parent:
+    parent = Parent(["torch"])
+    # By default, the parent is a fork of this process if it has a single thread. Other tests may
+    # have imported libraries here.
+    parent._can_fork_here = lambda: False
+    with parent:
         yield parent
 
 
