@@ -50,6 +50,21 @@ def product(
     return NotImplemented if x.dim() else torch.prod(x, dtype=dtype)
 
 
+def norm(
+    x: torch.Tensor,
+    ord: float = 2,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    """Returns `linalg_vector_norm` of a tensor without dimensions; NotImplemented for others."""
+    if x.dim():
+        return NotImplemented
+    size = x.abs() if dtype is None else x.to(dtype).abs()
+    return torch.ne(size, 0).to(size.dtype) if ord == 0 else size
+
+
 def of_no_elements(operator: torch._ops.OpOverload) -> Callable[..., Any]:
     """Returns a decomposition of `var`, `std`, `var_mean` or `std_mean` of no elements: NaN.
 

@@ -125,6 +125,13 @@ STATISTICS = (
         for name in ("amax", "amin")
     ),
     Decomposition(
+        "norm without dimensions",
+        "aten::linalg_vector_norm.default",
+        "linalg",
+        "torch-mlir has no lowering for tensors without dimensions",
+        reductions.norm,
+    ),
+    Decomposition(
         "product without dimensions",
         "aten::prod.dim_int",
         "linalg",

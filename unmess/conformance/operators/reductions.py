@@ -125,6 +125,8 @@ op(
     C(X, 3, 1),
     C("f32[n,3]", 0, 1),
     C("f64[4]", float("-inf")),
+    *(C("f32[]", order, 0, True) for order in (0, 0.5, 2, float("inf"), float("-inf"))),
+    C("c64[]", float("inf"), 0),
 )
 op("torch.linalg.norm", "f32[n,3]", C("f32[3,4]", 1), C("f32[3,4]", "fro", (0, 1)), C("f32[4]", 1))
 
