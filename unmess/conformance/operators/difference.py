@@ -17,7 +17,10 @@ from unmess.difference import Float64Leaf, compare_leaf
 # The allowed multiple of eager's own distance to the float64 result.
 _AGAINST_EAGER = 4
 # The number of seeds for random results of eager.
-_SEEDS = 12
+_SEEDS = 6
+# The relative difference of random numbers that counts as rounding. Many results have few values,
+# such as a tensor after a dropout.
+_ROUNDING = 1e-2
 
 
 def difference(
@@ -74,7 +77,7 @@ def sample_difference(
     """Returns how the distributions of `actual` and eager's results differ in one line, or None.
 
     Measures the largest distance of the distributions (Kolmogorov-Smirnov). The allowed distance
-    is the one that one pair of samples in a thousand exceeds, or twice the largest distance between
+    is the one that one pair of samples in a thousand exceeds, or 1.5 times the distance between
     eager's results with several seeds. The latter is larger if elements depend on each other.
 
     Args:
@@ -109,18 +112,22 @@ def _sampled_leaf(
     samples = [_numbers(results) for results in theirs]
     distance = _distance(samples[0], numbers)
     own = max(_distance(samples[0], other) for other in samples[1:])
-    allowed = max(1.95 * math.sqrt(2 / max(len(numbers), 1)), 2 * own)
+    allowed = max(1.95 * math.sqrt(2 / max(len(numbers), 1)), 1.5 * own)
     return (
         None if distance < allowed else f"distributions are {distance:.3f} apart, not {allowed:.3f}"
     )
 
 
 def _distance(some: torch.Tensor, other: torch.Tensor) -> float:
+    """Returns the distance of two distributions, of sorted numbers, up to rounding."""
     places = torch.cat([some, other])
     if not len(places):
         return 0.0
-    below = [torch.searchsorted(x, places, right=True).double() / len(x) for x in (some, other)]
-    return float((below[0] - below[1]).abs().max())
+    below, around = (
+        [torch.searchsorted(x, each, right=True).double() / len(x) for x in (some, other)]
+        for each in (places, places + _ROUNDING * places.abs())
+    )
+    return float(torch.stack([below[0] - around[1], below[1] - around[0]]).max().clamp(min=0))
 
 
 def _numbers(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
