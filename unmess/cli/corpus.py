@@ -57,7 +57,7 @@ _STAGES = ("torch", "linalg", "tosa", "stablehlo")
 )
 @arguments.output_folder(
     "corpus",
-    "Write the corpus to this folder. Another run with it lowers what is missing.",
+    "Write the corpus to this folder. A later run adds the missing programs.",
 )
 @arguments.trust
 @command

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="Also check the cells again that have a result, or that have failed.",
 )
 @arguments.output_folder(
-    "matrix", "Write the results to this folder. Another run with it checks what is missing."
+    "matrix", "Write the results to this folder. A later run adds the missing results."
 )
 @arguments.trust
 @command

@@ -139,8 +139,9 @@ _allowance: dict[tuple[Path, int], int] = {}
 def _limit_size(folder: Path, limit: int, written: int) -> None:
     """Removes the least recently used files above the limit, after `written` bytes were written.
 
-    Listing thousands of files takes longer than writing one. A process lists them again when it has
-    written a sixteenth of what was left, so 16 processes at the same time stay below the limit.
+    Listing thousands of files takes longer than writing one. So a process does not list the folder
+    after each write. It may first write a sixteenth of the free space. Sixteen processes together
+    then stay below the limit.
     """
     left = _allowance.get((folder, limit), 0) - written
     if left < 0:
