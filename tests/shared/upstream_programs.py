@@ -1,6 +1,8 @@
 """Runs the programs of `upstream_issues.yaml` as their text does: without unmess's changes."""
 
 import math
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -79,9 +81,10 @@ def _compiled(through, program, model, inputs):
     )
     if through == "iree":
         return run_by_iree(str(module))
-    with open("program.mlir", "w") as file:
-        file.write(str(module))
-    run = unmess.load("program.mlir", on="reference")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.mlir"
+        path.write_text(str(module))
+        run = unmess.load(str(path), on="reference")
     # The IR has integers without a sign.
     return lambda *args: run(*(x.view(torch.int8) if x.dtype == torch.uint8 else x for x in args))
 
