@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,9 @@ from unmess.core.options.target_options import TargetOptions
 from unmess.core.program.note import Note
 from unmess.core.program.weights import BorrowedMemory
 from unmess.core.signature.signature import Signature, TensorSpec
+
+# Takes a key, and copies of tensors on the CPU. None stands for one without a dtype of PyTorch.
+Trace = Callable[[str, Sequence[torch.Tensor | None]], None]
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,7 @@ class IreeBackend:
 
     def compile(self, module: Module, folder: Path) -> Artifact:
         """See `Backend.compile`."""
-        chosen = target(self.name, self.target)
-        compiled = vm_module(module, self.name, chosen, module.seconds, unchecked=self.unchecked)
-        names = [a.name for s in module.entries.values() for a in s.of_kind("weight")]
-        weights = {name: module.weights[name] for name in names}
-        return Artifact(compiled, chosen, weights, module.entries)
+        return artifact_for(module, self.name, target(self.name, self.target), self.unchecked)
 
     def load(self, artifact: Artifact) -> Program:
         """See `Backend.load`."""
@@ -118,6 +117,21 @@ class IreeBackend:
         return command_for(options), text
 
 
+def artifact_for(module: Module, name: str, chosen: Target, unchecked: bool = False) -> Artifact:
+    """Compiles a module for a target.
+
+    Args:
+        name: of the backend.
+
+    Raises:
+        Error: the stage that failed, up to `compile`.
+    """
+    compiled = vm_module(module, name, chosen, module.seconds, unchecked=unchecked)
+    names = [a.name for s in module.entries.values() for a in s.of_kind("weight")]
+    weights = {name: module.weights[name] for name in names}
+    return Artifact(compiled, chosen, weights, module.entries)
+
+
 def backend(name: str) -> IreeBackend:
     """Returns the backend for a target of IREE."""
     return IreeBackend(name)
@@ -126,13 +140,18 @@ def backend(name: str) -> IreeBackend:
 class Program(dict[str, "_Function"]):
     """The entry functions of a VM module on a device, by name."""
 
-    def __init__(self, artifact: Artifact):
+    def __init__(self, artifact: Artifact, trace: Trace | None = None):
+        """Loads an artifact.
+
+        Args:
+            trace: called with the tensors that the program traces.
+        """
         instance = rt.VmInstance()
         device = rt.get_device(artifact.target.device)
         self._transfer = Transfer(device, artifact.target.device)
         self._borrowed: Mapping[str, torch.Tensor] = {}
         self._notes: tuple[Note, ...] = ()
-        modules = [rt.create_hal_module(instance, device)]
+        modules = [rt.create_hal_module(instance, device, debug_sink=_sink(trace, self._transfer))]
         compiled, weights = artifact.compiled, artifact.weights
         if weights:
             self._parameters = (
@@ -160,6 +179,18 @@ class Program(dict[str, "_Function"]):
         if not self._transfer.shares_memory:
             state = DeviceState(state, self._transfer)
         return BorrowedMemory(self._borrowed), state, self._notes
+
+
+def _sink(trace: Trace | None, transfer: Transfer) -> rt.HalModuleDebugSink | None:
+    """Returns what IREE calls with traced tensors.
+
+    It must not refer to the program, which refers to it: IREE's objects in a cycle are not freed.
+    """
+    if trace is None:
+        return None
+    return rt.HalModuleDebugSink(
+        lambda key, views: trace(key, [transfer.copy_to_torch(view) for view in views])
+    )
 
 
 class _Function:

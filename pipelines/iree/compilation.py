@@ -23,6 +23,9 @@ _DIAGNOSTIC = ctypes.CFUNCTYPE(
     None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
 )
 ERROR = 2
+# Makes the program report the operands and results of each dispatch. The compiler takes this option
+# for a process, and not for a session.
+TRACE_DISPATCHES = "--iree-flow-trace-dispatch-tensors"
 NOT_COMPILED, REFUSED = 1, 2
 
 
@@ -30,12 +33,15 @@ def main() -> None:
     """Compiles the IR from stdin with the options of the command line."""
     end_with_parent()
     descriptor, options = int(sys.argv[1]), sys.argv[2:]
+    of_process = [option for option in options if option == TRACE_DISPATCHES]
     # Native code prints to stdout, too: keep that out of the module.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _import_interface_alone()
     from iree.compiler.api import Output, Session, Source, ctypes_dl
 
+    if of_process:
+        ctypes_dl._initializeGlobalCL("iree-compile", *of_process)
     with open(descriptor, "w", buffering=1) as diagnostics, Session() as session:
 
         def record(severity, message, size, _user_data):
@@ -43,7 +49,7 @@ def main() -> None:
             print(json.dumps((severity, text)), file=diagnostics)
 
         try:
-            session.set_flags(*options)
+            session.set_flags(*(option for option in options if option not in of_process))
         except (RuntimeError, ValueError) as problem:
             print(json.dumps((ERROR, str(problem))), file=diagnostics)
             sys.exit(REFUSED)

@@ -47,6 +47,17 @@ class Target:
         return self.device.startswith("local")
 
 
+# IREE's interpreter (VMVX). It runs the same dispatches as other targets, without machine code.
+INTERPRETER = Target(
+    (
+        *_COMMON,
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=vmvx",
+    ),
+    "local-task",
+)
+
+
 @dataclass(frozen=True)
 class _Hardware:
     """How to describe the hardware to the compiler. The fields are like those of `Target`."""

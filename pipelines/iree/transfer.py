@@ -36,6 +36,20 @@ _FLOAT8 = {
     torch.float8_e5m2: rt.HalElementType.FLOAT_8_E5M2,
     torch.float8_e5m2fnuz: rt.HalElementType.FLOAT_8_E5M2_FNUZ,
 }
+# Integers of the IR are signless.
+_SIGNLESS = {
+    rt.HalElementType.INT_8: torch.int8,
+    rt.HalElementType.INT_16: torch.int16,
+    rt.HalElementType.INT_32: torch.int32,
+    rt.HalElementType.INT_64: torch.int64,
+}
+_DTYPES = {
+    int(element_type): dtype
+    for element_type, dtype in (
+        *((value, key) for key, value in (_ELEMENT_TYPES | _FLOAT8).items()),
+        *_SIGNLESS.items(),
+    )
+}
 _BYTE = np.dtype(np.uint8)
 # Parts of IREE's messages.
 _LOST, _EXHAUSTED = "DEVICE_LOST", "RESOURCE_EXHAUSTED"
@@ -105,6 +119,11 @@ class Transfer:
                 problem, f"copying {result.nbytes} bytes from the device"
             ) from problem
         return result
+
+    def copy_to_torch(self, view: rt.HalBufferView) -> torch.Tensor | None:
+        """Returns a copy on the CPU; None if PyTorch has no dtype for the elements."""
+        dtype = _DTYPES.get(int(view.element_type))
+        return None if dtype is None else self.to_torch(view, dtype).clone()
 
     def _read(self, source: rt.HalBuffer, target: np.ndarray) -> None:
         """Copies a buffer from the device, after all work on it, and waits until it is copied."""

@@ -1,14 +1,19 @@
 """Products with IREE's data tiling, and how `check` finds a faulty preset."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 import unmess
 from pipelines.iree import presets, vm_module
+from pipelines.iree.dispatches import wrong_dispatch
 from unmess.__main__ import main
+from unmess.core.options.target_options import TargetOptions
 
 # Matrices, rows, columns and reduced elements. In each entry, the padding of all matrices together
 # is less than one tile of 8 or 16 rows or columns. The size of the tile depends on the CPU.
@@ -67,6 +72,28 @@ def test_iree_still_computes_padded_products_wrongly(unguarded):
     assert str(report.with_plain) == (
         "the preset data-tiling causes the difference: with plain, the result matches eager"
     )
+
+
+def test_the_first_dispatch_that_is_compiled_wrong(unguarded, tmp_path):
+    found = dispatch_of_products()
+    # It scales two matrices of 13 rows, and pads them as one of 26.
+    assert found.name == "main_dispatch_0_elementwise_26x5_f32"
+    assert (found.before, found.difference > 0.1) == (0, True)
+    file = tmp_path / "dispatch.mlir"
+    file.write_text(found.ir)
+    tool = Path(sys.executable).with_name("iree-compile")
+    options = ("--compile-mode=hal-executable", "-o", "/dev/null")
+    subprocess.run([tool, file, *options], check=True, capture_output=True)
+
+
+def test_no_dispatch_of_a_right_program_differs(own_cache):
+    assert dispatch_of_products() is None
+
+
+def dispatch_of_products():
+    args = arguments(torch.float32)
+    module = unmess.capture(Products(), args).to_module()
+    return wrong_dispatch(module, "iree-cpu", TargetOptions(), lambda run: run(*args), least=1e-3)
 
 
 def test_a_result_that_is_wrong_with_plain_too():

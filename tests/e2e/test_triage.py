@@ -193,6 +193,23 @@ def test_the_first_wrong_value_and_its_origin(expression, runner, origin, tmp_pa
         assert "NaN or infinity" in finding.value
 
 
+def test_a_wrong_result_of_iree(tmp_path):
+    # IREE's runtime takes subnormal numbers as 0, whose square root is not NaN.
+    finding = reduced(
+        tmp_path,
+        "torch.sqrt(x * 0 + torch.tensor([-1e-40, 1.0, 4.0, 9.0]))",
+        "iree-cpu",
+        layers=1,
+        numerics=True,
+    )
+    assert (finding.kind, finding.tool, finding.reproduces) == ("wrong result", "IREE", True)
+    assert finding.operator == "aten.sqrt.default"
+    assert finding.origin.startswith("the compiler or the runtime of iree-cpu")
+    assert finding.dispatch == "none differs from IREE's interpreter, whose result is wrong, too"
+    program = (tmp_path / "out" / "repro.py").read_text()
+    assert "iree.compiler" in program and "unmess" not in program
+
+
 def test_a_model_that_reads_uninitialized_memory(tmp_path):
     class Reads(torch.nn.Module):
         def forward(self, x):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="For a wrong result: compare the values of MODEL with eager's in order, and name what "
     "makes the first wrong value wrong: the model, the capture, the lowering, the compiler, one of "
-    "its presets, or precision.",
+    "its presets, or precision. On IREE, also the dispatch.",
 )
 @click.option(
     "--time",
@@ -158,6 +158,7 @@ def _show(session: Session, model: str, runner: str, finding: Finding) -> None:
         ("failure", f"{finding.kind}: {finding.cause}"),
         ("first wrong", finding.value),
         ("cause", finding.origin),
+        ("dispatch", finding.dispatch),
         ("operator", finding.operator),
         ("at", finding.where),
         ("module", finding.module),

@@ -4,6 +4,7 @@
 | --- | --- |
 | `triage`, `search` | the whole task; the stage, and the level at which to reduce |
 | `failure` | what identifies a failure |
+| `numerics`, `stability`, `dispatches` | the first wrong value, and what makes it wrong |
 | `recording`, `graph_recording`, `call_recording`, `values` | record a model, in a worker |
 | `trace`, `program_text` | a program as a list of calls, and as a Python file |
 | `reduction`, `delta`, `inputs`, `trials` | the search for a small program |

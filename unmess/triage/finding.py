@@ -29,6 +29,8 @@ class Finding:
         limit: the known limit that the failure matches.
         origin: what makes a result wrong, in one line; None if it was not looked for.
         value: the first wrong value, in one line; None if it was not looked for or found.
+        dispatch: a line about the dispatch of IREE that is compiled wrong; None if it was not
+            looked for.
         trials: the number of programs that were checked.
         is_complete: False if the time limit ended the search.
     """
@@ -48,6 +50,7 @@ class Finding:
     limit: Match | None
     origin: str | None
     value: str | None
+    dispatch: str | None
     trials: int
     is_complete: bool
 
@@ -71,6 +74,7 @@ class Finding:
             and {"of": limit.of, "cause": limit.limit.cause, "link": limit.limit.link},
             "origin": self.origin,
             "value": self.value,
+            "dispatch": self.dispatch,
             "trials": self.trials,
             "complete": self.is_complete,
         }

@@ -28,6 +28,8 @@ from unmess.triage.search import Search
 from unmess.triage.trace import Call, Trace
 from unmess.triage.trials import CANDIDATE, Trials, dynamic_of
 
+_DISPATCH = "// iree-compile --compile-mode=hal-executable dispatch.mlir -o dispatch.so"
+
 
 class Folder:
     """A folder that is being written.
@@ -57,6 +59,8 @@ class Folder:
             trace = self._with_stored_inputs(trace)
         if (ir := self._ir()) is not None:
             write_text(self._path / "repro.mlir", ir)
+        if best.dispatch_ir is not None:
+            write_text(self._path / "dispatch.mlir", f"{_DISPATCH}\n{best.dispatch_ir}")
         form, reproduces = self._write_program(trace, ir)
         versioned = "".join(f"{name} {version}\n" for name, version in versions().items())
         write_text(self._path / "versions.txt", versioned)
@@ -77,6 +81,7 @@ class Folder:
             limit=matching_limit(failure, self._trials.runner, self._search.row.model),
             origin=best.origin,
             value=_described(best.wrong),
+            dispatch=best.dispatch,
             trials=self._trials.count,
             is_complete=best.is_complete,
         )

@@ -5,6 +5,7 @@ This module does not import PyTorch.
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
 from dataclasses import dataclass
@@ -67,9 +68,8 @@ def forms(
         dialect = _OUTPUT_TYPES[failure.stage]
         code += f'    fx.export_and_import(module, *arguments, output_type="{dialect}")\n'
         found.append(Form("torch-mlir", "torch and torch-mlir", code, shows))
-    command = shlex.split(ir.splitlines()[0].removeprefix("//")) if ir else []
-    if command and command[0] == "iree-compile":
-        found.append(_iree(failure, command, runner))
+    if ir and (command := re.search(r"^// (iree-compile .*)", ir, re.MULTILINE)):
+        found.append(_iree(failure, shlex.split(command[1]), runner))
     shows = failure.message or f"{failure.stage}:"
     found.append(Form(_tool(failure, runner), "unmess", _check(trace, runner, options), shows))
     return found

@@ -60,6 +60,7 @@ def _summary(finding: Finding, model: Row) -> str:
         ("line of the model", finding.where),
         ("first wrong value", finding.value),
         ("cause", finding.origin),
+        ("dispatch", finding.dispatch),
         ("model", model.model),
         ("runner", model.place),
         ("module that fails alone", finding.module),

@@ -49,7 +49,11 @@ def first_wrong(trials: Trials, trace: Trace) -> Wrong | None:
     Raises:
         TimeUp: the time is over.
     """
-    calls = {call.value.name: call for call in trace.calls if call.value.is_tensor}
+    calls = {
+        call.value.name: call
+        for call in trace.calls
+        if call.value.is_tensor and not call.is_uninitialized
+    }
     names = list(calls)
     for start in range(0, len(names), _CHUNK):
         chunk = names[start : start + _CHUNK]

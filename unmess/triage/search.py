@@ -13,7 +13,7 @@ from typing import Any
 from unmess.core.errors.error import Error
 from unmess.isolated.options import Options
 from unmess.row import Row
-from unmess.triage import recording
+from unmess.triage import dispatches, recording
 from unmess.triage.failure import Failure
 from unmess.triage.numerics import Wrong, cause_of, first_wrong
 from unmess.triage.reduction import Reduction
@@ -28,6 +28,9 @@ _HANG_FACTOR, _HANG_SECONDS = 3.0, 3.0
 # The least time for the checks that find the origin of a wrong value, in seconds.
 _ORIGIN_SECONDS = 60.0
 
+# How origins begin for which the compiler may have compiled a dispatch wrong.
+_OF_COMPILER = ("the compiler", "the preset")
+
 
 @dataclass
 class Best:
@@ -41,6 +44,9 @@ class Best:
         is_complete: whether the search has ended by itself, not by its time limit.
         wrong: the first wrong value of the model, if it was looked for and found.
         origin: what makes the value wrong, in one line.
+        dispatch: a line about the dispatch of IREE that is compiled wrong; None if it was not
+            looked for.
+        dispatch_ir: the IR of this dispatch; None if it is not known.
     """
 
     trace: Trace | None
@@ -50,6 +56,8 @@ class Best:
     is_complete: bool = False
     wrong: Wrong | None = None
     origin: str | None = None
+    dispatch: str | None = None
+    dispatch_ir: str | None = None
 
 
 class Search:
@@ -98,6 +106,8 @@ class Search:
             pass
         if is_wrong and self.best.origin is None:
             self._find_origin()
+        if is_wrong and dispatches.has_dispatches(self._trials.runner):
+            self._find_dispatch()
 
     def _find_wrong_value(self) -> None:
         """Finds the first wrong value, and whether calls of the model itself differ."""
@@ -128,6 +138,19 @@ class Search:
         self._trials.extend(_ORIGIN_SECONDS)
         with contextlib.suppress(TimeUp):
             self.best.origin = cause_of(self._trials, self.best.trace, self.best.row, self.failure)
+
+    def _find_dispatch(self) -> None:
+        """Finds the dispatch of IREE that computes the reduced program wrong."""
+        if self.best.trace is None or not (self.best.origin or "").startswith(_OF_COMPILER):
+            return
+        self._trials.extend(_ORIGIN_SECONDS)
+        self._trials.say("compare dispatches with IREE's interpreter")
+        model, options = self._trials.program_of(self.best.trace)
+        answer = self._ask(
+            *(dispatches.wrong_dispatch, model, options, self._trials.runner),
+            self.best.row.max_rel_error,
+        )
+        self.best.dispatch, self.best.dispatch_ir = answer or (None, None)
 
     def _limit_candidates(self) -> None:
         """Sets the time limit of candidates from the time that the model took."""

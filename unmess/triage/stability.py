@@ -66,8 +66,7 @@ def _first_difference(
 ) -> tuple[str, str | None] | None:
     for one, two in zip(first.calls, other.calls, strict=False):
         # The contents of new memory differ, whether or not the model reads them.
-        is_empty = one.operator.rpartition(".")[2].startswith(("empty", "new_empty"))
-        if not is_empty and _differs(one.value, two.value, tolerance):
+        if not one.is_uninitialized and _differs(one.value, two.value, tolerance):
             return one.operator, one.where
     return None
 
@@ -76,6 +75,9 @@ def _differs(one: Value, two: Value, tolerance: float) -> bool:
     if one.file is None or two.file is None:
         return one.expression != two.expression
     tensors = [torch.load(value.file) for value in (one, two)]
+    tensors = [
+        torch.view_as_real(each.resolve_conj()) if each.is_complex() else each for each in tensors
+    ]
     if tensors[0].shape != tensors[1].shape:
         return True
     if not tensors[0].is_floating_point():

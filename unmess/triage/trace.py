@@ -82,6 +82,11 @@ class Call:
         """The names of the values that the call uses."""
         return set(references([self.args, self.kwargs]))
 
+    @property
+    def is_uninitialized(self) -> bool:
+        """Whether the result is new memory, whose contents are not defined."""
+        return any(part.startswith(("empty", "new_empty")) for part in self.operator.split("."))
+
 
 @dataclass(frozen=True)
 class Trace:

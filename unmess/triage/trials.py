@@ -102,11 +102,16 @@ class Trials:
         if key not in self._known:
             operators = f"{trace.operators} operator{'s' * (trace.operators != 1)}"
             self.say(f"{about}: {operators}")
-            file = self.folder / CANDIDATE
-            file.write_text(text)
-            options = replace(self.options, inputs=(), only=None, dynamic=dynamic)
-            self._known[key] = self.check(f"{file}:model", options, runner)
+            model, options = self.program_of(trace)
+            self._known[key] = self.check(model, options, runner)
         return self._known[key]
+
+    def program_of(self, trace: Trace) -> tuple[str, Options]:
+        """Writes the program of a trace, and returns its model string and the options for it."""
+        file = self.folder / CANDIDATE
+        file.write_text(program_text(trace))
+        options = replace(self.options, inputs=(), only=None, dynamic=dynamic_of(trace))
+        return f"{file}:model", options
 
     def failure_of(self, trace: Trace, about: str) -> Failure | None:
         """Returns the failure of the program of a trace; None if the check passes."""
