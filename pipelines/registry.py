@@ -19,6 +19,7 @@ from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
+from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.channels_last import NHWC
@@ -98,6 +99,7 @@ _ALONE = (
     CHANNELS_LAST,
     CROP_TO_WINDOWS,
     LONG_SUMS,
+    KEEP_SUMS_OF_PRODUCTS,
 )
 
 

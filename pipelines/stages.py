@@ -17,6 +17,7 @@ from pipelines.output_dialects.control_flow import (
 from pipelines.output_dialects.dynamic_sizes import infer_reshape_sizes
 from pipelines.output_dialects.loop_slices import slice_rows
 from pipelines.output_dialects.nan_order import order_nan
+from pipelines.output_dialects.narrowed_constants import fold_narrowed_constants
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
 from pipelines.output_dialects.stablehlo_convolution import to_canonical_layout
 from pipelines.output_dialects.stablehlo_random import draw_from_seed
@@ -47,6 +48,12 @@ CAPTURED_NAN_ORDER = replace(
     NAN_ORDER,
     why="sort NaN as the largest number, as PyTorch does; in captured programs only",
     function=lambda module: None if is_foreign(module) else order_nan(module),
+)
+
+NARROWED_CONSTANTS = Step(
+    "linalg-narrowed-constants",
+    "fold narrowed constants, such as numbers in f64; MLIR does not fold them if they round",
+    fold_narrowed_constants,
 )
 
 ROWS = Step(
@@ -206,6 +213,7 @@ LINALG = Pipeline(
             "torch-verify-linalg-on-tensors-backend-contract",
             "verify that no torch operator is left",
         ),
+        NARROWED_CONSTANTS,
         NAN_ORDER,
     ),
 )

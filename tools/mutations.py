@@ -76,6 +76,9 @@ MUTATIONS = {
     "no-builtin-results": Mutation(
         "linalg", *_without("builtin-results"), "linalg/unsigned_constants.mlir"
     ),
+    "no-narrowed-constants": Mutation(
+        "linalg", *_without("linalg-narrowed-constants"), "linalg/narrowed_constants.mlir"
+    ),
     "no-nan-order": Mutation("linalg", *_without("linalg-nan-order"), "linalg/sort.mlir"),
     "nan-order-first": Mutation(
         "linalg", *_before("linalg-nan-order", "convert-torch-to-tmtensor"), "linalg/sort.mlir"

@@ -38,6 +38,12 @@ op(
     C("f32[2,3]", []),
 )
 op("torch.sum", C("bool[n,4]", 1, dtype=torch.bool), C("f32[4] sparse", dtype=torch.bool))
+for axes in (None, 0, 1, (0, 2), (1, 2), (0, 1)):
+    op(
+        f"sum of products over {axes}",
+        *(C(X, "f32[4]"), C("f64[2,3,5]", "f64[3,1]"), C("bf16[2,3,5]", "bf16[3,5]")),
+        function=lambda x, y, axes=axes: (x * y).sum(axes),
+    )
 op("torch.all", "c64[5] sparse", C("c64[3,2] sparse", 1))
 op("torch.any", "c64[5] sparse", C("c64[3,2] zero", 0))
 op("torch.any", C("f32[]", 0), C("u8[] zero", -1))

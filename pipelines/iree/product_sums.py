@@ -1,0 +1,78 @@
+"""Keeps IREE from making vector contractions of sums of products.
+
+IREE turns a sum of products over several axes into `vector.contract`. If one factor has only some
+of the axes, as in `(x * weight).sum()`, the contraction is invalid, and the program does not
+compile. With an operation between product and sum, it stays a reduction: this step adds 0 to each
+product. No sum changes, because sums begin with 0.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from pipelines.ir.modules import find_operations
+from pipelines.pipeline import Step
+
+_GENERIC = "linalg.generic"
+_LEAST_AXES = 2
+
+
+def keep_sums_of_products(module: ir.Module) -> None:
+    """Adds 0 to each product that a reduction over several axes adds. Changes `linalg` in place."""
+    with module.context:
+        for operation in find_operations(module, lambda each: each.name == _GENERIC):
+            if (term := _product(operation)) is not None:
+                _add_zero(operation, term)
+
+
+def _product(operation: ir.Operation) -> ir.Value | None:
+    """Returns the product that a reduction over several axes adds; None if it is no such sum."""
+    kinds = [str(each) for each in ir.ArrayAttr(operation.attributes["iterator_types"])]
+    if sum("reduction" in kind for kind in kinds) < _LEAST_AXES or len(operation.results) != 1:
+        return None
+    body = operation.regions[0].blocks[0]
+    addition = _owner(list(body.operations)[-1].operands[0], "arith.addf")
+    if addition is None or body.arguments[-1] not in list(addition.operands):
+        return None
+    terms = [each for each in addition.operands if each != body.arguments[-1]]
+    return terms[0] if len(terms) == 1 and _is_product(terms[0], operation) else None
+
+
+def _is_product(term: ir.Value, operation: ir.Operation) -> bool:
+    """Returns whether a value of a body is a product, or an element of a tensor of products."""
+    if not isinstance(term.owner, ir.Block):
+        return _owner(term, "arith.mulf") is not None
+    number = ir.BlockArgument(term).arg_number
+    producer = _owner(operation.operands[number], _GENERIC)
+    if producer is None:
+        return False
+    results = list(list(producer.regions[0].blocks[0].operations)[-1].operands)
+    number = ir.OpResult(operation.operands[number]).result_number
+    return _owner(results[number], "arith.mulf") is not None
+
+
+def _owner(value: ir.Value, name: str) -> ir.Operation | None:
+    """Returns the operation of that name that computes a value, or None."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    return owner.operation if owner.operation.name == name else None
+
+
+def _add_zero(operation: ir.Operation, term: ir.Value) -> None:
+    body = operation.regions[0].blocks[0]
+    addition = _owner(list(body.operations)[-1].operands[0], "arith.addf")
+    with ir.InsertionPoint(addition), addition.location:
+        zero = arith.ConstantOp(term.type, ir.FloatAttr.get(term.type, 0.0)).result
+        kept = arith.AddFOp(term, zero).result
+    for number, operand in enumerate(addition.operands):
+        if operand == term:
+            addition.operands[number] = kept
+
+
+KEEP_SUMS_OF_PRODUCTS = Step(
+    "iree-keep-sums-of-products",
+    "add 0 to the products of a sum over several axes, for which IREE makes invalid contractions",
+    keep_sums_of_products,
+)
