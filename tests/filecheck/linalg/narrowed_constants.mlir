@@ -14,21 +14,18 @@ func.func @numbers() -> (f32, bf16) {
   return %1, %2 : f32, bf16
 }
 
-// Numbers that are not constant, tensors, and constants with other uses stay.
+// Numbers that are not constant, and constants with other uses, stay.
 // CHECK-LABEL: func.func @others
 // CHECK:         %[[C:.*]] = arith.constant 1.000000e-01 : f64
 // CHECK:         arith.truncf %arg0 : f64 to f32
-// CHECK:         arith.truncf {{.*}} : tensor<2xf64> to tensor<2xf32>
 // CHECK:         arith.constant 1.000000e-01 : f32
 // CHECK:         arith.addf %arg0, %[[C]] : f64
-func.func @others(%x: f64) -> (f32, tensor<2xf32>, f32, f64) {
+func.func @others(%x: f64) -> (f32, f32, f64) {
   %0 = arith.constant 0.1 : f64
-  %1 = arith.constant dense<0.1> : tensor<2xf64>
-  %2 = arith.truncf %x : f64 to f32
-  %3 = arith.truncf %1 : tensor<2xf64> to tensor<2xf32>
-  %4 = arith.truncf %0 : f64 to f32
-  %5 = arith.addf %x, %0 : f64
-  return %2, %3, %4, %5 : f32, tensor<2xf32>, f32, f64
+  %1 = arith.truncf %x : f64 to f32
+  %2 = arith.truncf %0 : f64 to f32
+  %3 = arith.addf %x, %0 : f64
+  return %1, %2, %3 : f32, f32, f64
 }
 
 // LINALG-LABEL: func.func @of_torch
