@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -78,7 +79,8 @@ def sample_difference(
 
     Measures the largest distance of the distributions (Kolmogorov-Smirnov). The allowed distance
     is the one that one pair of samples in a thousand exceeds, or 1.5 times the distance between
-    eager's results with several seeds. The latter is larger if elements depend on each other.
+    eager's results with any two of several seeds. The latter is larger if elements depend on each
+    other.
 
     Args:
         actual: the results of several calls. All their elements form one sample.
@@ -111,7 +113,7 @@ def _sampled_leaf(
         return "NaN or infinity"
     samples = [_numbers(results) for results in theirs]
     distance = _distance(samples[0], numbers)
-    own = max(_distance(samples[0], other) for other in samples[1:])
+    own = max(itertools.starmap(_distance, itertools.combinations(samples, 2)))
     allowed = max(1.95 * math.sqrt(2 / max(len(numbers), 1)), 1.5 * own)
     return (
         None if distance < allowed else f"distributions are {distance:.3f} apart, not {allowed:.3f}"
