@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,35 @@ class Decomposition:
     @property
     def overload(self) -> torch._ops.OpOverload | None:
         """The operator, or None if it is not defined."""
-        namespace, qualified = self.operator.split("::")
-        name, overload = qualified.split(".")
-        packet = getattr(getattr(torch.ops, namespace), name, None)
-        return getattr(packet, overload, None)
+        return _overload(self.operator)
+
+
+def _overload(operator: str) -> torch._ops.OpOverload | None:
+    namespace, qualified = operator.split("::")
+    name, overload = qualified.split(".")
+    packet = getattr(getattr(torch.ops, namespace), name, None)
+    return getattr(packet, overload, None)
+
+
+def entries(
+    name: str, stage: str, reason: str, functions: Mapping[str, Callable[..., Any]]
+) -> tuple[Decomposition, ...]:
+    """Returns a Decomposition for each operator of `functions`.
+
+    Args:
+        name, stage, reason: as for `Decomposition`.
+        functions: by operator. An operator without a namespace is one of `aten`.
+    """
+    return tuple(
+        Decomposition(
+            name, operator if "::" in operator else f"aten::{operator}", stage, reason, function
+        )
+        for operator, function in functions.items()
+    )
+
+
+def of_overloads(
+    decompose: Callable[[torch._ops.OpOverload], Callable[..., Any]], *operators: str
+) -> dict[str, Callable[..., Any]]:
+    """Returns `decompose(overload)` for each operator of aten, for `entries`."""
+    return {operator: decompose(_overload(f"aten::{operator}")) for operator in operators}

@@ -1,7 +1,5 @@
 """Decompositions of convolutions, pooling, attention, activations, experts and detection."""
 
-from __future__ import annotations
-
 import torch
 
 from importers.decompositions.activations import elu, gelu, log_softmax, softmax
@@ -16,7 +14,7 @@ from importers.decompositions.convolutions import (
     grouped_3d_convolution,
 )
 from importers.decompositions.ctc_loss import ctc_loss
-from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.decomposition import entries, of_overloads
 from importers.decompositions.embedding_bag import embedding_bag
 from importers.decompositions.embedding_norm import embedding_renorm
 from importers.decompositions.fractional_pooling import fractional_max_pool
@@ -35,299 +33,257 @@ from importers.detection.roi_align import roi_align
 from importers.packed.operator import unpack_parts
 
 LAYERS = (
-    Decomposition(
+    *entries(
         "packed weight",
-        "unmess::unpack.default",
         "torch",
         "the torch dialect has no operator for weights of a GGUF file; shifts, masks, conversions "
         "and products compute them",
-        unpack_parts,
+        {"unmess::unpack.default": unpack_parts},
     ),
-    Decomposition(
+    *entries(
         "grouped matrix product",
-        "aten::_grouped_mm.default",
         "torch",
         "the torch dialect has no matrix product of groups of different sizes, which "
         "mixture-of-experts layers use",
-        grouped_mm,
+        {"_grouped_mm.default": grouped_mm},
     ),
-    Decomposition(
+    *entries(
         "transformers' grouped matrix product",
-        "transformers::grouped_mm_fallback.default",
         "torch",
         "torch-mlir does not lower this custom operator of transformers, which mixture-of-experts "
         "layers use unless they are bf16",
-        grouped_mm,
+        {"transformers::grouped_mm_fallback.default": grouped_mm},
     ),
-    Decomposition(
+    *entries(
         "grid sample at NaN",
-        "aten::grid_sampler_2d.default",
         "run",
         "PyTorch's decomposition gives 0 at coordinates that are NaN; eager gives NaN or the "
         "border",
-        grid_sampler_2d,
+        {"grid_sampler_2d.default": grid_sampler_2d},
     ),
-    Decomposition(
+    *entries(
         "grid sample of volumes",
-        "aten::grid_sampler_3d.default",
         "torch",
         "the torch dialect does not have the operator",
-        grid_sampler_3d,
+        {"grid_sampler_3d.default": grid_sampler_3d},
     ),
-    *(
-        Decomposition(
-            "fractional max pooling",
-            f"aten::fractional_max_pool{axes}d.default",
-            "torch",
-            "the torch dialect does not have the operator",
-            fractional_max_pool,
-        )
-        for axes in (2, 3)
+    *entries(
+        "fractional max pooling",
+        "torch",
+        "the torch dialect does not have the operator",
+        {
+            "fractional_max_pool2d.default": fractional_max_pool,
+            "fractional_max_pool3d.default": fractional_max_pool,
+        },
     ),
-    *(
-        Decomposition(
-            "batch norm that returns its statistics",
-            f"aten::{name}.default",
-            "torch",
-            "the torch dialect does not have the operator; PyTorch's decomposition depends on the "
-            "device",
-            function,
-        )
-        for name, function in (
-            ("_batch_norm_with_update_functional", batch_norm_with_update),
-            ("_batch_norm_no_update", batch_norm_no_update),
-        )
+    *entries(
+        "batch norm that returns its statistics",
+        "torch",
+        "the torch dialect does not have the operator; PyTorch's decomposition depends on the "
+        "device",
+        {
+            "_batch_norm_with_update_functional.default": batch_norm_with_update,
+            "_batch_norm_no_update.default": batch_norm_no_update,
+        },
     ),
-    Decomposition(
+    *entries(
         "reduction of segments",
-        "aten::segment_reduce.default",
         "torch",
         "the torch dialect does not have the operator",
-        segment_reduce,
+        {"segment_reduce.default": segment_reduce},
     ),
-    *(
-        Decomposition(
-            "connectionist temporal classification",
-            f"aten::_ctc_loss.{overload}",
-            "torch",
-            "the torch dialect does not have the operator",
-            ctc_loss,
-        )
-        for overload in ("default", "Tensor")
+    *entries(
+        "connectionist temporal classification",
+        "torch",
+        "the torch dialect does not have the operator",
+        {"_ctc_loss.default": ctc_loss, "_ctc_loss.Tensor": ctc_loss},
     ),
-    *(
-        Decomposition(
-            "linear cross entropy in chunks",
-            f"torch_nn::_linear_cross_entropy_batch_{name}.default",
-            "linalg",
-            "torch-mlir does not lower this custom operator of PyTorch, which is written in Python",
-            function,
-        )
-        for name, function in (
-            ("chunked", linear_cross_entropy),
-            ("chunked_no_reduction", linear_cross_entropy_no_reduction),
-        )
+    *entries(
+        "linear cross entropy in chunks",
+        "linalg",
+        "torch-mlir does not lower this custom operator of PyTorch, which is written in Python",
+        {
+            f"torch_nn::_linear_cross_entropy_batch_{name}.default": function
+            for name, function in (
+                ("chunked", linear_cross_entropy),
+                ("chunked_no_reduction", linear_cross_entropy_no_reduction),
+            )
+        },
     ),
-    Decomposition(
+    *entries(
         "RoI align",
-        "torchvision::roi_align.default",
         "torch",
         "torch-mlir does not lower operators of torchvision",
-        roi_align,
+        {"torchvision::roi_align.default": roi_align},
     ),
-    Decomposition(
+    *entries(
         "deformable convolution",
-        "torchvision::deform_conv2d.default",
         "torch",
         "torch-mlir does not lower operators of torchvision",
-        deform_conv2d,
+        {"torchvision::deform_conv2d.default": deform_conv2d},
     ),
-    Decomposition(
+    *entries(
         "convolution of sequences, time first",
-        "aten::conv_tbc.default",
         "torch",
         "torch-mlir's shapes have the dimensions of conv1d",
-        conv_tbc,
+        {"conv_tbc.default": conv_tbc},
     ),
-    Decomposition(
+    *entries(
         "grouped 3-d convolution",
-        "aten::convolution.default",
         "linalg",
         "linalg has no 3-d convolution with groups (MViT)",
-        grouped_3d_convolution,
+        {"convolution.default": grouped_3d_convolution},
     ),
-    Decomposition(
+    *entries(
         "transposed convolution with large padding",
-        "aten::convolution.default",
         "compile",
         "torch-mlir's lowering crops the input, which may leave no elements of it",
-        cropped_transposed_convolution,
+        {"convolution.default": cropped_transposed_convolution},
     ),
-    Decomposition(
+    *entries(
         "depthwise transposed convolution",
-        "aten::convolution.default",
         "linalg",
         "torch-mlir's lowering creates shapes that do not fit together (Mimi's upsampling)",
-        depthwise_transposed_convolution,
+        {"convolution.default": depthwise_transposed_convolution},
     ),
-    *(
-        Decomposition(
-            "resizing with antialiasing",
-            f"aten::_upsample_{kernel}2d_aa.default",
-            "torch",
-            "the torch dialect has no antialiasing; SigLIP 2 resizes its position embeddings with "
-            "it",
-            resize(kernel),
-        )
-        for kernel in ("bilinear", "bicubic")
+    *entries(
+        "resizing with antialiasing",
+        "torch",
+        "the torch dialect has no antialiasing; SigLIP 2 resizes its position embeddings with it",
+        {f"_upsample_{kernel}2d_aa.default": resize(kernel) for kernel in ("bilinear", "bicubic")},
     ),
-    *(
-        Decomposition(
-            "resizing of uint8 images",
-            f"aten::{operator}",
-            "run",
-            "eager rounds weights and rows to integers; torch-mlir has no antialiasing, and "
-            "PyTorch's other decompositions compute in floating point",
-            function,
-        )
-        for kernel in ("bilinear", "bicubic")
-        for operator, function in (
-            (f"_upsample_{kernel}2d_aa.default", resize_bytes(kernel, antialias=True)),
-            (f"upsample_{kernel}2d.default", resize_bytes(kernel, antialias=False)),
-            (f"upsample_{kernel}2d.vec", resize_bytes_by_factors(kernel)),
-        )
+    *entries(
+        "resizing of uint8 images",
+        "run",
+        "eager rounds weights and rows to integers; torch-mlir has no antialiasing, and "
+        "PyTorch's other decompositions compute in floating point",
+        {
+            f"{operator}": function
+            for kernel in ("bilinear", "bicubic")
+            for operator, function in (
+                (f"_upsample_{kernel}2d_aa.default", resize_bytes(kernel, antialias=True)),
+                (f"upsample_{kernel}2d.default", resize_bytes(kernel, antialias=False)),
+                (f"upsample_{kernel}2d.vec", resize_bytes_by_factors(kernel)),
+            )
+        },
     ),
-    Decomposition(
+    *entries(
         "fused attention",
-        "aten::_scaled_dot_product_flash_attention_for_cpu.default",
         "capture",
         "PyTorch's decomposition gives other strides than the operator; a view of the result, as "
         "GPT-2 joins its heads, fails if the batch has a dynamic size above 1",
-        attention,
+        {"_scaled_dot_product_flash_attention_for_cpu.default": attention},
     ),
-    Decomposition(
+    *entries(
         "pooling window larger than the input",
-        "aten::avg_pool2d.default",
         "run",
         "torch-mlir's lowering pads the input to the size of the window, which takes 134 GB for "
         "EfficientNet's window of 2560 x 2560 on 7 x 7 elements",
-        avg_pool2d,
+        {"avg_pool2d.default": avg_pool2d},
     ),
-    *(
-        Decomposition(
-            "pooling without a batch",
-            f"aten::avg_pool{axes}d.default",
-            "linalg",
-            "torch-mlir lowers tensors with a batch dimension only",
-            without_batch(getattr(torch.ops.aten, f"avg_pool{axes}d").default, axes),
-        )
-        for axes in (1, 2, 3)
+    *entries(
+        "pooling without a batch",
+        "linalg",
+        "torch-mlir lowers tensors with a batch dimension only",
+        {
+            f"avg_pool{axes}d.default": without_batch(
+                getattr(torch.ops.aten, f"avg_pool{axes}d").default, axes
+            )
+            for axes in (1, 2, 3)
+        },
     ),
-    *(
-        Decomposition(
-            "pooling with the default stride",
-            f"aten::{name}.default",
-            "linalg",
-            "torch-mlir lowers it to a wrong shape if the padding is a single number",
-            with_stride(getattr(torch.ops.aten, name).default),
-        )
-        for axes in (2, 3)
-        for name in (f"avg_pool{axes}d", f"max_pool{axes}d", f"max_pool{axes}d_with_indices")
+    *entries(
+        "pooling with the default stride",
+        "linalg",
+        "torch-mlir lowers it to a wrong shape if the padding is a single number",
+        of_overloads(
+            with_stride,
+            *("avg_pool2d.default", "max_pool2d.default", "max_pool2d_with_indices.default"),
+            *("avg_pool3d.default", "max_pool3d.default", "max_pool3d_with_indices.default"),
+        ),
     ),
-    Decomposition(
+    *entries(
         "embeddings of limited norm",
-        "aten::embedding_renorm.default",
         "torch",
         "the torch dialect has no embedding_renorm, which embeddings with max_norm use",
-        embedding_renorm,
+        {"embedding_renorm.default": embedding_renorm},
     ),
-    *(
-        Decomposition(
-            "embedding bag",
-            f"aten::{name}.default",
-            "run",
-            "torch-mlir lowers only sums of f32 with i64 indices, and ignores the weights (Kimi "
-            "K2.5 resizes its position embeddings with weights)",
-            embedding_bag,
-        )
-        for name in ("_embedding_bag", "_embedding_bag_forward_only")
+    *entries(
+        "embedding bag",
+        "run",
+        "torch-mlir lowers only sums of f32 with i64 indices, and ignores the weights (Kimi "
+        "K2.5 resizes its position embeddings with weights)",
+        {
+            "_embedding_bag.default": embedding_bag,
+            "_embedding_bag_forward_only.default": embedding_bag,
+        },
     ),
-    Decomposition(
+    *entries(
         "LSTM layer of oneDNN",
-        "aten::mkldnn_rnn_layer.default",
         "torch",
         "the torch dialect has no LSTM; PyTorch keeps it as one operator if no input needs a "
         "gradient",
-        mkldnn_lstm_layer,
+        {"mkldnn_rnn_layer.default": mkldnn_lstm_layer},
     ),
-    Decomposition(
+    *entries(
         "softmax without dimensions",
-        "aten::_softmax.default",
         "torch",
         "torch-mlir's decomposition does not terminate",
-        softmax,
+        {"_softmax.default": softmax},
     ),
-    Decomposition(
+    *entries(
         "softmax without dimensions",
-        "aten::_log_softmax.default",
         "linalg",
         "torch-mlir computes a maximum over an axis that does not exist",
-        log_softmax,
+        {"_log_softmax.default": log_softmax},
     ),
-    *(
-        Decomposition(
-            "pooling without a batch",
-            f"aten::{name}.default",
-            "linalg",
-            "torch-mlir lowers tensors with a batch only",
-            without_batch(getattr(torch.ops.aten, name).default, axes),
-        )
-        for axes in (1, 2, 3)
-        for name in (f"max_pool{axes}d", f"max_pool{axes}d_with_indices")
+    *entries(
+        "pooling without a batch",
+        "linalg",
+        "torch-mlir lowers tensors with a batch only",
+        {
+            f"{name}.default": without_batch(getattr(torch.ops.aten, name).default, axes)
+            for axes in (1, 2, 3)
+            for name in (f"max_pool{axes}d", f"max_pool{axes}d_with_indices")
+        },
     ),
-    *(
-        Decomposition(
-            "pooling without a batch",
-            f"aten::adaptive_max_pool{axes}d.default",
-            "linalg",
-            "torch-mlir lowers tensors with a batch only",
-            without_batch(getattr(torch.ops.aten, f"adaptive_max_pool{axes}d").default, axes),
-        )
-        for axes in (2, 3)
+    *entries(
+        "pooling without a batch",
+        "linalg",
+        "torch-mlir lowers tensors with a batch only",
+        {
+            f"adaptive_max_pool{axes}d.default": without_batch(
+                getattr(torch.ops.aten, f"adaptive_max_pool{axes}d").default, axes
+            )
+            for axes in (2, 3)
+        },
     ),
-    *(
-        Decomposition(
-            "adaptive max pooling with windows of several sizes",
-            f"aten::adaptive_max_pool{axes}d.default",
-            "linalg",
-            "torch-mlir's lowering pads the input to a wrong size, and there is none for volumes",
-            adaptive_max_pool,
-        )
-        for axes in (2, 3)
+    *entries(
+        "adaptive max pooling with windows of several sizes",
+        "linalg",
+        "torch-mlir's lowering pads the input to a wrong size, and there is none for volumes",
+        {
+            "adaptive_max_pool2d.default": adaptive_max_pool,
+            "adaptive_max_pool3d.default": adaptive_max_pool,
+        },
     ),
-    *(
-        Decomposition(
-            "max pooling of integers",
-            f"aten::max_pool{axes}d_with_indices.default",
-            "linalg",
-            "torch-mlir's lowering compares them as floats, and crashes on volumes",
-            max_pool_of_integers(axes),
-        )
-        for axes in (2, 3)
+    *entries(
+        "max pooling of integers",
+        "linalg",
+        "torch-mlir's lowering compares them as floats, and crashes on volumes",
+        {f"max_pool{axes}d_with_indices.default": max_pool_of_integers(axes) for axes in (2, 3)},
     ),
-    Decomposition(
+    *entries(
         "ELU by expm1",
-        "aten::elu.default",
         "run",
         "torch-mlir subtracts 1 from e^x, which loses all digits near zero",
-        elu,
+        {"elu.default": elu},
     ),
-    Decomposition(
+    *entries(
         "GELU by tanh or in f32",
-        "aten::gelu.default",
         "run",
         "torch-mlir uses 0.797724 for √(2/π), which is 0.797885, with errors of up to 5e-5; it "
         "rounds f16 and bf16 after each step, eager only once",
-        gelu,
+        {"gelu.default": gelu},
     ),
 )

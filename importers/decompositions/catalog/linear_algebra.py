@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.decomposition import entries, of_overloads
 from importers.decompositions.linear_algebra import (
     cholesky,
     eigenvalues,
@@ -74,40 +74,34 @@ def _of_fixed_sizes(name: str, function: Callable[..., Any]) -> Callable[..., An
     return checked
 
 
-def _composite(operator: str) -> Callable[..., Any]:
+def _composite(overload: torch._ops.OpOverload) -> Callable[..., Any]:
     """Returns PyTorch's own definition of an operator in terms of other operators."""
-    name, overload = operator.split(".")
-    function = getattr(getattr(torch.ops.aten, name), overload)
     key = torch._C.DispatchKey.CompositeImplicitAutograd
-    return lambda *args, **kwargs: function._op_dk(key, *args, **kwargs)
+    return lambda *args, **kwargs: overload._op_dk(key, *args, **kwargs)
 
 
 LINEAR_ALGEBRA = (
-    Decomposition(
+    *entries(
         "checked results of linear algebra",
-        "aten::_linalg_check_errors.default",
         "torch",
         "the torch dialect has no _linalg_check_errors; an assertion ends the call instead",
-        errors.check_errors,
+        {"_linalg_check_errors.default": errors.check_errors},
     ),
-    *(
-        Decomposition(
-            "linear algebra in loops",
-            f"aten::{name if '.' in name else f'{name}.default'}",
-            "torch",
-            "torch-mlir does not lower the operator; a loop over columns or rotations computes it",
-            _of_fixed_sizes(name, function),
-        )
-        for name, function in _LOOPS.items()
+    *entries(
+        "linear algebra in loops",
+        "torch",
+        "torch-mlir does not lower the operator; a loop over columns or rotations computes it",
+        {
+            name if "." in name else f"{name}.default": _of_fixed_sizes(name, function)
+            for name, function in _LOOPS.items()
+        },
     ),
-    *(
-        Decomposition(
-            "linear algebra by its definition",
-            f"aten::{operator}",
-            "linalg",
-            "torch-mlir does not decompose the operator, and lowers few of its forms",
-            _composite(operator),
-        )
-        for operator in ("linalg_slogdet.default", "linalg_norm.default", "linalg_norm.ord_str")
+    *entries(
+        "linear algebra by its definition",
+        "linalg",
+        "torch-mlir does not decompose the operator, and lowers few of its forms",
+        of_overloads(
+            _composite, "linalg_slogdet.default", "linalg_norm.default", "linalg_norm.ord_str"
+        ),
     ),
 )

@@ -1,8 +1,6 @@
 """Decompositions of operators that draw random numbers."""
 
-from __future__ import annotations
-
-from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.decomposition import entries
 from importers.decompositions.poisson import poisson
 from importers.decompositions.sampling import (
     cauchy,
@@ -26,61 +24,51 @@ from importers.decompositions.sampling import (
 )
 
 RANDOM = (
-    *(
-        Decomposition(
-            "samples computed from uniform samples",
-            f"aten::{operator}",
-            "linalg",
-            "torch-mlir has no lowering (ViLT samples patches of its image)",
-            function,
-        )
-        for operator, function in (
-            ("multinomial.default", multinomial),
-            ("randperm.default", permutation),
-            ("poisson.default", poisson),
-            ("cauchy.default", cauchy),
-            ("geometric.default", geometric),
-            ("log_normal.default", log_normal),
-            ("randint_like.default", integers_below),
-            ("randint_like.low_dtype", integers_between),
-            ("normal.Tensor_Tensor", normal),
-            ("normal.Tensor_float", normal),
-            ("normal.float_Tensor", normal),
-            ("normal.float_float", normal_of_numbers),
-        )
+    *entries(
+        "samples computed from uniform samples",
+        "linalg",
+        "torch-mlir has no lowering (ViLT samples patches of its image)",
+        {
+            "multinomial.default": multinomial,
+            "randperm.default": permutation,
+            "poisson.default": poisson,
+            "cauchy.default": cauchy,
+            "geometric.default": geometric,
+            "log_normal.default": log_normal,
+            "randint_like.default": integers_below,
+            "randint_like.low_dtype": integers_between,
+            "normal.Tensor_Tensor": normal,
+            "normal.Tensor_float": normal,
+            "normal.float_Tensor": normal,
+            "normal.float_float": normal_of_numbers,
+        },
     ),
-    *(
-        Decomposition(
-            "samples in f16 and bf16",
-            f"aten::{operator}.default",
-            "run",
-            "torch-mlir rounds uniform samples to the dtype: some become 1, which eager excludes, "
-            "and the logarithm of those that become 0 is infinite",
-            function,
-        )
-        for operator, function in (
-            ("rand", narrow_uniform),
-            ("rand_like", narrow_uniform_like),
-            ("randn", narrow_normal),
-            ("randn_like", narrow_normal_like),
-            ("uniform", narrow_uniform_in_place),
-            ("normal_functional", narrow_normal_in_place),
-            ("exponential", narrow_exponential),
-        )
+    *entries(
+        "samples in f16 and bf16",
+        "run",
+        "torch-mlir rounds uniform samples to the dtype: some become 1, which eager excludes, "
+        "and the logarithm of those that become 0 is infinite",
+        {
+            "rand.default": narrow_uniform,
+            "rand_like.default": narrow_uniform_like,
+            "randn.default": narrow_normal,
+            "randn_like.default": narrow_normal_like,
+            "uniform.default": narrow_uniform_in_place,
+            "normal_functional.default": narrow_normal_in_place,
+            "exponential.default": narrow_exponential,
+        },
     ),
-    Decomposition(
+    *entries(
         "random integers with a lower bound",
-        "aten::randint.low",
         "run",
         "torch-mlir rounds toward zero, so that 0 is twice as frequent if the lower bound is "
         "negative",
-        integers,
+        {"randint.low": integers},
     ),
-    Decomposition(
+    *entries(
         "random integers of other dtypes",
-        "aten::randint.default",
         "run",
         "torch-mlir draws floating-point numbers that are not integers",
-        integers_of_other_dtypes,
+        {"randint.default": integers_of_other_dtypes},
     ),
 )

@@ -1,25 +1,22 @@
 """Decompositions of recurrent layers."""
 
-from __future__ import annotations
-
-from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.decomposition import entries
 from importers.decompositions.recurrent.cells import GRU, LSTM, RNN_RELU, RNN_TANH
 from importers.decompositions.recurrent.layers import layers
 from importers.decompositions.recurrent.packed import packed_layers
 
-RECURRENT = tuple(
-    Decomposition(
-        "recurrent layers",
-        f"aten::{name}.{overload}",
-        "torch",
-        "PyTorch's decomposition repeats the operators of a step for every step",
-        function(cell),
-    )
-    for overload, function in (("input", layers), ("data", packed_layers))
-    for name, cell in (
-        ("lstm", LSTM),
-        ("gru", GRU),
-        ("rnn_tanh", RNN_TANH),
-        ("rnn_relu", RNN_RELU),
-    )
+RECURRENT = entries(
+    "recurrent layers",
+    "torch",
+    "PyTorch's decomposition repeats the operators of a step for every step",
+    {
+        f"{name}.{overload}": function(cell)
+        for overload, function in (("input", layers), ("data", packed_layers))
+        for name, cell in (
+            ("lstm", LSTM),
+            ("gru", GRU),
+            ("rnn_tanh", RNN_TANH),
+            ("rnn_relu", RNN_RELU),
+        )
+    },
 )

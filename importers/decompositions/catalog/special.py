@@ -1,8 +1,6 @@
 """Decompositions of special functions."""
 
-from __future__ import annotations
-
-from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.decomposition import entries
 from importers.decompositions.special import bessel, modified_bessel
 from importers.decompositions.special.airy import airy_ai
 from importers.decompositions.special.error_function import erfc, erfcx, erfinv, ndtri
@@ -49,24 +47,16 @@ _OPERATORS = {
 }
 
 SPECIAL = (
-    *(
-        Decomposition(
-            "special function in f64",
-            f"aten::{operator}",
-            "torch",
-            "the torch dialect does not have the operator, or torch-mlir does not lower it",
-            function,
-        )
-        for operator, function in _OPERATORS.items()
+    *entries(
+        "special function in f64",
+        "torch",
+        "the torch dialect does not have the operator, or torch-mlir does not lower it",
+        _OPERATORS,
     ),
-    *(
-        Decomposition(
-            "window function",
-            f"aten::{operator}",
-            "torch",
-            "the torch dialect has no window functions but Hann's",
-            function,
-        )
-        for operator, function in WINDOWS.items()
+    *entries(
+        "window function",
+        "torch",
+        "the torch dialect has no window functions but Hann's",
+        WINDOWS,
     ),
 )

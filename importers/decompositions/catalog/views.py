@@ -1,12 +1,10 @@
 """Decompositions of copies of views, and of tensors with a view replaced."""
 
-from __future__ import annotations
-
 import torch
 
 from importers.decompositions import views
 from importers.decompositions.bits import view_dtype
-from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.decomposition import entries
 
 _aten = torch.ops.aten
 _VIEWS = {
@@ -36,43 +34,34 @@ _VIEWS = {
 }
 
 VIEWS = (
-    Decomposition(
+    *entries(
         "bits as another dtype",
-        "aten::view.dtype",
         "linalg",
         "torch-mlir lowers views as a dtype of the same width only",
-        view_dtype,
+        {"view.dtype": view_dtype},
     ),
-    Decomposition(
+    *entries(
         "split into sizes that depend on data",
-        "aten::split_with_sizes.default",
         "linalg",
         "torch-mlir lowers constant sizes only",
-        views.split_with_sizes,
+        {"split_with_sizes.default": views.split_with_sizes},
     ),
-    *(
-        Decomposition(
-            "copy of a view",
-            f"aten::{operator}",
-            "linalg",
-            "torch-mlir lowers few of them; in MLIR, a copy of a view is the same value as the "
-            "view",
-            views.copied(view),
-        )
-        for operator, view in _VIEWS.items()
-    ),
-    Decomposition(
+    *entries(
         "copy of a view",
-        "aten::narrow_copy.default",
+        "linalg",
+        "torch-mlir lowers few of them; in MLIR, a copy of a view is the same value as the view",
+        {operator: views.copied(view) for operator, view in _VIEWS.items()},
+    ),
+    *entries(
+        "copy of a view",
         "torch",
         "torch-mlir has no lowering; in MLIR, a copy of a view is the same value as the view",
-        views.narrow_copy,
+        {"narrow_copy.default": views.narrow_copy},
     ),
-    Decomposition(
+    *entries(
         "diagonal_scatter",
-        "aten::diagonal_scatter.default",
         "linalg",
         "torch-mlir has no lowering; PyTorch's decomposition writes in place",
-        views.diagonal_scatter,
+        {"diagonal_scatter.default": views.diagonal_scatter},
     ),
 )
