@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
 from unmess.core.errors.check import VALUE_PREFIX
@@ -10,3 +14,51 @@ from unmess.core.errors.check import VALUE_PREFIX
 def require(condition: torch.Tensor, message: str) -> None:
     """Inserts a check that ends the call with an error unless all of `condition` is true."""
     torch.ops.aten._assert_async.msg(condition.all(), VALUE_PREFIX + message)
+
+
+def checked(check: Callable[..., None]) -> Callable[..., Any]:
+    """Returns a decomposition that inserts the check and keeps the call."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        check(*args, **kwargs)
+        return NotImplemented
+
+    return function
+
+
+def require_probabilities(x: torch.Tensor, *_: Any, **__: Any) -> None:
+    """Requires numbers from 0 to 1, not NaN."""
+    require(torch.logical_and(torch.ge(x, 0), torch.le(x, 1)), "a probability is not from 0 to 1")
+
+
+def require_indices_in_plane(
+    x: torch.Tensor, places: torch.Tensor, size: list[int], *_: Any
+) -> None:
+    """Requires indices of elements of a plane of `size`."""
+    inside = torch.logical_and(torch.ge(places, 0), torch.lt(places, math.prod(size)))
+    require(inside, "max_unpool has an index outside of its output")
+
+
+def require_category_weights(weights: torch.Tensor) -> None:
+    """Requires finite weights that are not negative, at least one of them positive in each row."""
+    # NaN and infinity are not less than infinity.
+    valid = torch.logical_and(torch.ge(weights, 0), torch.lt(weights, torch.inf))
+    require(valid, "multinomial has a weight that is negative, infinite or NaN")
+    require(torch.gt(weights.sum(-1), 0), "multinomial has weights that are all zero")
+
+
+_CAUSES = {
+    "linalg.cholesky": "the matrix is not positive definite",
+    "cholesky": "the matrix is not positive definite",
+    "linalg.eigh": "the algorithm does not converge",
+    "linalg.svd": "the algorithm does not converge",
+}
+
+
+def check_errors(info: torch.Tensor, api_name: str, *, is_matrix: bool) -> None:
+    """Computes `_linalg_check_errors`.
+
+    It ends the call with an error unless the info is zero for each matrix of the batch.
+    """
+    cause = _CAUSES.get(api_name, "the matrix is singular")
+    require(torch.eq(info, 0), f"{api_name}: {cause if is_matrix else f'in the batch, {cause}'}")

@@ -1,4 +1,4 @@
-"""Comparisons with numbers in the dtype of the tensor, and of booleans as numbers."""
+"""Comparisons with numbers, booleans and NaN, and limits of values."""
 
 from __future__ import annotations
 
@@ -81,3 +81,100 @@ def isclose(
     if equal_nan and x.is_floating_point():
         close = torch.logical_or(close, torch.logical_and(torch.isnan(x), torch.isnan(y)))
     return close
+
+
+def equal(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Returns whether elements are equal, bool; NotImplemented for integers."""
+    if not (x.is_floating_point() or y.is_floating_point()):
+        return NotImplemented
+    return torch.logical_not(torch.ne(x, y))
+
+
+def is_finite(x: torch.Tensor) -> torch.Tensor:
+    """Returns whether each element is finite: neither infinite nor NaN."""
+    if not x.is_floating_point():
+        return torch.ones_like(x, dtype=torch.bool)
+    return torch.logical_not(torch.logical_or(torch.isinf(x), torch.isnan(x)))
+
+
+def maximum(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Returns the larger, elementwise; NaN where either is; NotImplemented for integers."""
+    return _extreme(x, y, torch.gt)
+
+
+def minimum(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Returns the smaller, elementwise; NaN where either is; NotImplemented for integers."""
+    return _extreme(x, y, torch.lt)
+
+
+def fmax(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Returns the larger, elementwise; the other one where one is NaN."""
+    return _number(x, y, torch.gt)
+
+
+def fmin(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Returns the smaller, elementwise; the other one where one is NaN."""
+    return _number(x, y, torch.lt)
+
+
+def _extreme(x: torch.Tensor, y: torch.Tensor, before: Any) -> Any:
+    dtype = torch.result_type(x, y)
+    if not dtype.is_floating_point:
+        return NotImplemented
+    x, y = x.to(dtype), y.to(dtype)
+    return torch.where(torch.logical_or(before(x, y), torch.isnan(x)), x, y)
+
+
+def _number(x: torch.Tensor, y: torch.Tensor, before: Any) -> torch.Tensor:
+    dtype = torch.result_type(x, y)
+    x, y = x.to(dtype), y.to(dtype)
+    first = before(x, y)
+    if dtype.is_floating_point:
+        first = torch.logical_or(first, torch.isnan(y))
+    return torch.where(first, x, y)
+
+
+def _promoted(x: torch.Tensor, *limits: Any) -> torch.Tensor:
+    """Converts integer `x` to the default floating-point dtype if a limit is a float."""
+    if x.is_floating_point() or not any(isinstance(limit, float) for limit in limits):
+        return x
+    return x.to(torch.get_default_dtype())
+
+
+def clamp(x: torch.Tensor, min: float | None = None, max: float | None = None) -> torch.Tensor:
+    """Returns `x`, at least `min`, and then at most `max`; NaN stays NaN.
+
+    Integers become floating point if a limit is a float.
+    """
+    x = _promoted(x, min, max)
+    if min is not None:
+        x = torch.where(x < min, min, x)
+    if max is not None:
+        x = torch.where(x > max, max, x)
+    return x
+
+
+def clamp_min(x: torch.Tensor, min: float) -> torch.Tensor:
+    """Returns `x`, at least `min`; integers become floating point if `min` is a float."""
+    return clamp(x, min=min)
+
+
+def clamp_max(x: torch.Tensor, max: float) -> torch.Tensor:
+    """Returns `x`, at most `max`; integers become floating point if `max` is a float."""
+    return clamp(x, max=max)
+
+
+def hardtanh(x: torch.Tensor, min_val: float = -1, max_val: float = 1) -> torch.Tensor:
+    """Returns `x`, at least `min_val` and at most `max_val`, in its own dtype."""
+    if not x.is_floating_point():
+        min_val, max_val = int(min_val), int(max_val)
+    return clamp(x, min=min_val, max=max_val)
+
+
+def clamp_tensor(
+    x: torch.Tensor, min: torch.Tensor | None = None, max: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Returns `x`, at least `min`, and then at most `max`, elementwise; NaN where any is NaN."""
+    if min is not None:
+        x = torch.maximum(x, min)
+    return x if max is None else torch.minimum(x, max)

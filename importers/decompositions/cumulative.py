@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from importers.decompositions.positions import positions_along
+from importers.decompositions.indexing import positions_along
 from importers.decompositions.scan import Combine, scan
 
 

@@ -105,3 +105,9 @@ def with_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., Any]
         return decomposition(x, dim, torch.where(index < 0, index + size, index), value)
 
     return fill
+
+
+def positions_along(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """Returns 0, 1, 2, … along `dim`, i64, in a shape that broadcasts to that of `x`."""
+    dim = dim % x.dim()
+    return torch.arange(x.shape[dim]).reshape([-1] + [1] * (x.dim() - dim - 1))

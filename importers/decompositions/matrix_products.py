@@ -1,4 +1,4 @@
-"""Matrix products of 8-bit integers, and sums with matrix products."""
+"""Matrix products of 8-bit integers, of groups of rows, and sums with products."""
 
 from __future__ import annotations
 
@@ -50,3 +50,58 @@ def addbmm(
     rows = left.transpose(0, 1).reshape(left.shape[1], -1)
     columns = right.reshape(-1, right.shape[-1])
     return torch.addmm(x, rows, columns, beta=beta, alpha=alpha)
+
+
+def grouped_mm(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    offs: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """Computes one matrix product for each group.
+
+    Group `g` ends before position `offs[g]` of the ragged dimension. Elements outside of a group
+    are masked, so that shapes do not depend on the offsets. That costs G times the multiplications,
+    but no copy of a matrix per row.
+
+    Args:
+        a, b: `[S, K]` and `[G, K, N]` (groups of rows of `a`), `[G, M, K]` and `[K, S]` (groups of
+            columns of `b`), `[M, S]` and `[S, N]` (groups of the summed dimension), or `[G, M, K]`
+            and `[G, K, N]` without `offs`.
+
+    Returns:
+        `[S, N]`, `[M, S]`, `[G, M, N]` or `[G, M, N]`. Positions that belong to no group are zero.
+    """
+    if offs is None:
+        result = torch.bmm(a, b)
+    elif a.dim() == 2 and b.dim() == 3:
+        result = _grouped_rows(a, b, offs)
+    elif a.dim() == 3:
+        result = _grouped_rows(b.transpose(0, 1), a.transpose(1, 2), offs).transpose(0, 1)
+    else:
+        mask = _membership(offs, a.size(1)).transpose(0, 1).unsqueeze(1)
+        grouped = torch.where(mask, a.unsqueeze(0), 0)
+        result = torch.matmul(grouped, b.unsqueeze(0))
+    if bias is not None:
+        result = result + bias
+    return result if out_dtype is None else result.to(out_dtype)
+
+
+def _grouped_rows(rows: torch.Tensor, matrices: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+    """Multiplies each row of `[S, K]` with the matrix of its group in `[G, K, N]`.
+
+    Each row is placed in the part of its group in a `[S, G·K]` matrix.
+    """
+    groups, depth, width = matrices.shape
+    mask = _membership(offs, rows.size(0)).unsqueeze(2)
+    spread = torch.where(mask, rows.unsqueeze(1), 0).reshape(rows.size(0), groups * depth)
+    return spread @ matrices.reshape(groups * depth, width)
+
+
+def _membership(offs: torch.Tensor, size: int) -> torch.Tensor:
+    """Returns `[size, G]`: whether each position belongs to each group."""
+    position = torch.arange(size).unsqueeze(1)
+    ends = offs.to(torch.int64)
+    starts = torch.nn.functional.pad(ends[:-1], (1, 0))
+    return (position >= starts) & (position < ends)

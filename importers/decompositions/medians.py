@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from importers.decompositions.positions import positions_along
+from importers.decompositions.indexing import positions_along
 
 
 def median(x: torch.Tensor) -> Any:

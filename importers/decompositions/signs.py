@@ -1,4 +1,4 @@
-"""Signs of numbers, negation, and rounding toward zero."""
+"""Signs and angles of numbers, negation, and rounding toward zero."""
 
 from __future__ import annotations
 
@@ -71,3 +71,34 @@ def trunc(x: torch.Tensor) -> Any:
     if not x.is_floating_point():
         return NotImplemented
     return torch.where(x < 0, torch.ceil(x), torch.floor(x))
+
+
+def atan2(y: torch.Tensor, x: torch.Tensor) -> Any:
+    """Returns the angle of (x, y), from -π to π, or NotImplemented for f64.
+
+    Zeros and infinities give the same results as in C.
+    """
+    dtype = torch.result_type(x, y)
+    if dtype == torch.float64:
+        return NotImplemented
+    if not dtype.is_floating_point:
+        dtype = torch.get_default_dtype()
+    x, y = x.to(torch.float32), y.to(torch.float32)
+    width, height = x.abs(), y.abs()
+    steep = math.pi / 2 - torch.atan(width / height)
+    angle = torch.where(width >= height, torch.atan(height / width), steep)
+    same = torch.eq(width, height)
+    # 0 / 0 and ∞ / ∞ are NaN, so set the angle for them.
+    angle = torch.where(torch.logical_and(same, torch.eq(width, 0)), 0.0, angle)
+    angle = torch.where(torch.logical_and(same, torch.isinf(width)), math.pi / 4, angle)
+    angle = torch.where(is_negative(x), math.pi - angle, angle)
+    return torch.where(is_negative(y), -angle, angle).to(dtype)
+
+
+def angle(x: torch.Tensor) -> Any:
+    """Returns π for negative numbers, 0 for others, NaN for NaN; NotImplemented if complex."""
+    if x.is_complex():
+        return NotImplemented
+    dtype = x.dtype if x.is_floating_point() else torch.get_default_dtype()
+    turned = torch.lt(x, 0).to(dtype) * math.pi
+    return torch.where(torch.isnan(x), x, turned) if x.is_floating_point() else turned

@@ -18,8 +18,7 @@ from importers.combine import combine
 from importers.folding.constants import fold_constant_subgraphs
 from importers.folding.scales import fold_scales
 from importers.packed.names import is_packed
-from importers.repairs.constants import unused_constants
-from importers.repairs.signature import with_fitting_signature
+from importers.repairs.constants import unused_constants, with_fitting_signature
 from unmess.core.errors.error import Error
 from unmess.core.program.note import Note
 from unmess.core.program.program import Program

@@ -8,26 +8,30 @@ from dataclasses import dataclass
 import torch
 
 from importers.repairs.assertions import assert_numbers
-from importers.repairs.booleans import add_booleans
 from importers.repairs.complex_pairs import split_complex_numbers
-from importers.repairs.empty import fold_empty_results
-from importers.repairs.identical_where import fold_identical_where
+from importers.repairs.constants import with_fitting_signature
+from importers.repairs.empty import fold_empty_results, fold_identical_where
 from importers.repairs.indices import (
     check_selected_indices,
     convert_indices,
     normalize_negative_indices,
 )
-from importers.repairs.integers_beside_floats import convert_integers_to_floats
-from importers.repairs.layout import drop_layout_only_as_strided, gather_strided
-from importers.repairs.leading_numbers import convert_leading_numbers_to_f64
+from importers.repairs.layout import (
+    drop_assertions_of_offsets,
+    drop_layout_only_as_strided,
+    gather_strided,
+)
 from importers.repairs.linear_indices import use_linear_indices
+from importers.repairs.literals import (
+    add_booleans,
+    convert_integers_to_floats,
+    prevent_folding_of_quotients,
+)
 from importers.repairs.narrow_integers import compute_in_wider_integers
 from importers.repairs.numbers import compute_numbers_as_tensors
-from importers.repairs.quotients import prevent_folding_of_quotients
 from importers.repairs.reshape import split_symbolic_views
+from importers.repairs.retrace import convert_leading_numbers_to_f64
 from importers.repairs.shifts import limit_shift_counts
-from importers.repairs.signature import with_fitting_signature
-from importers.repairs.storage_offsets import drop_assertions_of_offsets
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
 from unmess.core.program.note import Note

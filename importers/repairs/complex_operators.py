@@ -18,18 +18,16 @@ import torch
 from importers.decompositions.complex_pair import REAL, Complex
 from importers.decompositions.scan import scan
 from importers.repairs.complex_exponentials import (
-    exponential,
-    hyperbolic_cosine,
-    hyperbolic_sine,
-    hyperbolic_tangent,
-)
-from importers.repairs.complex_inverses import (
     arccosine,
     arcsine,
     arctangent,
+    exponential,
     hyperbolic_arccosine,
     hyperbolic_arcsine,
     hyperbolic_arctangent,
+    hyperbolic_cosine,
+    hyperbolic_sine,
+    hyperbolic_tangent,
     magnitude,
     square_root,
 )

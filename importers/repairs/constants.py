@@ -1,13 +1,21 @@
-"""Constant tensors that a repair adds to a program."""
+"""Constant tensors that a repair adds to a program, and the program's new signature."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch._guards import detect_fake_mode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
-from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
+from torch.export.graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    TensorArgument,
+)
 
 # Metadata key on placeholders that are not in the signature yet: (constant name, tensor, kind).
 _MARK = "unmess.constant"
@@ -61,3 +69,26 @@ def take_constants(graph: torch.fx.Graph) -> list[tuple[InputSpec, torch.Tensor]
             argument = TensorArgument(name=node.name)
             taken.append((InputSpec(kind, argument, name, persistent), tensor))
     return taken
+
+
+def with_fitting_signature(
+    exported: torch.export.ExportedProgram,
+) -> torch.export.ExportedProgram:
+    """Returns the program with added constants and current output names in its signature."""
+    added = take_constants(exported.graph)
+    signature = exported.graph_signature
+    results = next(node for node in reversed(exported.graph.nodes) if node.op == "output").args[0]
+    outputs = [
+        spec
+        if isinstance(spec.arg, ConstantArgument) or spec.arg.name == node.name
+        else replace(spec, arg=replace(spec.arg, name=node.name))
+        for spec, node in zip(signature.output_specs, results, strict=True)
+    ]
+    inputs = [*(spec for spec, _ in added), *signature.input_specs]
+    constants = {**exported.constants, **{spec.target: tensor for spec, tensor in added}}
+    with warnings.catch_warnings():
+        # PyTorch's own code warns when it copies pytree specs.
+        warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
+        return exported._update(
+            exported.graph_module, ExportGraphSignature(inputs, outputs), constants=constants
+        )

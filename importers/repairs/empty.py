@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from importers.decompositions.tracing import origin_of
+from importers.repairs.retrace import replace_calls
 
 _EMPTY = torch.ops.aten.empty.memory_format
 _WRITE = torch.ops.aten.index_put.default
@@ -48,3 +49,16 @@ def _is_empty(node: torch.fx.Node) -> bool:
 
 def _has_no_elements(value: torch.Tensor) -> bool:
     return all(isinstance(size, int) for size in value.shape) and 0 in value.shape
+
+
+_WHERE = torch.ops.aten.where.self
+
+
+def fold_identical_where(graph: torch.fx.Graph) -> int:
+    """Replaces `where(condition, x, x)` by a broadcast copy of `x`; returns how many."""
+    nodes = [node for node in graph.nodes if node.target is _WHERE and node.args[1] is node.args[2]]
+    return replace_calls(graph, nodes, lambda _: _broadcast)
+
+
+def _broadcast(condition: torch.Tensor, x: torch.Tensor, _same: torch.Tensor) -> torch.Tensor:
+    return x.expand(torch.broadcast_shapes(condition.shape, x.shape)).clone()

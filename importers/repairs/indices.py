@@ -14,7 +14,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statica
 from importers.decompositions import decomposition_table
 from importers.decompositions.assertions import require
 from importers.decompositions.tracing import origin_of, tracing
-from importers.repairs.retrace import replace_call
+from importers.repairs.retrace import replace_call, replace_calls
 
 aten = torch.ops.aten
 
@@ -58,11 +58,7 @@ def normalize_negative_indices(graph: torch.fx.Graph) -> int:
         for node in graph.nodes
         if node.target in _WRITES and any(map(_may_be_negative, node.args[1]))
     ]
-    if nodes:
-        with tracing(graph, decomposition_table()) as table:
-            for node in nodes:
-                replace_call(node, _put_at_normalized, table)
-    return len(nodes)
+    return replace_calls(graph, nodes, lambda _: _put_at_normalized)
 
 
 def _may_be_negative(index: torch.fx.Node | None) -> bool:

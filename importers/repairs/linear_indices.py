@@ -8,10 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from importers.decompositions import decomposition_table
 from importers.decompositions.assertions import require
-from importers.decompositions.tracing import tracing
-from importers.repairs.retrace import replace_call
+from importers.repairs.retrace import replace_calls
 
 aten = torch.ops.aten
 
@@ -27,13 +25,9 @@ def use_linear_indices(graph: torch.fx.Graph) -> int:
     """
     reads = [node for node in graph.nodes if node.target in _READS and _is_read_to_change(node)]
     writes = [node for node in graph.nodes if node.target is _WRITE and _is_write_to_change(node)]
-    if reads or writes:
-        with tracing(graph, decomposition_table()) as table:
-            for node in reads:
-                replace_call(node, _read, table)
-            for node in writes:
-                replace_call(node, _write, table)
-    return len(reads) + len(writes)
+    return replace_calls(
+        graph, reads + writes, lambda node: _read if node.target in _READS else _write
+    )
 
 
 def _is_read_to_change(node: torch.fx.Node) -> bool:

@@ -12,9 +12,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from importers.decompositions import decomposition_table
-from importers.decompositions.tracing import tracing
-from importers.repairs.retrace import replace_call
+from importers.repairs.retrace import replace_calls
 
 aten = torch.ops.aten
 
@@ -42,12 +40,7 @@ _OF_8_BITS = frozenset({aten.mm, aten.bmm, aten.matmul, aten.convolution})
 def compute_in_wider_integers(graph: torch.fx.Graph) -> int:
     """Rewrites operators that compute with narrow integers; returns how many there were."""
     nodes = [node for node in graph.nodes if _computes_narrow(node)]
-    if not nodes:
-        return 0
-    with tracing(graph, decomposition_table()) as table:
-        for node in nodes:
-            replace_call(node, _widened(node), table)
-    return len(nodes)
+    return replace_calls(graph, nodes, _widened)
 
 
 def _computes_narrow(node: torch.fx.Node) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
-from importers.decompositions.tracing import inline, origin_of, trace
+from importers.decompositions import decomposition_table
+from importers.decompositions.tracing import inline, origin_of, trace, tracing
 
 
 def replace_call(node: torch.fx.Node, function: Callable[..., Any], table: Mapping) -> None:
@@ -40,3 +41,44 @@ def replace_call(node: torch.fx.Node, function: Callable[..., Any], table: Mappi
             user.replace_all_uses_with(result[user.args[1]])
             graph.erase_node(user)
     graph.erase_node(node)
+
+
+def replace_calls(
+    graph: torch.fx.Graph,
+    nodes: Sequence[torch.fx.Node],
+    function_of: Callable[[torch.fx.Node], Callable[..., Any]],
+) -> int:
+    """Replaces each node by the trace of the function that `function_of` returns for it.
+
+    Returns the number of nodes.
+    """
+    if nodes:
+        with tracing(graph, decomposition_table()) as table:
+            for node in nodes:
+                replace_call(node, function_of(node), table)
+    return len(nodes)
+
+
+def convert_leading_numbers_to_f64(graph: torch.fx.Graph) -> int:
+    """Converts a number that is the first operand of an operator with an f64 result to a tensor.
+
+    An example is 0.1 - x. Returns how many there were.
+    """
+    nodes = [node for node in graph.nodes if _begins_with_a_number(node)]
+    return replace_calls(graph, nodes, lambda node: _of_a_tensor(node.target))
+
+
+def _begins_with_a_number(node: torch.fx.Node) -> bool:
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    first = node.target._schema.arguments[:1]
+    if not node.args or type(node.args[0]) is not float or str(first[0].type) != "Tensor":
+        return False
+    return node.meta["val"].dtype == torch.float64
+
+
+def _of_a_tensor(target: torch._ops.OpOverload) -> Any:
+    def call(number: float, *args: Any, **kwargs: Any) -> Any:
+        return target(torch.full((), number, dtype=torch.float64), *args, **kwargs)
+
+    return call

@@ -6,11 +6,9 @@ from typing import Any
 
 import torch
 
-from importers.decompositions import decomposition_table
 from importers.decompositions.numbers import as_tensor
-from importers.decompositions.tracing import tracing
 from importers.repairs.literals import packet_of
-from importers.repairs.retrace import replace_call
+from importers.repairs.retrace import replace_calls
 
 aten = torch.ops.aten
 
@@ -30,12 +28,7 @@ def limit_shift_counts(graph: torch.fx.Graph) -> int:
     nodes = [
         node for node in graph.nodes if node.target in replacements and not _has_valid_count(node)
     ]
-    if not nodes:
-        return 0
-    with tracing(graph, decomposition_table()) as table:
-        for node in nodes:
-            replace_call(node, replacements[node.target], table)
-    return len(nodes)
+    return replace_calls(graph, nodes, lambda node: replacements[node.target])
 
 
 def _has_valid_count(node: torch.fx.Node) -> bool:

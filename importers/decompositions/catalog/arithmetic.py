@@ -2,20 +2,29 @@
 
 import torch
 
-from importers.decompositions.angles import angle, atan2
+from importers.decompositions.bits import frexp, nextafter
 from importers.decompositions.comparison import compare_booleans_with_number
 from importers.decompositions.decomposition import entries, of_overloads
 from importers.decompositions.distances import distance, hypot
-from importers.decompositions.division import divide, fmod, reciprocal, remainder
-from importers.decompositions.divisors import gcd, lcm
-from importers.decompositions.float_bits import frexp, nextafter
-from importers.decompositions.gradients import huber_loss, threshold_backward
-from importers.decompositions.logarithms import acosh, asinh, exp2, log10, logaddexp, logaddexp2
+from importers.decompositions.division import divide, fmod, gcd, lcm, reciprocal, remainder
+from importers.decompositions.losses import huber_loss, threshold_backward
 from importers.decompositions.matrix_products import addbmm, addmv, bmm, int_mm, mm
 from importers.decompositions.narrow_sums import batch_norm, in_f32, rms_norm
 from importers.decompositions.numbers import with_tensor
-from importers.decompositions.power import integer_power, powers, powers_of_a_number
+from importers.decompositions.power import (
+    acosh,
+    asinh,
+    exp2,
+    integer_power,
+    log10,
+    logaddexp,
+    logaddexp2,
+    powers,
+    powers_of_a_number,
+)
 from importers.decompositions.signs import (
+    angle,
+    atan2,
     copysign,
     copysign_of_number,
     neg,

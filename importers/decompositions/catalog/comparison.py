@@ -2,14 +2,23 @@
 
 import torch
 
-from importers.decompositions.clamp import clamp, clamp_max, clamp_min, clamp_tensor, hardtanh
 from importers.decompositions.comparison import (
+    clamp,
+    clamp_max,
+    clamp_min,
+    clamp_tensor,
     compare_booleans_with_integers,
     compare_with_number,
+    equal,
+    fmax,
+    fmin,
+    hardtanh,
+    is_finite,
     isclose,
+    maximum,
+    minimum,
 )
 from importers.decompositions.decomposition import entries
-from importers.decompositions.nan import equal, fmax, fmin, is_finite, maximum, minimum
 from importers.decompositions.reductions import any_or_all, over_several
 
 COMPARISON = (

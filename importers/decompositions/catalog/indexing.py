@@ -1,7 +1,12 @@
 """Decompositions of sorting, searching, scattering, concatenation and padding."""
 
 from importers.decompositions import boolean_sums
-from importers.decompositions.concatenation import concatenate
+from importers.decompositions.assertions import (
+    checked,
+    require_indices_in_plane,
+    require_probabilities,
+)
+from importers.decompositions.concatenation import concatenate, constant_pad, roll
 from importers.decompositions.counts import bincount, one_hot, repeat_interleave
 from importers.decompositions.cumulative import cummax, cummin
 from importers.decompositions.decomposition import entries, of_overloads
@@ -15,31 +20,26 @@ from importers.decompositions.indexing import (
     with_negative_indices,
     without_negative_indices,
 )
-from importers.decompositions.masked_scatter import masked_scatter
-from importers.decompositions.operand_checks import (
-    checked,
-    require_indices_in_plane,
-    require_probabilities,
-)
-from importers.decompositions.padding import constant_pad
-from importers.decompositions.roll import roll
 from importers.decompositions.scatter import (
     gather,
     index_reduce,
+    masked_scatter,
     mean_of_integers,
     normalize_scatter,
     put,
     scatter_and_combine,
 )
-from importers.decompositions.searching import (
+from importers.decompositions.sorting import (
     kthvalue,
     masked_select,
     nonzero,
     nonzero_static,
     searchsorted,
     searchsorted_number,
+    sort_integers,
+    sort_stably,
+    topk_in_order,
 )
-from importers.decompositions.sorting import sort_integers, sort_stably, topk_in_order
 
 INDEXING = (
     *entries(

@@ -2,11 +2,8 @@
 
 import torch
 
-from importers.decompositions.activations import elu, gelu, log_softmax, softmax
-from importers.decompositions.antialias import resize
-from importers.decompositions.attention import attention
+from importers.decompositions.activations import attention, elu, gelu, log_softmax, softmax
 from importers.decompositions.batch_norm import batch_norm_no_update, batch_norm_with_update
-from importers.decompositions.byte_resizing import resize_bytes, resize_bytes_by_factors
 from importers.decompositions.convolutions import (
     conv_tbc,
     cropped_transposed_convolution,
@@ -15,18 +12,23 @@ from importers.decompositions.convolutions import (
 )
 from importers.decompositions.ctc_loss import ctc_loss
 from importers.decompositions.decomposition import entries, of_overloads
-from importers.decompositions.embedding_bag import embedding_bag
-from importers.decompositions.embedding_norm import embedding_renorm
-from importers.decompositions.fractional_pooling import fractional_max_pool
+from importers.decompositions.embeddings import embedding_bag, embedding_renorm
 from importers.decompositions.grid_sample import grid_sampler_2d, grid_sampler_3d
-from importers.decompositions.grouped_mm import grouped_mm
-from importers.decompositions.linear_cross_entropy import (
+from importers.decompositions.losses import (
     linear_cross_entropy,
     linear_cross_entropy_no_reduction,
 )
-from importers.decompositions.lstm import mkldnn_lstm_layer
-from importers.decompositions.max_pooling import adaptive_max_pool, max_pool_of_integers
-from importers.decompositions.pooling import avg_pool2d, with_stride, without_batch
+from importers.decompositions.matrix_products import grouped_mm
+from importers.decompositions.pooling import (
+    adaptive_max_pool,
+    avg_pool2d,
+    fractional_max_pool,
+    max_pool_of_integers,
+    with_stride,
+    without_batch,
+)
+from importers.decompositions.recurrent.layers import mkldnn_lstm_layer
+from importers.decompositions.resizing import resize, resize_bytes, resize_bytes_by_factors
 from importers.decompositions.segments import segment_reduce
 from importers.detection.deform_conv2d import deform_conv2d
 from importers.detection.roi_align import roi_align

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from importers.decompositions.assertions import check_errors
 from importers.decompositions.decomposition import entries, of_overloads
 from importers.decompositions.linear_algebra import (
     cholesky,
     eigenvalues,
-    errors,
     householder,
     indefinite,
     least_squares,
@@ -85,7 +85,7 @@ LINEAR_ALGEBRA = (
         "checked results of linear algebra",
         "torch",
         "the torch dialect has no _linalg_check_errors; an assertion ends the call instead",
-        {"_linalg_check_errors.default": errors.check_errors},
+        {"_linalg_check_errors.default": check_errors},
     ),
     *entries(
         "linear algebra in loops",

@@ -1,7 +1,6 @@
 """Decompositions of operators that draw random numbers."""
 
 from importers.decompositions.decomposition import entries
-from importers.decompositions.poisson import poisson
 from importers.decompositions.sampling import (
     cauchy,
     geometric,
@@ -21,6 +20,7 @@ from importers.decompositions.sampling import (
     normal,
     normal_of_numbers,
     permutation,
+    poisson,
 )
 
 RANDOM = (

@@ -2,8 +2,7 @@
 
 from importers.decompositions.decomposition import entries
 from importers.decompositions.recurrent.cells import GRU, LSTM, RNN_RELU, RNN_TANH
-from importers.decompositions.recurrent.layers import layers
-from importers.decompositions.recurrent.packed import packed_layers
+from importers.decompositions.recurrent.layers import layers, packed_layers
 
 RECURRENT = entries(
     "recurrent layers",

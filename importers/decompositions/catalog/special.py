@@ -4,10 +4,9 @@ from importers.decompositions.decomposition import entries
 from importers.decompositions.special import bessel, modified_bessel
 from importers.decompositions.special.airy import airy_ai
 from importers.decompositions.special.error_function import erfc, erfcx, erfinv, ndtri
-from importers.decompositions.special.gamma import lgamma
+from importers.decompositions.special.gamma import digamma, lgamma, polygamma, zeta
 from importers.decompositions.special.incomplete_gamma import igamma, igammac
 from importers.decompositions.special.orthogonal_polynomials import POLYNOMIALS
-from importers.decompositions.special.polygamma import digamma, polygamma, zeta
 from importers.decompositions.windows import WINDOWS
 
 _OPERATORS = {

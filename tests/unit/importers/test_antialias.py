@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from importers.decompositions.antialias import resize
+from importers.decompositions.resizing import resize
 
 
 @pytest.mark.parametrize("kernel", ["bilinear", "bicubic"])

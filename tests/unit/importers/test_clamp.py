@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from importers.decompositions.clamp import clamp, clamp_max, clamp_min, hardtanh
+from importers.decompositions.comparison import clamp, clamp_max, clamp_min, hardtanh
 
 
 @pytest.mark.parametrize(

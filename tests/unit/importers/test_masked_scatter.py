@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import unmess
-from importers.decompositions.masked_scatter import masked_scatter
+from importers.decompositions.scatter import masked_scatter
 
 MASK = torch.tensor([[True, False, True], [False, True, True]])
 
