@@ -15,18 +15,18 @@ from importers.capture.captured_sizes import check_dynamic, with_relations
 from importers.capture.decompositions import decompose
 from importers.capture.dynamic_shapes import Declared
 from importers.capture.fake_kernels import corrected_fake_kernels
-from importers.capture.lost_tensors import LostTensor, refuse_lost_tensors
 from importers.capture.make_fx import MakeFx, WithGradients
 from importers.capture.memory_layout import with_strides
-from importers.capture.methods import (
+from importers.capture.notes import capture_notes
+from importers.capture.python_state import LostTensor, refuse_lost_tensors
+from importers.capture.signature import read_signature, read_weights
+from importers.capture.submodule import (
     call_as_forward,
     has_only_call,
     is_method_of_module,
     method_as_module,
+    submodule,
 )
-from importers.capture.notes import capture_notes
-from importers.capture.signature import read_signature, read_weights
-from importers.capture.submodule import submodule
 from importers.capture.torchscript import as_module, example_of, is_torchscript
 from importers.captured_program import CapturedProgram
 from importers.detection import PADDING, fixed_size

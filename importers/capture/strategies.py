@@ -20,10 +20,9 @@ from importers.capture.dynamic_shapes import Conflict, Declared, conflict, decla
 from importers.capture.higher_order import block_masks_without_vmap
 from importers.capture.known_values import known_values, named_tensors
 from importers.capture.lazy import Lazy
-from importers.capture.lost_tensors import refuse_lost_tensors
 from importers.capture.make_fx import MakeFx
 from importers.capture.named_state import optimizers
-from importers.capture.python_state import Changed, watching
+from importers.capture.python_state import Changed, refuse_lost_tensors, watching
 from importers.capture.raise_branches import raise_branches
 from importers.capture.stack_traces import full_stack_traces
 from importers.capture.tensor_attributes import (

@@ -14,10 +14,10 @@ from typing import Any
 from unittest import mock
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from importers.capture.sequences import SEQUENCES, write_sequence
 from unmess.core.errors.error import Error
 
 _GET = torch.Tensor.data.__get__
@@ -201,3 +201,17 @@ def data_access_in_dynamo() -> Iterator[None]:
 
     with mock.patch.object(TensorVariable, "method_attr_data", detach):
         yield
+
+
+# These resize `out` if its number of elements differs, and keep its shape otherwise.
+SEQUENCES = frozenset({torch.arange, torch.linspace, torch.logspace, torch.range})
+
+
+def write_sequence(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Calls one of SEQUENCES with eager's result shape; a tracer returns the sequence's shape."""
+    out = kwargs["out"]
+    rest = {name: value for name, value in kwargs.items() if name != "out"}
+    values = function(*args, **{**rest, "dtype": out.dtype})
+    if not statically_known_true(values.numel() == out.numel()):
+        return function(*args, **kwargs)
+    return out.copy_(values.reshape(out.shape))

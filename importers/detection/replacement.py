@@ -15,8 +15,7 @@ from torchvision.models.detection.anchor_utils import AnchorGenerator
 from torchvision.ops.poolers import MultiScaleRoIAlign
 
 from importers.detection import one_stage, two_stage
-from importers.detection.keypoints import find_keypoints
-from importers.detection.masks import paste_masks
+from importers.detection.keypoints import find_keypoints, paste_masks
 
 
 @contextlib.contextmanager

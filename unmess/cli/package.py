@@ -111,7 +111,7 @@ def package_(
                 hint="package hf:FOLDER#generate, without --input and --dynamic",
             )
         program = cached.program()
-        from importers.sources.huggingface.tokenizer_files import tokenizer_files
+        from importers.sources.huggingface.hub import tokenizer_files
 
         made = unmess.package(
             program,

@@ -3,29 +3,9 @@
 Operators without a lowering use ONNX's own function body, if there is one.
 """
 
-from importers.onnx.operators import (
-    casts,
-    control_flow,
-    convolution,
-    detection,
-    elementwise,
-    indexing,
-    matrices,
-    normalization,
-    pooling,
-    quantization,
-    random_numbers,
-    recurrent,
-    reductions,
-    resize,
-    sampling,
-    shapes,
-    signals,
-    text,
-    training,
-)
+from importlib import import_module
 
-__all__ = [
+for _file in (
     "casts",
     "control_flow",
     "convolution",
@@ -40,9 +20,9 @@ __all__ = [
     "recurrent",
     "reductions",
     "resize",
-    "sampling",
     "shapes",
     "signals",
     "text",
     "training",
-]
+):
+    import_module(f"{__name__}.{_file}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from importers.sources.huggingface import audio, control, text, time_series, vision
+from importers.sources.huggingface import audio, text, time_series, vision
 from importers.sources.huggingface.parts import first
 
 # The function that creates the example for each of these inputs. Other inputs are optional.
@@ -20,7 +20,7 @@ _SENSES = {
     "input_features": audio.spectrograms,
     "input_values": audio.waveforms,
     "past_values": time_series.series,
-    "returns_to_go": control.trajectories,
+    "returns_to_go": time_series.trajectories,
 }
 _RENAMED = {
     "audio_mel": ("input_features", audio.spectrograms),

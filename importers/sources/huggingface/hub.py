@@ -1,4 +1,4 @@
-"""Looks up files in a folder, or in the hub and its cache."""
+"""Looks up files of models, in a folder or in the hub and its cache."""
 
 from __future__ import annotations
 
@@ -40,3 +40,37 @@ def ask_hub(name: str) -> None:
             f"the hub cannot be reached, and {name} is not in its cache: {first_line(problem)}",
             hint="a local folder needs no network: hf:./FOLDER",
         ) from problem
+
+
+# The names that save_pretrained writes.
+_NAMES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "chat_template.jinja",
+    "preprocessor_config.json",
+    "processor_config.json",
+)
+_PREFIX = "hf:"
+
+
+def tokenizer_files(model: str) -> list[Path]:
+    """Returns the files of a model string; none if it is not of Hugging Face or has none."""
+    if not model.startswith(_PREFIX):
+        return []
+    name = model.removeprefix(_PREFIX).partition("#")[0]
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return [folder / file for file in _NAMES if (folder / file).is_file()]
+    # A GGUF file contains its tokenizer in a form of its own.
+    if "/" not in name or folder.is_file():
+        return []
+    found = [try_to_load_from_cache(name, file) for file in _NAMES]
+    return [Path(path) for path in found if isinstance(path, str)]

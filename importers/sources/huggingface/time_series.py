@@ -1,4 +1,4 @@
-"""Example inputs of time series models: past values, and features of each step."""
+"""Example inputs of time series models, and of control models: trajectories of agents."""
 
 from __future__ import annotations
 
@@ -40,3 +40,18 @@ def series(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
         yield call
         if "past_values_padding" in names:
             yield {"past_values": list(call["past_values"])}
+
+
+_STEPS = 8
+
+
+def trajectories(config: Any, names: Any, batch: int) -> Iterator[dict[str, Any]]:
+    """Yields a call with trajectories of `batch` agents, for decision transformers."""
+    yield {
+        "states": torch.randn(batch, _STEPS, config.state_dim),
+        "actions": torch.randn(batch, _STEPS, config.act_dim),
+        "rewards": torch.randn(batch, _STEPS, 1),
+        "returns_to_go": torch.rand(batch, _STEPS, 1),
+        "timesteps": torch.arange(_STEPS).repeat(batch, 1),
+        "attention_mask": torch.ones(batch, _STEPS, dtype=torch.int64),
+    }

@@ -7,8 +7,7 @@ from torchvision.models.detection import roi_heads
 
 from importers.detection import fixed_size, keypoints, selection, suppression, without_absent
 from importers.detection.deform_conv2d import deform_conv2d
-from importers.detection.keypoints import find_keypoints
-from importers.detection.masks import paste_masks
+from importers.detection.keypoints import find_keypoints, paste_masks
 from importers.detection.roi_align import roi_align
 from importers.detection.selection import top
 from importers.detection.suppression import ABSENT, suppress

@@ -1,6 +1,6 @@
 """Tests which tokenizer files a bundle of a Hugging Face model includes."""
 
-from importers.sources.huggingface.tokenizer_files import tokenizer_files
+from importers.sources.huggingface.hub import tokenizer_files
 
 
 def test_tokenizer_files_of_a_folder(tmp_path):
