@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
-from unmess.core.errors.trust import needs_trust
+from unmess.core.errors.error import needs_trust
 from unmess.core.errors.user_source import location_line
 
 # Dialects whose operations have values as operands and results, never memory. `memref`, `vector`,

@@ -9,7 +9,7 @@ from pipelines.pipeline import Pipeline
 from pipelines.user_passes import UserPass, as_step
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import STAGES
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 _HINT = "check your pass (--insert-pass, insert_passes)"
 # The index of a place before all steps of a path.

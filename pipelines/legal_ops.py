@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from unmess.core.errors.error import Error
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 
 def legal_ops(names: Collection[str]) -> frozenset[str]:

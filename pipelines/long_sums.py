@@ -12,9 +12,8 @@ from math import prod
 
 from torch_mlir import ir
 
-from pipelines.ir.bodies import inline
 from pipelines.ir.contraction import indexing_maps, loop_sizes
-from pipelines.ir.generics import generic
+from pipelines.ir.generics import generic, inline
 from pipelines.ir.loops import size
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.slices import Slice

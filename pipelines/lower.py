@@ -12,7 +12,7 @@ from pipelines import contract, custom_operators
 from pipelines.editing import inserted, inserted_pipeline_name, stopped, without
 from pipelines.legal_ops import legal_ops
 from pipelines.linalg_form import LinalgForm
-from pipelines.output_dialects.tosa_precision import has_f64
+from pipelines.output_dialects.tosa_types import has_f64
 from pipelines.pipeline import Pipeline
 from pipelines.stablehlo.portable import PORTABLE
 from pipelines.stages import NARROW_F64, PATHS, TO_LINALG, torch_pipeline

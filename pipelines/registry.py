@@ -23,8 +23,7 @@ from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.channels_last import NHWC
-from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
-from pipelines.linalg_form.propagation import PROPAGATE
+from pipelines.linalg_form.propagation import GENERALIZE, PROPAGATE, SPECIALIZE
 from pipelines.long_sums import LONG_SUMS
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference import lowering
@@ -36,7 +35,7 @@ from pipelines.reference.steps.kernels import vectorize
 from pipelines.stablehlo.portable import PORTABLE
 from pipelines.stablehlo.stages import FOREIGN_INPUT
 from pipelines.upstream.lowering import UPSTREAM
-from unmess.core.ir.public_functions import public_functions
+from unmess.core.ir.recognition import public_functions
 
 PIPELINES: dict[str, Pipeline] = {
     pipeline.name: pipeline

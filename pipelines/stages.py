@@ -9,7 +9,6 @@ from functools import partial
 from pipelines.integers.linalg import integers_to_linalg
 from pipelines.integers.stablehlo import integers_to_stablehlo
 from pipelines.integers.tosa import integers_to_tosa
-from pipelines.output_dialects.bits import bitcast_views
 from pipelines.output_dialects.control_flow import (
     control_flow_to_stablehlo,
     control_flow_to_tosa,
@@ -21,14 +20,19 @@ from pipelines.output_dialects.narrowed_constants import fold_narrowed_constants
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
 from pipelines.output_dialects.stablehlo_convolution import to_canonical_layout
 from pipelines.output_dialects.stablehlo_random import draw_from_seed
-from pipelines.output_dialects.stablehlo_reshape import decompose_dynamic_reshapes
-from pipelines.output_dialects.stablehlo_sizes import annotate_broadcasts, note_strict_sizes
-from pipelines.output_dialects.tosa_casts import cast_dynamic_sizes
+from pipelines.output_dialects.stablehlo_sizes import (
+    annotate_broadcasts,
+    decompose_dynamic_reshapes,
+    note_strict_sizes,
+)
 from pipelines.output_dialects.tosa_integers import keep_uint8_values
-from pipelines.output_dialects.tosa_precision import narrow_f64
-from pipelines.output_dialects.tosa_profile import conform_to_profile
-from pipelines.output_dialects.tosa_random import refuse_random_numbers
-from pipelines.output_dialects.unsigned_constants import return_builtin_tensors
+from pipelines.output_dialects.tosa_types import (
+    cast_dynamic_sizes,
+    conform_to_profile,
+    narrow_f64,
+    refuse_random_numbers,
+)
+from pipelines.output_dialects.unsigned_constants import bitcast_views, return_builtin_tensors
 from pipelines.output_dialects.value_checks import remove_value_checks
 from pipelines.pipeline import Pipeline, Step
 from pipelines.stablehlo.origin import is_foreign

@@ -11,7 +11,7 @@ from typing import Any
 
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 _serial = itertools.count()
 

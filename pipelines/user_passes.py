@@ -12,7 +12,7 @@ from torch_mlir.passmanager import PassManager
 from pipelines.pipeline import Step, spelled
 from pipelines.user_files import load_attribute
 from unmess.core.errors.error import Error
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 _FUNCTION = re.compile(r"(.+\.py):(\w+)")
 _FUNCTIONS_ONLY = "restricted to 'func.func'"

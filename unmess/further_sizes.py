@@ -11,7 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from unmess.core.program.program import Program
-from unmess.core.program.resize import resized
+from unmess.core.program.strides import resized
 
 # How many combinations of sizes are tried: guards may allow few.
 _TRIES = 20_000

@@ -13,7 +13,7 @@ import click
 
 from unmess.cli import arguments
 from unmess.core.errors.error import Error
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -53,7 +53,7 @@ def command(
     """Run pipelines on an MLIR FILE (or standard input), in the order given."""
     from pipelines.debugging import debugging
     from pipelines.editing import inserted, stopped, without
-    from pipelines.output_dialects.tosa_precision import has_f64
+    from pipelines.output_dialects.tosa_types import has_f64
     from pipelines.pipeline import Pipeline
     from pipelines.registry import FUNCTIONS, PIPELINES
     from pipelines.stages import NARROW_F64

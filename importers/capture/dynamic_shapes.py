@@ -20,7 +20,7 @@ from importers.capture.call_inputs import Axis, CallInputs
 from unmess.core.errors.error import Error, first_line
 from unmess.core.options.dynamic_axis import parse_dynamic
 from unmess.core.program.note import Note
-from unmess.core.program.resize import resized
+from unmess.core.program.strides import resized
 
 # Sizes that PyTorch always treats as constants.
 _SPECIALIZED = (0, 1)

@@ -13,7 +13,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from unmess.core.errors.error import Error
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 from unmess.core.program.eager import guarded
 from unmess.core.program.note import Note
 from unmess.core.program.strides import cloned

@@ -8,7 +8,7 @@ import torch
 from torch._guards import detect_fake_mode
 from torch.fx import GraphModule, Node
 
-from importers.integer.nodes import layer_of
+from importers.integer.operands import layer_of
 
 
 class Constants:

@@ -11,7 +11,7 @@ from torch.fx import GraphModule, Node
 from importers.integer import operators
 from importers.integer.grid import DEQUANTIZE, QUANTIZE, Grid, grid_of
 from importers.integer.kinds import CLAMPS, CONCATENATIONS, MAX_POOLS, MOVES
-from importers.integer.nodes import all_axes, arguments_of, is_pointwise, layer_of
+from importers.integer.operands import all_axes, arguments_of, is_pointwise, layer_of
 from importers.integer.sums import NoForm, SumBuilder
 
 aten = torch.ops.aten

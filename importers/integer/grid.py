@@ -9,7 +9,7 @@ import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 from torch.fx import Node
 
-from importers.integer.nodes import arguments_of
+from importers.integer.operands import arguments_of
 
 _QUANTIZED = torch.ops.quantized_decomposed
 QUANTIZE = (

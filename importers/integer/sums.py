@@ -11,7 +11,8 @@ from torch.fx import GraphModule, Node
 
 from importers.integer import operators
 from importers.integer.grid import Grid
-from importers.integer.nodes import NodeBuilder, all_axes, arguments_of
+from importers.integer.nodes import NodeBuilder
+from importers.integer.operands import all_axes, arguments_of
 
 aten = torch.ops.aten
 

@@ -26,7 +26,7 @@ from torch._export.serde import serialize
 from torch.export.pt2_archive import _package
 
 from importers.sources.operator_safety import is_harmless
-from unmess.core.errors.trust import needs_trust
+from unmess.core.errors.error import needs_trust
 
 _FORCE_WEIGHTS_ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 _Deserializer = serialize.ExportedProgramDeserializer

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unmess.core.errors.error import Error
-from unmess.core.options.suggest import did_you_mean, nearest
+from unmess.core.options.names import did_you_mean, nearest
 
 _LISTED = "`unmess models` lists them"
 

@@ -16,8 +16,7 @@ from importers.sources.missing import existing_file
 from importers.sources.source import Source
 from unmess.core.errors.error import Error
 from unmess.core.ir.parsing import parse_file
-from unmess.core.ir.public_functions import public_functions
-from unmess.core.ir.recognition import stage_of
+from unmess.core.ir.recognition import public_functions, stage_of
 from unmess.core.module.example import recorded
 from unmess.core.module.table import (
     Table,

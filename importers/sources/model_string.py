@@ -13,8 +13,7 @@ from importers.sources.missing import (
 )
 from importers.sources.models import LIBRARIES, named_models, recorded_models, types_without_model
 from unmess.core.errors.error import Error
-from unmess.core.options.names import IR_SUFFIXES
-from unmess.core.options.suggest import did_you_mean, nearest
+from unmess.core.options.names import IR_SUFFIXES, did_you_mean, nearest
 
 PREFIXES = ("torchvision", "hf")
 PYTHON_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>.*))?")

@@ -42,7 +42,7 @@ from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 DEFAULT_NAME = "model"
 _FORMS = "a factory returns (module, args) or (module, args, kwargs)"

@@ -24,8 +24,7 @@ from importers.sources.example_inputs import TensorLike, random_tensors
 from importers.sources.missing import existing_file
 from importers.sources.source import Source
 from importers.sources.torchscript_safety import forbidden_code
-from unmess.core.errors.error import Error, first_line
-from unmess.core.errors.trust import needs_trust
+from unmess.core.errors.error import Error, first_line, needs_trust
 
 # Storage class names in pickles of tensors, such as `FloatStorage`, to dtypes.
 _STORAGE_DTYPES = {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}

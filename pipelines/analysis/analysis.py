@@ -14,7 +14,7 @@ from pipelines.analysis.operations import OperationCount, count_operations
 from pipelines.analysis.sizes import is_structured
 from pipelines.ir.modules import copy_module, find_operations
 from unmess.core.errors.error import Error
-from unmess.core.ir.public_functions import public_functions
+from unmess.core.ir.recognition import public_functions
 
 # The pass that removes each kind of call or jump between blocks.
 _STRUCTURING = {

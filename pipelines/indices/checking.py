@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith, cf
 from torch_mlir.passmanager import PassManager
 
-from pipelines.indices.accesses import SCATTER, SLICES, unproved
-from pipelines.indices.bodies import Body, check_body
-from pipelines.indices.host import check_element, check_slice
+from pipelines.indices.accesses import FIRST_INDEX, SCATTER, SLICES, unproved
+from pipelines.indices.bodies import Body, check_body, clamp_index
+from pipelines.indices.flags import OUT_OF_RANGE
 from pipelines.indices.loops import enclosing_generic
 from pipelines.indices.scatter import check_scatter
+from pipelines.indices.slices import OUTSIDE, slice_axes
+from pipelines.indices.values import number, size_of, size_value
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Step
 
@@ -70,3 +73,26 @@ CHECK_INDICES = Step(
     "check indices that may be out of range, so that no other memory is accessed",
     check_indices,
 )
+
+
+def check_element(access: ir.Operation, axes: list[int]) -> None:
+    """Asserts at the insertion point that indices are in range; replaces others by 0."""
+    first = FIRST_INDEX[access.name]
+    for axis in axes:
+        size = size_of(access.operands[first - 1], axis)
+        inside, safe = clamp_index(access.operands[first + axis], size)
+        cf.AssertOp(inside, OUT_OF_RANGE)
+        access.operands[first + axis] = safe
+
+
+def check_slice(operation: ir.Operation, axes: list[int]) -> None:
+    """Asserts at the insertion point that a slice is in range; replaces other offsets by 0."""
+    every = slice_axes(operation)
+    for axis in axes:
+        part = every[axis]
+        inside = part.is_inside()
+        cf.AssertOp(inside, OUTSIDE)
+        if part.operand is not None:
+            start = number(0, ir.IndexType.get())
+            safe = arith.SelectOp(inside, size_value(part.offset), start).result
+            operation.operands[part.operand] = safe

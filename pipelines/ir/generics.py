@@ -1,4 +1,4 @@
-"""Creates `linalg.generic` operations with bodies that are built in Python."""
+"""Creates `linalg.generic` operations with bodies built in Python, and inlines bodies."""
 
 from __future__ import annotations
 
@@ -54,3 +54,25 @@ def elementwise(
     rank = ir.ShapedType(output.type).rank
     axes = [list(range(rank))] * (len(inputs) + 1)
     return generic(inputs, [output], axes, ["parallel"] * rank, body)[0]
+
+
+def inline(body: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
+    """Copies a body to the insertion point, with these arguments.
+
+    Returns:
+        The values that its terminator yields.
+    """
+    known = dict(zip(body.arguments, arguments, strict=True))
+
+    def replace(operation: ir.Operation) -> ir.WalkResult:
+        for index, operand in enumerate(operation.operands):
+            if operand in known:
+                operation.operands[index] = known[operand]
+        return ir.WalkResult.ADVANCE
+
+    *operations, terminator = (each.operation for each in body.operations)
+    for operation in operations:
+        copy = operation.clone().operation
+        copy.walk(replace)
+        known.update(zip(operation.results, copy.results, strict=True))
+    return [known.get(operand, operand) for operand in terminator.operands]

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from pipelines.compiled import Compiled
-from pipelines.iree.host_memory import file_over
+from pipelines.iree.ownership import file_over
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PLAIN
 from pipelines.rearranged import with_rearranged

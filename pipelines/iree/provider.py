@@ -9,7 +9,7 @@ import iree.runtime as rt
 import torch
 
 from pipelines.compiled import Compiled
-from pipelines.iree.host_memory import file_over
+from pipelines.iree.ownership import file_over
 from pipelines.iree.packing import packed_weights
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.weight_files import ALIGNMENT, aligned_file, are_large, map_weights, packed_file

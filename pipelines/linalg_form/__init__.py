@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pipelines.linalg_form.channels_last import NHWC
-from pipelines.linalg_form.operations import GENERALIZE, SPECIALIZE
 from pipelines.linalg_form.outlining import outline_layers
+from pipelines.linalg_form.propagation import GENERALIZE, SPECIALIZE
 from unmess.core.module.module import Module
 from unmess.core.options.names import check_linalg_form
 

@@ -11,7 +11,7 @@ from pipelines.ir.modules import entry_function
 from unmess.core.errors.error import Error
 from unmess.core.ir.layer import location_layer
 from unmess.core.module.module import Module
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 # The maximum number of names in a hint.
 _SHOWN = 8

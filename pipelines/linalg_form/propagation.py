@@ -1,4 +1,4 @@
-"""Propagates the fixed sizes of arguments and results through linalg IR."""
+"""Pipelines between forms of linalg, and the propagation of fixed sizes through linalg IR."""
 
 from __future__ import annotations
 
@@ -79,5 +79,32 @@ PROPAGATE = Pipeline(
             fold_casts_into_concat,
         ),
         Step("func.func(canonicalize)", "fold the casts around tensor.concat"),
+    ),
+)
+
+
+_HINT = "report this bug with the model"
+
+GENERALIZE = Pipeline(
+    name="generalize",
+    stage="linalg",
+    hint=_HINT,
+    steps=(
+        Step(
+            "func.func(linalg-generalize-named-ops)",
+            "replace named operations by linalg.generic",
+        ),
+    ),
+)
+
+SPECIALIZE = Pipeline(
+    name="specialize",
+    stage="linalg",
+    hint=_HINT,
+    steps=(
+        Step(
+            "func.func(linalg-specialize-generic-ops)",
+            "replace each linalg.generic that is a named operation by that operation",
+        ),
     ),
 )

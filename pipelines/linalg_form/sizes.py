@@ -14,11 +14,11 @@ from pipelines.ir.modules import entry_function
 from pipelines.linalg_form.propagation import PROPAGATE, shape_of
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.core.program.recorded import Recorded
-from unmess.core.program.resize import resized
+from unmess.core.program.strides import resized
 from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec
 

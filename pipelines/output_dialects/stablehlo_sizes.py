@@ -1,4 +1,4 @@
-"""Keeps torch.export's guarantee about dynamic sizes in StableHLO.
+"""Keeps StableHLO's sizes: the guarantee about dynamic sizes, and reshapes to computed ones.
 
 A broadcast of a dynamic size may stretch it (1 to n) or keep it. Lowerings to linalg, also in IREE,
 support both, but not a choice at run time. In captured programs, no dynamic size is 1 where another
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import build_op, find_operations
 from unmess.core.module.module import STRICT_SIZES
 
 # A copy of `STRICT_SIZES` for the steps after the torch dialect.
@@ -43,3 +43,82 @@ def _keep_sizes(broadcast: ir.Operation) -> None:
     dynamic = [axis for axis in range(operand.rank) if operand.is_dynamic_dim(axis)]
     if dynamic:
         broadcast.attributes["known_nonexpanding_dimensions"] = ir.DenseI64ArrayAttr.get(dynamic)
+
+
+def decompose_dynamic_reshapes(module: ir.Module) -> None:
+    """Rewrites `stablehlo.dynamic_reshape`: collapses all dimensions, then expands to the new ones.
+
+    Also replaces `shape.num_elements`, from which a size of -1 is computed, with a product of
+    sizes.
+    """
+    with module.context:
+        for operation in find_operations(module, lambda o: o.name == "shape.num_elements"):
+            shape = operation.operands[0].owner
+            if not isinstance(shape, ir.Block) and shape.operation.name == "shape.shape_of":
+                with ir.InsertionPoint(operation), operation.location:
+                    number = _number_of_elements(shape.operands[0])
+                operation.result.replace_all_uses_with(number)
+                operation.erase()
+        for operation in find_operations(module, lambda o: o.name == "stablehlo.dynamic_reshape"):
+            with ir.InsertionPoint(operation), operation.location:
+                operand, sizes = operation.operands
+                result = _split(_joined(operand), sizes, operation.result.type)
+            operation.result.replace_all_uses_with(result)
+            operation.erase()
+
+
+def _joined(x: ir.Value) -> ir.Value:
+    kind = ir.RankedTensorType(x.type)
+    if kind.rank == 1:
+        return x
+    size = ir.ShapedType.get_dynamic_size()
+    if kind.has_static_shape:
+        size = 1
+        for each in kind.shape:
+            size *= each
+    line = ir.RankedTensorType.get([size], kind.element_type)
+    together = _reassociation(kind.rank)
+    return build_op("tensor.collapse_shape", line, x, reassociation=together)
+
+
+def _split(line: ir.Value, sizes: ir.Value, kind: ir.RankedTensorType) -> ir.Value:
+    if kind.rank == 1:
+        return line if line.type == kind else build_op("tensor.cast", kind, line)
+    dynamic = [_size(sizes, axis) for axis in range(kind.rank) if kind.is_dynamic_dim(axis)]
+    return build_op(
+        "tensor.expand_shape",
+        kind,
+        line,
+        *dynamic,
+        reassociation=_reassociation(kind.rank),
+        static_output_shape=ir.DenseI64ArrayAttr.get(kind.shape),
+    )
+
+
+def _number_of_elements(x: ir.Value) -> ir.Value:
+    kind = ir.RankedTensorType(x.type)
+    index = ir.IndexType.get()
+    number = _index(1)
+    for axis, size in enumerate(kind.shape):
+        is_dynamic = kind.is_dynamic_dim(axis)
+        length = build_op("tensor.dim", index, x, _index(axis)) if is_dynamic else _index(size)
+        number = build_op("arith.muli", index, number, length)
+    return number
+
+
+def _size(sizes: ir.Value, axis: int) -> ir.Value:
+    index = ir.IndexType.get()
+    element = ir.RankedTensorType(sizes.type).element_type
+    size = build_op("tensor.extract", element, sizes, _index(axis))
+    return size if element == index else build_op("arith.index_cast", index, size)
+
+
+def _index(value: int) -> ir.Value:
+    index = ir.IndexType.get()
+    return build_op("arith.constant", index, value=ir.IntegerAttr.get(index, value))
+
+
+def _reassociation(rank: int) -> ir.Attribute:
+    """Returns the reassociation of all dimensions into one."""
+    axes = ", ".join(map(str, range(rank)))
+    return ir.Attribute.parse(f"[[{axes}]]")

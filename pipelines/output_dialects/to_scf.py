@@ -7,7 +7,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 from torch_mlir.dialects import arith, scf, tensor
 
-from pipelines.ir.bodies import inline
+from pipelines.ir.generics import inline
 from pipelines.ir.modules import find_operations
 
 

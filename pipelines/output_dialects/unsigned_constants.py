@@ -1,4 +1,4 @@
-"""Removes casts to torch tensors that MLIR would fold to literals of the wrong type.
+"""Lowers views as another element type to bitcasts, and removes casts that MLIR misfolds.
 
 torch-mlir folds the cast of a constant builtin tensor to `torch.vtensor.literal`. A builtin tensor
 has no sign, so the literal of a `uint8` constant has the type of `int8`, which is invalid.
@@ -7,9 +7,17 @@ has no sign, so the literal of a `uint8` constant has the type of `int8`, which 
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
 
-from pipelines.ir.modules import find_operations
-from pipelines.ir.torch_operations import maker_of
+from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.torch_operations import (
+    builtin_type,
+    element_of,
+    from_builtin,
+    maker_of,
+    rewrite,
+    to_builtin,
+)
 
 _FROM = "torch_c.from_builtin_tensor"
 _TO = "torch_c.to_builtin_tensor"
@@ -46,3 +54,30 @@ def _before_cast(value: ir.Value) -> ir.Value | None:
     """Returns the builtin tensor that is cast to a torch tensor, or None."""
     cast = maker_of(value, _FROM)
     return None if cast is None else cast.operands[0]
+
+
+_VIEW = "torch.aten.view.dtype"
+_TO_LINALG = "builtin.module(func.func(convert-elementwise-to-linalg))"
+_WIDTHS = {
+    **{f"{sign}i{width}": width for sign in ("s", "u") for width in (8, 16, 32, 64)},
+    **{"f16": 16, "bf16": 16, "f32": 32, "f64": 64},
+}
+
+
+def bitcast_views(module: ir.Module) -> None:
+    """Rewrites `aten.view.dtype` between types of the same width in place.
+
+    Earlier passes must have registered torch-mlir's `torch_c` dialect.
+    """
+    if find_operations(module, lambda each: each.name == _VIEW):
+        rewrite(module, {_VIEW: _bitcast})
+        PassManager.parse(_TO_LINALG, module.context).run(module.operation)
+
+
+def _bitcast(view: ir.Operation) -> ir.Value | None:
+    source, target = view.operands[0].type, view.results[0].type
+    width = _WIDTHS.get(element_of(source))
+    if width is None or width != _WIDTHS.get(element_of(target)):
+        return None
+    bits = build_op("arith.bitcast", builtin_type(target), to_builtin(view.operands[0]))
+    return from_builtin(bits, target)

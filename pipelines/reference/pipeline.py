@@ -24,19 +24,21 @@ from pipelines.reference.lowering import (
 )
 from pipelines.reference.schedules.machine import host_machine
 from pipelines.reference.steps.assertions import Assertions
-from pipelines.reference.steps.bf16 import compute_in_f32, has_bf16, keep_in_integers
+from pipelines.reference.steps.bf16 import (
+    compute_in_f32,
+    has_bf16,
+    keep_in_integers,
+    narrow_through_f32,
+)
 from pipelines.reference.steps.checks import insert_checks
 from pipelines.reference.steps.collapsing import collapse_loops
-from pipelines.reference.steps.entry_points import take_operands_by_address
 from pipelines.reference.steps.fusion import FUSION
 from pipelines.reference.steps.integer_loops import INTEGER_LOOPS
 from pipelines.reference.steps.kernels import vectorize
 from pipelines.reference.steps.lifetimes import free_after_last_use
-from pipelines.reference.steps.llvm_attributes import annotate
-from pipelines.reference.steps.narrowing import narrow_through_f32
+from pipelines.reference.steps.llvm_attributes import annotate, reassociate
 from pipelines.reference.steps.outlining import outline
-from pipelines.reference.steps.pointers import pass_pointers
-from pipelines.reference.steps.reassociation import reassociate
+from pipelines.reference.steps.pointers import pass_pointers, take_operands_by_address
 from pipelines.reference.steps.rows import fuse_row_loops
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import dispatch, outline_tasks

@@ -1,12 +1,14 @@
-"""Makes conversions of floats to integers saturate, and convert NaN to 0, as in XLA.
+"""Corrects conversions and functions that IREE computes incorrectly.
 
 In StableHLO, conversions out of range are implementation-defined, and in LLVM undefined.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir import ir
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, math
 
 from pipelines.ir.generics import elementwise
 from pipelines.ir.modules import build_op
@@ -77,3 +79,59 @@ def _integer(number: int, kind: ir.Type) -> ir.Value:
     # Attributes of signless integers are signed.
     signed = number - 2**kind.width if number >= 2 ** (kind.width - 1) else number
     return arith.ConstantOp(kind, ir.IntegerAttr.get(kind, signed)).result
+
+
+def preserve_special_values(module: ir.Module) -> None:
+    """Rewrites the affected functions in other tools' programs, in place."""
+    with module.context:
+        for operation in foreign_operations(module, _is_such):
+            element = ir.RankedTensorType(operation.results[0].type).element_type
+            with ir.InsertionPoint(operation), operation.location:
+                output = empty_like(operation.operands[0], element)
+                body = _BODIES[operation.name]
+                result = elementwise(list(operation.operands), output, body)
+            operation.results[0].replace_all_uses_with(result)
+            operation.erase()
+
+
+def _is_such(operation: ir.Operation) -> bool:
+    if operation.name not in _BODIES or is_in_body(operation):
+        return False
+    return isinstance(ir.RankedTensorType(operation.results[0].type).element_type, ir.FloatType)
+
+
+def _atan2(y: ir.Value, x: ir.Value, _: ir.Value) -> list[ir.Value]:
+    """Computes atan2 of the magnitude of y, and copies the sign of y."""
+    angle = math.Atan2Op(math.AbsFOp(y).result, x).result
+    return [math.CopySignOp(angle, y).result]
+
+
+def _cbrt(x: ir.Value, _: ir.Value) -> list[ir.Value]:
+    """Computes the cube root; that of an infinity is the infinity itself."""
+    infinity = arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, float("inf"))).result
+    magnitude = math.AbsFOp(x).result
+    is_infinite = arith.CmpFOp(arith.CmpFPredicate.OEQ, magnitude, infinity).result
+    return [arith.SelectOp(is_infinite, x, math.CbrtOp(x).result).result]
+
+
+def _sine(x: ir.Value, _: ir.Value) -> list[ir.Value]:
+    return [_zero_is_kept(x, math.SinOp(x).result)]
+
+
+def _tangent(x: ir.Value, _: ir.Value) -> list[ir.Value]:
+    return [_zero_is_kept(x, math.TanOp(x).result)]
+
+
+def _zero_is_kept(x: ir.Value, result: ir.Value) -> ir.Value:
+    """Returns `x` if it is a zero, which keeps its sign; else `result`."""
+    zero = arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, 0.0)).result
+    is_zero = arith.CmpFOp(arith.CmpFPredicate.OEQ, x, zero).result
+    return arith.SelectOp(is_zero, x, result).result
+
+
+_BODIES: dict[str, Callable[..., list[ir.Value]]] = {
+    "stablehlo.atan2": _atan2,
+    "stablehlo.cbrt": _cbrt,
+    "stablehlo.sine": _sine,
+    "stablehlo.tan": _tangent,
+}

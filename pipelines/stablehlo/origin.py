@@ -7,7 +7,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
-from unmess.core.ir.public_functions import public_functions
+from unmess.core.ir.recognition import public_functions
 
 # Captured programs have the names of the model's arguments as attributes.
 _NAMED = "unmess."

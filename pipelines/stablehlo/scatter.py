@@ -13,7 +13,7 @@ from pipelines.ir.loops import Size, index, repeat_each, size
 from pipelines.ir.modules import find_operations
 from pipelines.ir.slices import Slice
 from pipelines.stablehlo.bodies import mapped
-from pipelines.stablehlo.indices import as_signed
+from pipelines.stablehlo.gather import as_signed
 
 
 def scatters_to_loops(module: ir.Module) -> None:

@@ -11,7 +11,7 @@ from pipelines.ir.generics import generic
 from pipelines.ir.lazy_dialects import linalg
 from pipelines.ir.loops import Size, index, size
 from pipelines.ir.slices import Slice
-from pipelines.stablehlo.indices import as_signed
+from pipelines.stablehlo.gather import as_signed
 from pipelines.stablehlo.sizes import assert_size, element
 from pipelines.stablehlo.tensors import empty_like
 

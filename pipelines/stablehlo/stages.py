@@ -9,16 +9,14 @@ from torch_mlir import ir
 from pipelines.ir.modules import find_operations
 from pipelines.output_dialects.to_scf import to_scf
 from pipelines.pipeline import Pipeline, Step
-from pipelines.stablehlo.casts import saturate_casts
+from pipelines.stablehlo.bodies import rewrite_scalar_tensors
+from pipelines.stablehlo.casts import preserve_special_values, saturate_casts
 from pipelines.stablehlo.custom_calls import resolve_at_compile, resolve_at_linalg
 from pipelines.stablehlo.dynamic import lower_dynamic_sizes
-from pipelines.stablehlo.indices import clamp_gathers
+from pipelines.stablehlo.gather import clamp_gathers
 from pipelines.stablehlo.origin import is_foreign
-from pipelines.stablehlo.scalars import rewrite_scalar_tensors
 from pipelines.stablehlo.scatter import scatters_to_loops
-from pipelines.stablehlo.sort import sorts_to_tm_tensor
-from pipelines.stablehlo.special_values import preserve_special_values
-from pipelines.stablehlo.stable_sort import make_sorts_stable
+from pipelines.stablehlo.sort import make_sorts_stable, sorts_to_tm_tensor
 
 COMPOSITES = Step(
     "func.func(stablehlo-legalize-composite-to-call)", "replace composites by calls of their bodies"

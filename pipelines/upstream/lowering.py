@@ -11,10 +11,8 @@ from pipelines.pipeline import Pipeline, Step
 from pipelines.upstream.attention import rewrite_attention
 from pipelines.upstream.booleans import keep_booleans_in_bytes
 from pipelines.upstream.newer import drop_newer_attributes
-from pipelines.upstream.scan import rewrite_scan
-from pipelines.upstream.scatter import rewrite_scatter
 from pipelines.upstream.sort import rewrite_sort
-from pipelines.upstream.topk import rewrite_topk
+from pipelines.upstream.tm_tensor import rewrite_scan, rewrite_scatter, rewrite_topk
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 

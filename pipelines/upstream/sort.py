@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import arith, math, tensor
 
-from pipelines.ir.bodies import inline
+from pipelines.ir.generics import inline
 from pipelines.ir.loops import Size, index, repeat, repeat_each, size
 from pipelines.ir.slices import Slice
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import unmess
-from unmess.core.ir.public_functions import public_functions
+from unmess.core.ir.recognition import public_functions
 
 RUNNERS = ("reference", "iree-cpu")
 

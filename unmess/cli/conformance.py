@@ -15,7 +15,7 @@ from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.error import Error
 from unmess.core.files.writing import cannot_write, write_text
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 if TYPE_CHECKING:
     from unmess.conformance.levels import ConformanceCase

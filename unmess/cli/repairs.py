@@ -9,7 +9,7 @@ import click
 
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 
 @click.command()

@@ -14,10 +14,9 @@ from unmess.environment.versions import versions
 from unmess.format import difference, duration
 from unmess.matrix.summary import EQUAL
 from unmess.pages.markdown import render_markdown
-from unmess.recipe_page.changes import changes, other_notes
 from unmess.recipe_page.commands import command, working_commands
 from unmess.recipe_page.facts import Facts
-from unmess.recipe_page.failures import failures
+from unmess.recipe_page.failures import changes, failures, other_notes
 from unmess.row import Row
 
 _TEMPLATE = Path(__file__).with_name("page.md.jinja")

@@ -6,13 +6,14 @@ import atexit
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.exc import BackendCompilerFailed
 
 from unmess.core.errors.error import Error
-from unmess.torch_compile.failure import CompileError
 from unmess.torch_compile.graphs import compile_graph
 from unmess.torch_compile.options import read_options
 
@@ -53,3 +54,27 @@ def backend(
         return aot_autograd(**compilers)(graph_module, example_inputs)
     except Error as problem:
         raise CompileError(problem, inspect.currentframe()) from problem.__cause__
+
+
+class CompileError(BackendCompilerFailed, Error):
+    """An `unmess.Error` that TorchDynamo passes on as it is.
+
+    TorchDynamo replaces other exceptions of a backend by its own `BackendCompilerFailed`, or drops
+    the compiled function.
+    """
+
+    def __init__(self, error: Error, frame: FrameType | None):
+        """Takes over an error.
+
+        Args:
+            frame: the first frame that the traceback shows; TorchDynamo removes those before it.
+        """
+        Error.__init__(
+            self, error.stage, error.cause, where=error.where, hint=error.hint, repro=error.repro
+        )
+        self.backend_name = "unmess"
+        self.inner_exception = error
+        self.first_useful_frame = frame
+
+    def __reduce__(self):
+        return self.inner_exception.__reduce__()

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.backends.table import check_runner
 from unmess.core.errors.error import Error
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 from unmess.core.options.target_options import TargetOptions
 from unmess.partition import PartitionOptions
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmess.core.errors.error import Error
-from unmess.core.errors.trust import needs_trust
+from unmess.core.errors.error import Error, needs_trust
 
 
 def needs_custom_code(problem: BaseException) -> bool:

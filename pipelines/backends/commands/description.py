@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.backends.backend import check_tolerances
 from unmess.core.errors.error import Error
-from unmess.core.options.suggest import did_you_mean
+from unmess.core.options.names import did_you_mean
 
 SCHEMA = Path(__file__).with_name("schema.json")
 _HINT = "docs/backends.md describes the file"

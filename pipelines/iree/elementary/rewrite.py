@@ -8,33 +8,31 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from pipelines.ir.modules import find_operations
-from pipelines.iree.elementary import hyperbolic, powers, trigonometry
-from pipelines.iree.elementary.error_function import erf
-from pipelines.iree.elementary.remainder import fmod
+from pipelines.iree.elementary import functions, trigonometry
 from pipelines.iree.elementary.scalar import Scalar
 from pipelines.pipeline import Step
 
 # Replacements in f64, by the operation's name without its dialect.
 _FUNCTIONS = {
     "acos": trigonometry.acos,
-    "acosh": hyperbolic.acosh,
+    "acosh": functions.acosh,
     "asin": trigonometry.asin,
-    "asinh": hyperbolic.asinh,
+    "asinh": functions.asinh,
     "atan": trigonometry.atan,
     "atan2": trigonometry.atan2,
-    "atanh": hyperbolic.atanh,
+    "atanh": functions.atanh,
     "cos": trigonometry.cos,
-    "erf": erf,
-    "expm1": hyperbolic.expm1,
-    "log10": powers.log10,
-    "log1p": hyperbolic.log1p,
-    "log2": powers.log2,
-    "powf": powers.pow,
-    "remf": fmod,
+    "erf": functions.erf,
+    "expm1": functions.expm1,
+    "log10": functions.log10,
+    "log1p": functions.log1p,
+    "log2": functions.log2,
+    "powf": functions.pow,
+    "remf": functions.fmod,
     "sin": trigonometry.sin,
-    "sinh": hyperbolic.sinh,
+    "sinh": functions.sinh,
     "tan": trigonometry.tan,
-    "tanh": hyperbolic.tanh,
+    "tanh": functions.tanh,
 }
 _DIALECTS = ("math", "arith")
 
@@ -44,10 +42,10 @@ _DIALECTS = ("math", "arith")
 _NARROW = {
     "asin": trigonometry.asin,
     "atan": trigonometry.atan,
-    "atanh": hyperbolic.atanh,
+    "atanh": functions.atanh,
     "cos": trigonometry.narrow_cos,
     "sin": trigonometry.narrow_sin,
-    "sinh": hyperbolic.sinh,
+    "sinh": functions.sinh,
     "tan": trigonometry.narrow_tan,
 }
 

@@ -1,4 +1,4 @@
-"""Lowers bf16 for LLVM: stores it in 16-bit integers and computes in f32.
+"""Conversions between f64 and 16-bit floats, and arithmetic in bf16.
 
 LLVM's legalization of bf16 vectors ends the process for some widths on processors with bf16
 instructions ("Do not know how to soft promote this operator's operand"). On other processors it
@@ -103,3 +103,27 @@ def _is_of_bf16(type: ir.Type) -> bool:
 
 def _in_f32(type: ir.Type) -> ir.Type:
     return ir.Type.parse(str(type).replace("bf16", "f32"))
+
+
+_CONVERSIONS = {"arith.truncf": arith.TruncFOp, "arith.extf": arith.ExtFOp}
+
+
+def narrow_through_f32(module: ir.Module) -> None:
+    """Splits conversions between f64 and bf16 or f16 in two, in place.
+
+    Eager rounds twice. Also, no library here has the function that LLVM calls for f64 to bf16.
+    """
+    with module.context:
+        for operation in find_operations(module, _skips_f32):
+            with operation.location, ir.InsertionPoint(operation):
+                single = _CONVERSIONS[operation.name](ir.F32Type.get(), operation.operands[0])
+                operation.operands[0] = single.result
+
+
+def _skips_f32(operation: ir.Operation) -> bool:
+    if operation.name not in _CONVERSIONS:
+        return False
+    types = operation.operands[0].type, operation.results[0].type
+    return any(isinstance(type, ir.F64Type) for type in types) and any(
+        isinstance(type, (ir.BF16Type, ir.F16Type)) for type in types
+    )

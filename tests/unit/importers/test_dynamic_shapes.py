@@ -5,7 +5,7 @@ import torch
 from torch.export import Dim
 
 import unmess
-from unmess.core.program.resize import resized
+from unmess.core.program.strides import resized
 
 X = torch.randn(3, 4)
 ONE = torch.randn(1, 4)

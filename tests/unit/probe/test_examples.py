@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from unmess.core.errors.error import Error
-from unmess.probe.examples import example_arguments
 from unmess.probe.finding import find_operator
+from unmess.probe.trying import example_arguments
 
 aten = torch.ops.aten
 

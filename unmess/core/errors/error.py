@@ -91,3 +91,18 @@ def first_line(exception: BaseException, limit: int = 300) -> str:
     message = next((line.strip() for line in lines if line.strip()), "")
     text = f"{type(exception).__name__}: {message}" if message else type(exception).__name__
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def needs_trust(path: object, what: str, where: str | None = None) -> Error:
+    """Returns the Error (`source`) for a file that can run code, which the user has not allowed.
+
+    Args:
+        what: the part of the file that can run code, such as "pickled Python objects".
+        where: its source line, if there is one.
+    """
+    return Error(
+        "source",
+        f"{path} contains {what}, which could run any code",
+        where=where,
+        hint="if you trust its author, pass --trust, or trust=True in Python",
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import IR_STAGES
@@ -95,3 +97,21 @@ def check_name(what: str, name: str, names: tuple[str, ...]) -> None:
     """Raises an Error (`usage`) if `name` is none of `names`."""
     if name not in names:
         raise Error("usage", f"unknown {what} {name!r}", hint=f"use one of {', '.join(names)}")
+
+
+def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
+    """Returns up to `count` of `names` similar to `name`, the nearest first. Ignores case."""
+    by_lower: dict[str, list[str]] = {}
+    for candidate in names:
+        by_lower.setdefault(candidate.lower(), []).append(candidate)
+    found = difflib.get_close_matches(name.lower(), by_lower, n=count, cutoff=0.6)
+    return [candidate for match in found for candidate in by_lower[match]][:count]
+
+
+def did_you_mean(name: str, names: Iterable[str], otherwise: str | None = None) -> str | None:
+    """Returns `did you mean A, B or C?`, or `otherwise` if no name is similar."""
+    found = nearest(name, names)
+    if not found:
+        return otherwise
+    *first, last = found
+    return f"did you mean {', '.join(first)} or {last}?" if first else f"did you mean {last}?"
