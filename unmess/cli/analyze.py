@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.cached import working
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
@@ -39,15 +40,7 @@ from unmess.program_cache.request import Request
     metavar="N",
     help="Number of rows of each table; 0 for all rows.",
 )
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.quantize
-@arguments.calibrate
-@arguments.integer
-@arguments.no_cache
-@arguments.trust
+@arguments.cacheable_capture
 @command
 def analyze(
     session: Session,
@@ -56,15 +49,8 @@ def analyze(
     html: str | None,
     sizes: tuple[str, ...],
     top: int,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    quantize: str | None,
-    calibrate: tuple[str, ...],
-    integer: bool,
+    capture: CaptureOptions,
     no_cache: bool,
-    trust: bool,
 ) -> None:
     """Count the operations of MODEL, or of an MLIR file, and the cost of one call.
 
@@ -74,8 +60,7 @@ def analyze(
     """
     if at is not None:
         check_stage(at)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     if top < 0:
         raise Error(
             "usage",
@@ -89,24 +74,14 @@ def analyze(
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
         hint = "pass --size NAME=VALUE to set a dynamic size"
-        arguments.check_no_example(model, inputs, dynamic, only, hint)
-        arguments.check_no_quantization(model, quantize, integer)
+        arguments.check_no_example(model, capture, hint)
+        arguments.check_no_quantization(model, capture)
         with session.working(model, pytorch=False):
             from pipelines.analysis.files import analyze_file
 
             analysis = analyze_file(model, at, values)
     else:
-        request = Request(
-            model,
-            inputs,
-            dynamic,
-            strategy,
-            trust=trust,
-            only=only,
-            quantize=quantize,
-            integer=integer,
-            calibrate=calibrate,
-        )
+        request = Request(model, **vars(capture))
         with working(session, request, no_cache=no_cache) as cached:
             import unmess
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from typing import Any
 
 import click
@@ -259,6 +261,49 @@ backend_legal_op = click.option(
 )
 
 
+@dataclass(frozen=True)
+class CaptureOptions:
+    """The options of a capture, as for `unmess.captured.captured`, which takes them by name."""
+
+    inputs: tuple[str, ...] = ()
+    dynamic: tuple[str, ...] = ()
+    strategy: str = "auto"
+    only: str | None = None
+    quantize: str | None = None
+    calibrate: tuple[str, ...] = ()
+    integer: bool = False
+    trust: bool = False
+
+    def check(self) -> None:
+        """Raises an Error (`usage`) for a wrong strategy or wrong syntax of `--dynamic`."""
+        check_dynamic(self.dynamic)
+        check_strategy(self.strategy)
+
+
+def _capturing(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Returns a decorator that adds options, and passes those of captures as `capture`."""
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(function)
+        def command(**values: Any) -> int:
+            names = [each.name for each in fields(CaptureOptions) if each.name in values]
+            chosen = {name: values.pop(name) for name in names}
+            return function(capture=CaptureOptions(**chosen), **values)
+
+        # Decorators apply from the last to the first.
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+capture = _capturing(inputs, dynamic, strategy, only, trust)
+_quantized = (inputs, dynamic, strategy, only, quantize, calibrate, integer)
+quantized_capture = _capturing(*_quantized, trust)
+cacheable_capture = _capturing(*_quantized, no_cache, trust)
+
+
 def split_insertions(texts: tuple[str, ...]) -> list[tuple[str, str]]:
     """Splits each `AFTER=PASS` into a pair. Raises an Error (`usage`) if a part is missing."""
     pairs = [text.partition("=") for text in texts]
@@ -292,15 +337,13 @@ def check_dynamic(texts: tuple[str, ...]) -> None:
 
 def check_no_example(
     model: str,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    only: str | None,
+    capture: CaptureOptions,
     hint: str = "pass the option when you write the file from the model",
 ) -> None:
     """Raises an Error (`usage`) for `--input`, `--dynamic` or `--only` and a model that is IR."""
-    if only is not None:
+    if capture.only is not None:
         raise Error("usage", f"{model} is IR, so --only cannot cut a module out of it", hint=hint)
-    if inputs or dynamic:
+    if capture.inputs or capture.dynamic:
         raise Error(
             "usage",
             f"{model} is IR, so example inputs and dynamic sizes cannot be changed",
@@ -308,9 +351,9 @@ def check_no_example(
         )
 
 
-def check_no_quantization(model: str, quantize: str | None, integer: bool) -> None:
+def check_no_quantization(model: str, capture: CaptureOptions) -> None:
     """Raises an Error (`usage`) for `--quantize` or `--integer` and a model that is IR."""
-    if quantize is not None or integer:
+    if capture.quantize is not None or capture.integer:
         raise Error(
             "usage",
             f"{model} is IR, which cannot be quantized",

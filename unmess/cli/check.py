@@ -8,6 +8,7 @@ import click
 
 from pipelines.backends.table import DEFAULT_RUNNERS, check_runner
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say, show_error
 from unmess.core.errors.error import Error
@@ -34,14 +35,7 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
     "The reference runner lowers tosa and stablehlo to linalg; IREE compiles them "
     "directly.",
 )
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.quantize
-@arguments.calibrate
-@arguments.integer
-@arguments.trust
+@arguments.quantized_capture
 @arguments.cpu
 @arguments.preset
 @arguments.unchecked
@@ -67,14 +61,7 @@ def check(
     models: tuple[str, ...],
     runners: tuple[str, ...],
     via: str | None,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    quantize: str | None,
-    calibrate: tuple[str, ...],
-    integer: bool,
-    trust: bool,
+    capture: CaptureOptions,
     cpu: str,
     preset: str | None,
     unchecked: bool,
@@ -92,7 +79,7 @@ def check(
     finished so far.
     """
     runners = arguments.split_names(runners) or DEFAULT_RUNNERS
-    problem = _misused(runners, via, dynamic, strategy)
+    problem = _misused(runners, via, capture)
     if problem is not None:
         return _refuse(session, models, runners, problem)
     # Imported here, because `--help` does not need them.
@@ -109,14 +96,7 @@ def check(
     try:
         with parent, session.progress.showing():
             options = Options(
-                strategy=strategy,
-                only=only,
-                quantize=quantize,
-                integer=integer,
-                calibrate=calibrate,
-                trust=trust,
-                inputs=inputs,
-                dynamic=dynamic,
+                **vars(capture),
                 timeout=timeout,
                 cpu=cpu,
                 preset=preset,
@@ -144,9 +124,7 @@ def check(
     return max(row.exit_status for row in rows)
 
 
-def _misused(
-    runners: tuple[str, ...], via: str | None, dynamic: tuple[str, ...], strategy: str
-) -> Error | None:
+def _misused(runners: tuple[str, ...], via: str | None, capture: CaptureOptions) -> Error | None:
     """Returns one Error about all wrong names; None if all are right."""
     causes, places, hints = [], [], []
     for name in runners:
@@ -159,11 +137,11 @@ def _misused(
     if via is not None and via not in OUTPUT_DIALECTS:
         causes.append(f"unknown output dialect {via!r}")
         hints.append(f"an output dialect is one of {', '.join(OUTPUT_DIALECTS)}")
-    if strategy not in STRATEGIES:
-        causes.append(f"unknown capture strategy {strategy!r}")
+    if capture.strategy not in STRATEGIES:
+        causes.append(f"unknown capture strategy {capture.strategy!r}")
         hints.append(f"a strategy is one of {', '.join(STRATEGIES)}")
     try:
-        arguments.check_dynamic(dynamic)
+        arguments.check_dynamic(capture.dynamic)
     except Error as error:
         causes.append(error.cause)
         hints.append(error.hint)

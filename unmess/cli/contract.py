@@ -7,6 +7,7 @@ from dataclasses import asdict
 import click
 
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import STAGE_FAILED
 from unmess.core.options.names import IR_SUFFIXES, check_name
@@ -23,22 +24,14 @@ _AT = ("raw", "torch")
     "file as it is. Default: raw for a model, torch for a file.",
 )
 @arguments.backend_legal_op
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.trust
+@arguments.capture
 @command
 def contract(
     session: Session,
     model: str,
     at: str | None,
     backend_legal_ops: tuple[str, ...],
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    trust: bool,
+    capture: CaptureOptions,
 ) -> int:
     """List all violations of the backend contract by MODEL, or by an MLIR file.
 
@@ -47,11 +40,10 @@ def contract(
     """
     if at is not None:
         check_name("stage of the contract", at, _AT)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
-        arguments.check_no_example(model, inputs, dynamic, only)
+        arguments.check_no_example(model, capture)
     with session.working(model, pytorch=not is_file):
         from pipelines import contract as backend
         from pipelines.legal_ops import legal_ops
@@ -65,9 +57,7 @@ def contract(
             import unmess
             from unmess.captured import captured
 
-            program = captured(
-                model, inputs, dynamic, strategy, backend_legal_ops, trust=trust, only=only
-            )
+            program = captured(model, backend_legal_ops=backend_legal_ops, **vars(capture))
             to = at or "raw"
             module = unmess.lower(program, to, backend_legal_ops=backend_legal_ops)
         found = backend.check(module, at if is_file else None, legal)

@@ -9,6 +9,7 @@ import click
 
 from unmess import describe
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.cached import working
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
@@ -100,14 +101,7 @@ _STDOUT = "-"
     help="Write a portable artifact for this version of StableHLO, such as 1.9.0. Later versions "
     "can read it, too.",
 )
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.quantize
-@arguments.calibrate
-@arguments.integer
-@arguments.trust
+@arguments.quantized_capture
 @arguments.print_after
 @arguments.stop_after
 @arguments.insert_pass
@@ -134,14 +128,7 @@ def import_(
     outline: tuple[str, ...],
     upstream_only: bool,
     portable: str | None,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    quantize: str | None,
-    calibrate: tuple[str, ...],
-    integer: bool,
-    trust: bool,
+    capture: CaptureOptions,
     print_after: tuple[str, ...],
     stop_after: str | None,
     insert_passes: tuple[str, ...],
@@ -159,8 +146,7 @@ def import_(
     check_upstream_only(to, upstream_only)
     check_weight_mode(weights)
     check_portable(to, weights, portable)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     insertions = arguments.split_insertions(insert_passes)
     file = None if output in (None, _STDOUT) else Path(output)
     is_bytecode = bytecode or (file is not None and file.suffix == ".mlirbc")
@@ -170,15 +156,8 @@ def import_(
     start = time.perf_counter()
     request = Request(
         model,
-        inputs,
-        dynamic,
-        strategy,
-        backend_legal_ops,
-        trust=trust,
-        only=only,
-        quantize=quantize,
-        integer=integer,
-        calibrate=calibrate,
+        backend_legal_ops=backend_legal_ops,
+        **vars(capture),
         fold_constants=fold_constants,
     )
     # Eager's results are written beside an IR file. The cache holds programs with external weights

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import STAGE_FAILED
 from unmess.core.options.names import check_stage
@@ -21,21 +22,13 @@ if TYPE_CHECKING:
 @click.option(
     "--to", default="linalg", show_default=True, metavar="STAGE", help="torch, linalg, tosa, …"
 )
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.trust
+@arguments.capture
 @command
 def ops(
     session: Session,
     model: str,
     to: str,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    trust: bool,
+    capture: CaptureOptions,
 ) -> int:
     """List all operators of MODEL that do not lower.
 
@@ -43,8 +36,7 @@ def ops(
     With -v, operators that lower are listed too. The exit status is 3 if one does not lower.
     """
     check_stage(to)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     # Imported here, because `--help` does not need them.
     from importers.sources.model_string import is_model_string
     from unmess.core.processes.workers import Parent
@@ -59,14 +51,7 @@ def ops(
 
         findings, notes = examine(
             parent,
-            {
-                "model": model,
-                "inputs": inputs,
-                "dynamic": dynamic,
-                "strategy": strategy,
-                "trust": trust,
-                "only": only,
-            },
+            {"model": model, **vars(capture)},
             to,
             verbose=session.verbose or session.debug,
             on_stage=lambda stage: session.progress.begin(f"{model}: {stage}"),

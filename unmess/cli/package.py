@@ -9,6 +9,7 @@ import click
 from importers import cache_length
 from pipelines.backends.table import BUILT_IN, IREE_TARGETS, check_packaged
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.cached import GENERATE, working
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
@@ -42,15 +43,7 @@ from unmess.program_cache.request import Decoder, Request
     help="For a decoder: number of positions of the key-value cache, for the prompt and the "
     f"new tokens together. Default: {cache_length.DEFAULT}, or the model's limit.",
 )
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.quantize
-@arguments.calibrate
-@arguments.integer
-@arguments.no_cache
-@arguments.trust
+@arguments.cacheable_capture
 @command
 def package_(
     session: Session,
@@ -62,15 +55,8 @@ def package_(
     preset: str | None,
     unchecked: bool,
     max_length: int | None,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    quantize: str | None,
-    calibrate: tuple[str, ...],
-    integer: bool,
+    capture: CaptureOptions,
     no_cache: bool,
-    trust: bool,
 ) -> None:
     """Write MODEL to a folder that unmess.bundle.load runs without PyTorch.
 
@@ -79,24 +65,12 @@ def package_(
     """
     check_packaged(runner)
     gpu = _gpu(runner, target)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     folder = Path(output)
-    is_decoder = model.endswith(GENERATE) and not (inputs or dynamic)
+    is_decoder = model.endswith(GENERATE) and not (capture.inputs or capture.dynamic)
     # A Decoder has its cache as state. As arguments, it would be copied in and out for each token.
     decoder = Decoder(max_length) if is_decoder else None
-    request = Request(
-        model,
-        inputs,
-        dynamic,
-        strategy,
-        decoder=decoder,
-        trust=trust,
-        only=only,
-        quantize=quantize,
-        integer=integer,
-        calibrate=calibrate,
-    )
+    request = Request(model, decoder=decoder, **vars(capture))
     with working(session, request, no_cache=no_cache) as cached:
         from unmess.packaging import check_folder
 

@@ -10,6 +10,7 @@ import click
 
 from pipelines.backends.table import check_runner
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.cached import working
 from unmess.cli.session import Session, command
 from unmess.core.files.writing import cannot_write, check_writable, write_text
@@ -37,11 +38,7 @@ if TYPE_CHECKING:
     "-o", "--output", metavar="FILE", help="Write the partition to FILE as JSON: partition.json."
 )
 @click.option("--html", metavar="FILE", help="Write a page with a drawing to FILE.")
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.trust
+@arguments.capture
 @arguments.cpu
 @arguments.preset
 @arguments.unchecked
@@ -55,11 +52,7 @@ def partition_(
     min_operators: int,
     output: str | None,
     html: str | None,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    trust: bool,
+    capture: CaptureOptions,
     cpu: str,
     preset: str | None,
     unchecked: bool,
@@ -70,12 +63,11 @@ def partition_(
     fallback="eager")`. The table names the reason and the source line of each. Nothing is run.
     """
     check_runner(runner)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     for file in (output, html):
         if file is not None:
             check_writable(Path(file))
-    request = Request(model, inputs, dynamic, strategy, trust=trust, only=only)
+    request = Request(model, **vars(capture))
     with working(session, request, from_pytorch=True) as cached:
         program = cached.program()
         import unmess

@@ -11,6 +11,7 @@ import click
 
 from pipelines.portability.inspector import Inspector
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import STAGE_FAILED
 from unmess.core.options.names import IR_SUFFIXES, check_stage, check_upstream_only
@@ -56,7 +57,7 @@ def portable(
     arguments.check_strategy(strategy)
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
-        arguments.check_no_example(model, (), (), only)
+        arguments.check_no_example(model, CaptureOptions(only=only))
     with session.working(model, pytorch=not is_file), contextlib.ExitStack() as stack:
         # Start it first: it imports upstream MLIR while this process imports torch-mlir.
         inspector = stack.enter_context(Inspector()) if is_file else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from pipelines.backends.table import DEFAULT_RUNNERS, check_runner
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import OUTPUT_DIALECTS
@@ -31,11 +33,7 @@ from unmess.core.files.writing import cannot_write, check_writable, write_text
     "Time limit for each stage of the IR, and for each runner and output dialect.",
     default=600.0,
 )
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.trust
+@arguments.capture
 @command
 def recipe(
     session: Session,
@@ -45,11 +43,7 @@ def recipe(
     dialects: tuple[str, ...],
     results: str | None,
     timeout: float,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    trust: bool,
+    capture: CaptureOptions,
 ) -> None:
     """Write a Markdown page about MODEL: how to import it, and what works.
 
@@ -61,8 +55,7 @@ def recipe(
     runners = arguments.split_names(runners)
     for name in runners:
         check_runner(name)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     file = None if output is None else Path(output)
     if file is not None:
         check_writable(file)
@@ -79,7 +72,7 @@ def recipe(
     check_model_string(model)
     rows = None
     if results is not None:
-        if inputs or dynamic or only is not None or strategy != "auto":
+        if replace(capture, trust=False) != CaptureOptions():
             raise Error(
                 "usage",
                 "the results of a matrix are for the model's own inputs",
@@ -89,11 +82,7 @@ def recipe(
     chosen = {"--on": ",".join(runners), "--via": ",".join(dialects), "--results": results}
     runners = runners or DEFAULT_RUNNERS
     options = Options(
-        strategy=strategy,
-        only=only,
-        trust=trust,
-        inputs=inputs,
-        dynamic=dynamic,
+        **vars(capture),
         timeout=timeout,
         verbose=session.verbose,
         debug=session.debug,

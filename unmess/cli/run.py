@@ -11,6 +11,7 @@ import click
 from pipelines.backends.table import BUNDLED, RUNNERS, check_runner
 from unmess import describe
 from unmess.cli import arguments, bundled_run
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.bundled_run import Done, timed
 from unmess.cli.cached import Cached, working
 from unmess.cli.session import Session, command
@@ -25,14 +26,7 @@ from unmess.program_cache.request import Request
 @click.command()
 @arguments.model
 @arguments.runner(default="reference")
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.quantize
-@arguments.calibrate
-@arguments.integer
-@arguments.trust
+@arguments.quantized_capture
 @arguments.cpu
 @arguments.preset
 @arguments.unchecked
@@ -56,14 +50,7 @@ def run(
     session: Session,
     model: str,
     runner: str,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    quantize: str | None,
-    calibrate: tuple[str, ...],
-    integer: bool,
-    trust: bool,
+    capture: CaptureOptions,
     cpu: str,
     preset: str | None,
     unchecked: bool,
@@ -78,20 +65,12 @@ def run(
 ) -> None:
     """Run MODEL on its example inputs and show the result, tensor by tensor."""
     check_runner(runner)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     if output is not None:
         check_writable(Path(output))
     request = Request(
         model,
-        inputs,
-        dynamic,
-        strategy,
-        trust=trust,
-        only=only,
-        quantize=quantize,
-        integer=integer,
-        calibrate=calibrate,
+        **vars(capture),
         fold_constants=_folds_constants(runner),
     )
     choice = Choice(cpu, preset, unchecked)

@@ -10,6 +10,7 @@ import click
 
 from pipelines.backends.table import check_runner
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.core.errors.stages import OUTPUT_DIALECTS
 from unmess.core.files.writing import cannot_write
@@ -57,11 +58,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", metavar="DIR", help="Write the files to this folder. Default: triage-MODEL."
 )
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.trust
+@arguments.capture
 @arguments.cpu
 @arguments.preset
 @arguments.unchecked
@@ -76,11 +73,7 @@ def triage(
     timeout: float | None,
     memory: float | None,
     output: str | None,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    trust: bool,
+    capture: CaptureOptions,
     cpu: str,
     preset: str | None,
     unchecked: bool,
@@ -95,8 +88,7 @@ def triage(
     check_runner(runner)
     if via is not None:
         check_name("output dialect", via, OUTPUT_DIALECTS)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     # Imported here, because `--help` does not need them.
     from importers.sources.model_string import check_model_string
     from unmess.core.processes.workers import Parent
@@ -108,11 +100,7 @@ def triage(
     folder = Path(output or "triage-" + re.sub(r"[^\w.-]+", "-", model).strip("-"))
     check_folder(folder)
     options = Options(
-        strategy=strategy,
-        only=only,
-        trust=trust,
-        inputs=inputs,
-        dynamic=dynamic,
+        **vars(capture),
         timeout=timeout,
         memory_mb=memory,
         cpu=cpu,

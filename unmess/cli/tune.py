@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
 from unmess.core.cache.artifacts import SIZE, size_limit
 from unmess.format import duration
@@ -17,21 +18,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @arguments.model
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.trust
+@arguments.capture
 @arguments.cpu
 @command
 def tune(
     session: Session,
     model: str,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    trust: bool,
+    capture: CaptureOptions,
     cpu: str,
 ) -> None:
     """Find the preset of IREE's compiler that makes MODEL fastest on iree-cpu, and store it.
@@ -40,13 +33,12 @@ def tune(
     fastest one is used for this model, this target and this processor from then on; it is stored
     in the cache folder.
     """
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     with session.working(model):
         import unmess
         from unmess.captured import captured
 
-        program = captured(model, inputs, dynamic, strategy, trust=trust, only=only)
+        program = captured(model, **vars(capture))
         candidates = unmess.tune(
             program,
             unmess.TargetOptions(cpu=cpu),

@@ -8,6 +8,7 @@ import webbrowser
 import click
 
 from unmess.cli import arguments
+from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
 from unmess.core.errors.stages import IR_STAGES
 from unmess.core.options.names import IR_SUFFIXES, check_stage
@@ -24,11 +25,7 @@ from unmess.core.options.names import IR_SUFFIXES, check_stage
     "--port", type=click.IntRange(1, 65535), help="Port of the server. Default: a free one."
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, but open no browser.")
-@arguments.inputs
-@arguments.dynamic
-@arguments.strategy
-@arguments.only
-@arguments.trust
+@arguments.capture
 @command
 def view(
     session: Session,
@@ -36,11 +33,7 @@ def view(
     at: str | None,
     port: int | None,
     no_browser: bool,
-    inputs: tuple[str, ...],
-    dynamic: tuple[str, ...],
-    strategy: str,
-    only: str | None,
-    trust: bool,
+    capture: CaptureOptions,
 ) -> None:
     """Open MODEL, or an MLIR file, in the graph viewer Netron.
 
@@ -48,11 +41,10 @@ def view(
     """
     if at is not None:
         check_stage(at)
-    arguments.check_dynamic(dynamic)
-    arguments.check_strategy(strategy)
+    capture.check()
     is_file = model.endswith(IR_SUFFIXES)
     if is_file:
-        arguments.check_no_example(model, inputs, dynamic, only)
+        arguments.check_no_example(model, capture)
     from unmess.viewing import Viewer
 
     # Open the port first: one that is taken is reported before the model is captured.
@@ -67,7 +59,7 @@ def view(
                 from unmess.captured import captured
 
                 module = unmess.lower(
-                    captured(model, inputs, dynamic, strategy, trust=trust, only=only),
+                    captured(model, **vars(capture)),
                     to=at or "torch",
                 )
             viewer.show(module)
