@@ -11,11 +11,10 @@ Without TEXT, writes the page `docs/operators/onnx.md` from all results.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,22 +22,18 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "e2e" / "ops")]
 
 from onnx_cases import OnnxCase, left_out, onnx_cases  # noqa: E402
-from rich.console import Console  # noqa: E402
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn  # noqa: E402
 
+from tools.sweeps import add_options, run_missing  # noqa: E402
 from unmess.conformance.operators.case import RUNNERS  # noqa: E402
-from unmess.conformance.operators.outcomes import Outcome, outcomes  # noqa: E402
+from unmess.conformance.operators.outcomes import outcomes  # noqa: E402
 from unmess.core.cache.folder import cache_folder  # noqa: E402
 from unmess.core.errors.quiet import quiet_libraries  # noqa: E402
 from unmess.core.files.writing import write_text  # noqa: E402
-from unmess.core.processes.workers import Parent  # noqa: E402
 from unmess.isolated import libraries_of  # noqa: E402
 from unmess.row import Row  # noqa: E402
-from unmess.row_log import appending, read_rows, write_row  # noqa: E402
+from unmess.row_log import read_rows  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators" / "onnx.md"
-# The number of cases that are compiled together.
-_TOGETHER = 24
 # The packages whose versions the results depend on.
 _VERSIONS = ("onnx", "torch", "torch-mlir", "iree-base-compiler")
 _HEADER = """\
@@ -53,8 +48,6 @@ compared. Not included: {left_out}.
 See [the route for ONNX files](../routes/onnx.md) for how a file is captured.
 """
 
-Results = dict[tuple[str, str], Row]
-
 
 def main() -> int:
     options = _options()
@@ -67,7 +60,11 @@ def main() -> int:
     results = {(row.model, row.runner): row for row in read_rows(file)}
     if not options.report:
         quiet_libraries()
-        _run(cases, results, file, options)
+        runners = options.runner or RUNNERS
+        libraries = (*libraries_of((), RUNNERS), "onnx_cases", "importers.onnx.operators")
+        named = {case.name: case for case in cases}
+        run = partial(outcomes, runners=runners)
+        run_missing(named, runners, run, libraries, results, file, options)
     if options.text:
         chosen = {case.name for case in cases}
         print("\n".join(stops({key: row for key, row in results.items() if key[0] in chosen})))
@@ -87,62 +84,8 @@ def _options() -> argparse.Namespace:
         help="run the cases whose names contain one of these texts (default: all)",
     )
     parser.add_argument("--runner", choices=RUNNERS, action="append", help="default: both")
-    parser.add_argument("--results", type=Path, help="default: under the cache folder")
-    parser.add_argument(
-        "--again",
-        choices=("failed", "all"),
-        help="run these cases again, even if there is a result",
-    )
-    parser.add_argument(
-        "--report", action="store_true", help="write the page from the stored results only"
-    )
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    add_options(parser, "cases")
     return parser.parse_args()
-
-
-def _run(
-    cases: Sequence[OnnxCase], results: Results, file: Path, options: argparse.Namespace
-) -> None:
-    """Runs cases that `results` lacks, and adds their rows to `results` and to the file."""
-    runners = options.runner or RUNNERS
-    missing = [case for case in cases if _is_missing(case, runners, results, options.again)]
-    groups = [missing[i : i + _TOGETHER] for i in range(0, len(missing), _TOGETHER)]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    progress = Progress(
-        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True)
-    )
-    parent = Parent((*libraries_of((), RUNNERS), "onnx_cases", "importers.onnx.operators"))
-    pool = ThreadPoolExecutor(options.jobs)
-    with parent, progress, appending(file) as log:
-        task = progress.add_task("", total=len(missing))
-        try:
-            work = {pool.submit(outcomes, g, runners, parent=parent): g for g in groups}
-            for done in as_completed(work):
-                for case, outcome in zip(work[done], done.result(), strict=True):
-                    for row in _rows(case, outcome):
-                        results[row.model, row.runner] = row
-                        write_row(log, row)
-                progress.advance(task, len(work[done]))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _is_missing(
-    case: OnnxCase, runners: Sequence[str], results: Results, again: str | None
-) -> bool:
-    rows = [results.get((case.name, runner)) for runner in runners]
-    if again == "all" or None in rows:
-        return True
-    return again == "failed" and not all(row.ok for row in rows)
-
-
-def _rows(case: OnnxCase, outcome: Outcome) -> Iterator[Row]:
-    for runner, failure in outcome.items():
-        if failure is None:
-            yield Row(case.name, runner, ok=True, stage="done")
-        else:
-            cause = failure.cause.partition(" (pass ")[0]
-            yield Row(case.name, runner, ok=False, stage=failure.stage, error=cause)
 
 
 def page(cases: Sequence[OnnxCase], results: Mapping[tuple[str, str], Row]) -> str:

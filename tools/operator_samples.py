@@ -17,11 +17,9 @@ fallback to eager and without, on the reference runner; the page is
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -40,10 +38,9 @@ from operator_samples import (  # noqa: E402
     samples_of,
     tested_samples,
 )
-from rich.console import Console  # noqa: E402
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn  # noqa: E402
 
 from importers.recipes.limits import Limit, record_limits  # noqa: E402
+from tools.sweeps import Results, add_options, run_missing  # noqa: E402
 from unmess.conformance.operators.case import RUNNERS  # noqa: E402
 from unmess.conformance.operators.outcomes import Outcome, outcomes  # noqa: E402
 from unmess.conformance.operators.torch_compile import (  # noqa: E402
@@ -53,14 +50,11 @@ from unmess.conformance.operators.torch_compile import (  # noqa: E402
 from unmess.core.cache.folder import cache_folder  # noqa: E402
 from unmess.core.errors.quiet import quiet_libraries  # noqa: E402
 from unmess.core.files.writing import write_text  # noqa: E402
-from unmess.core.processes.workers import Parent  # noqa: E402
 from unmess.isolated import libraries_of  # noqa: E402
 from unmess.row import Row  # noqa: E402
-from unmess.row_log import appending, read_rows, write_row  # noqa: E402
+from unmess.row_log import read_rows  # noqa: E402
 
 PAGES = ROOT / "docs" / "operators"
-# The number of samples that are compiled together.
-_TOGETHER = 24
 # The packages whose versions the results depend on.
 _VERSIONS = ("torch", "torch-mlir", "iree-base-compiler")
 _HEADER = """\
@@ -92,8 +86,6 @@ Random operators are compared with eager at the same seed; without fallback, by 
 `empty` and similar operators are compared by shape and dtype, factors of matrices up to their free
 signs and phases. A cell is the number of right samples, of those that were run.
 """
-
-Results = dict[tuple[str, str], Row]
 
 
 @dataclass(frozen=True)
@@ -140,7 +132,10 @@ def main() -> int:
     results = {(row.model, row.runner): row for row in read_rows(file)}
     if not options.report:
         quiet_libraries()
-        _run(list(_wanted(operators, options)), results, file, kind, options)
+        columns = options.on or kind.columns
+        libraries = (*libraries_of((), RUNNERS), "operator_samples")
+        named = {str(sample): sample for sample in _wanted(operators, options)}
+        run_missing(named, columns, kind.run, libraries, results, file, options)
     if not options.text:
         if not options.torch_compile:
             tested = [str(sample) for sample in tested_samples()]
@@ -177,16 +172,7 @@ def _options() -> argparse.Namespace:
         action="store_true",
         help="run the samples under torch.compile with the backend unmess",
     )
-    parser.add_argument("--results", type=Path, help="default: under the cache folder")
-    parser.add_argument(
-        "--again",
-        choices=("failed", "all"),
-        help="run these samples again, even if there is a result",
-    )
-    parser.add_argument(
-        "--report", action="store_true", help="write the page from the stored results only"
-    )
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    add_options(parser, "samples")
     return parser.parse_args()
 
 
@@ -195,55 +181,6 @@ def _wanted(operators: Sequence[str], options: argparse.Namespace) -> Iterator[O
         for dtype in dtypes_of(operator):
             if options.dtype is None or dtype in options.dtype:
                 yield from samples_of(operator, dtype, options.count)
-
-
-def _run(
-    samples: Sequence[OperatorSample],
-    results: Results,
-    file: Path,
-    kind: Kind,
-    options: argparse.Namespace,
-) -> None:
-    """Runs samples that `results` lacks, and adds their rows to `results` and to the file."""
-    columns = options.on or kind.columns
-    missing = [each for each in samples if _is_missing(each, results, columns, options.again)]
-    groups = [missing[i : i + _TOGETHER] for i in range(0, len(missing), _TOGETHER)]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    progress = Progress(
-        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True)
-    )
-    parent = Parent((*libraries_of((), RUNNERS), "operator_samples"))
-    pool = ThreadPoolExecutor(options.jobs)
-    with parent, progress, appending(file) as log:
-        task = progress.add_task("", total=len(missing))
-        try:
-            work = {pool.submit(kind.run, group, parent=parent): group for group in groups}
-            for done in as_completed(work):
-                for sample, outcome in zip(work[done], done.result(), strict=True):
-                    for row in _rows(sample, outcome):
-                        results[row.model, row.runner] = row
-                        write_row(log, row)
-                progress.advance(task, len(work[done]))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _is_missing(
-    sample: OperatorSample, results: Results, columns: Sequence[str], again: str | None
-) -> bool:
-    rows = [results.get((str(sample), column)) for column in columns]
-    if again == "all" or None in rows:
-        return True
-    return again == "failed" and not all(row.ok for row in rows)
-
-
-def _rows(sample: OperatorSample, outcome: Outcome) -> Iterator[Row]:
-    for runner, failure in outcome.items():
-        if failure is None:
-            yield Row(str(sample), runner, ok=True, stage="done")
-        else:
-            cause = failure.cause.partition(" (pass ")[0]
-            yield Row(str(sample), runner, ok=False, stage=failure.stage, error=cause)
 
 
 def limits_of(name: str, results: Results) -> list[Limit]:
