@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.bare_environment import bare_environment
+from benchmarks.peer_environment import bare_environment
 
 RUNS = 9
 _BUNDLE = """

@@ -9,7 +9,6 @@ from torch.utils import _pytree as pytree
 from torch_mlir import ir
 
 from unmess.core.errors.error import Error
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import (
     Argument,
     Input,
@@ -17,6 +16,7 @@ from unmess.core.signature.signature import (
     ScalarSpec,
     TensorSpec,
 )
+from unmess.core.signature.size_expression import Dim
 from unmess.core.signature.torch_signature import TorchSignature
 
 _KINDS = ("input", "weight", "state")

@@ -13,8 +13,8 @@ from importers.captured_program import CapturedProgram
 from importers.quantized import is_quantized
 from unmess.core.errors.error import Error
 from unmess.core.errors.quiet import quiet_pytorch
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import TensorSpec
+from unmess.core.signature.size_expression import Dim
 
 
 def undecomposed(program: CapturedProgram, purpose: str) -> torch.export.ExportedProgram:

@@ -14,9 +14,8 @@ from torch_mlir import ir
 
 from pipelines.ir.contraction import indexing_maps, loop_sizes
 from pipelines.ir.generics import generic, inline
-from pipelines.ir.loops import size
+from pipelines.ir.loops import Slice, size
 from pipelines.ir.modules import build_op, find_operations
-from pipelines.ir.slices import Slice
 from pipelines.ir.tensor_ops import reshaped, sizes_of, zeros
 from pipelines.pipeline import Step
 

@@ -34,8 +34,8 @@ from unmess.core.processes.current_stage import enter_stage
 from unmess.core.program.note import Note
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import Signature, TensorSpec
+from unmess.core.signature.size_expression import Dim
 from unmess.plain_check import PlainCheck
 
 if TYPE_CHECKING:
@@ -522,8 +522,7 @@ def analyze(
     Raises:
         Error: stage `usage`, `import`, or the stage that failed.
     """
-    from pipelines.analysis.analysis import analyze_module
-    from pipelines.analysis.files import analyze_file
+    from pipelines.analysis.analysis import analyze_file, analyze_module
 
     sizes = sizes or {}
     if isinstance(program, (str, Path)):

@@ -16,10 +16,9 @@ from importers.capture.decompositions import decompose
 from importers.capture.dynamic_shapes import Declared
 from importers.capture.fake_kernels import corrected_fake_kernels
 from importers.capture.make_fx import MakeFx, WithGradients
-from importers.capture.memory_layout import with_strides
 from importers.capture.notes import capture_notes
 from importers.capture.python_state import LostTensor, refuse_lost_tensors
-from importers.capture.signature import read_signature, read_weights
+from importers.capture.signature import read_signature, read_weights, with_strides
 from importers.capture.submodule import (
     call_as_forward,
     has_only_call,

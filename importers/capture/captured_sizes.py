@@ -15,9 +15,8 @@ from importers.capture.call_inputs import Axis
 from importers.capture.dynamic_shapes import Declared, with_input_names
 from unmess.core.errors.error import Error
 from unmess.core.program.note import Note
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import Signature, TensorSpec
-from unmess.core.signature.size_expression import SizeExpression
+from unmess.core.signature.size_expression import Dim, SizeExpression
 
 
 def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:

@@ -7,8 +7,7 @@ from collections.abc import Collection
 
 import torch
 
-from importers.capture.flex_attention import inline_flex_attention
-from importers.capture.higher_order import simpler_operators
+from importers.capture.higher_order import inline_flex_attention, simpler_operators
 from importers.capture.local_decompositions import NotLocal, decompose_locally
 from importers.capture.stack_traces import full_stack_traces
 from importers.decompositions import decomposition_table, recording

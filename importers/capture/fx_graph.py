@@ -31,8 +31,7 @@ from torch.utils import _pytree as pytree
 
 from importers.capture.decompositions import decompose
 from importers.capture.fake_kernels import corrected_fake_kernels
-from importers.capture.memory_layout import with_strides
-from importers.capture.signature import read_signature, read_weights
+from importers.capture.signature import read_signature, read_weights, with_strides
 from importers.captured_program import CapturedProgram
 from importers.repairs import apply_repairs
 from unmess.core.errors.error import Error

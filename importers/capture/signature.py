@@ -1,9 +1,10 @@
-"""Reads the Signature and the weights of an ExportedProgram."""
+"""Reads the Signature, the weights and the memory layout of an ExportedProgram."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,7 +21,6 @@ from torch.export.graph_signature import (
 from importers.exporting import output_specs
 from unmess.core.errors.error import Error
 from unmess.core.program.weights import memory_key
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import (
     Argument,
     Constant,
@@ -29,6 +29,7 @@ from unmess.core.signature.signature import (
     ScalarSpec,
     TensorSpec,
 )
+from unmess.core.signature.size_expression import Dim
 from unmess.core.signature.torch_signature import TorchSignature
 
 _SCALARS = {SymIntArgument: int, SymFloatArgument: float, SymBoolArgument: bool}
@@ -192,3 +193,89 @@ def _parameter_names(model: Callable[..., Any]) -> tuple[str, ...] | None:
         return None
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return tuple(parameter.name for parameter in parameters if parameter.kind in positional)
+
+
+# `aten::as_strided`, `as_strided_`, `as_strided_copy` and `as_strided_scatter`.
+_READS_MEMORY = "aten::as_strided"
+# The layout of their results does not depend on that of their operands.
+_ROW_MAJOR = tuple(
+    getattr(torch.ops.aten, name)
+    for name in ("mm", "addmm", "bmm", "baddbmm", "linear", "embedding", "index_select", "gather")
+)
+
+
+def with_strides(
+    signature: TorchSignature, exported: torch.export.ExportedProgram
+) -> TorchSignature:
+    """Requires the example's strides of every input that `as_strided` depends on.
+
+    Args:
+        exported: the result of torch.export. After decomposition, a program has further calls of
+            `as_strided`, which PyTorch adds for the layout of the example.
+    """
+    strides = _strides(exported)
+
+    def require(entry):
+        if entry.name not in strides or not isinstance(entry.spec, TensorSpec):
+            return entry
+        return replace(entry, spec=replace(entry.spec, strides=strides[entry.name]))
+
+    if not strides:
+        return signature
+    return replace(
+        signature,
+        inputs=tuple(map(require, signature.inputs)),
+        arguments=tuple(
+            require(argument) if argument.kind == "input" else argument
+            for argument in signature.arguments
+        ),
+    )
+
+
+def _strides(exported: torch.export.ExportedProgram) -> dict[str, tuple[int | None, ...]]:
+    inputs = {
+        spec.arg.name
+        for spec in exported.graph_signature.input_specs
+        if spec.kind == InputKind.USER_INPUT
+    }
+    found = {}
+    for node in _dependencies(exported.graph):
+        value = node.meta.get("val")
+        if node.op == "placeholder" and node.name in inputs and isinstance(value, torch.Tensor):
+            steps = value.stride()
+            found[node.name] = tuple(step if isinstance(step, int) else None for step in steps)
+    return found
+
+
+def _dependencies(graph: torch.fx.Graph) -> set[torch.fx.Node]:
+    """Returns the nodes that the layout of an operand of `as_strided` depends on."""
+    found: set[torch.fx.Node] = set()
+    pending = [
+        operand
+        for node in graph.nodes
+        if any(map(_reads_memory, _operators(node)))
+        for operand in node.all_input_nodes
+    ]
+    while pending:
+        node = pending.pop()
+        if node not in found and getattr(node.target, "overloadpacket", None) not in _ROW_MAJOR:
+            found.add(node)
+            pending += node.all_input_nodes
+    return found
+
+
+def _operators(node: torch.fx.Node) -> Iterator[object]:
+    """Yields the operator that a node calls, and those of the graphs that it calls."""
+    yield node.target
+    for operand in node.all_input_nodes:
+        if operand.op == "get_attr":
+            body = getattr(operand.graph.owning_module, operand.target, None)
+            if isinstance(body, torch.fx.GraphModule):
+                for inner in body.graph.nodes:
+                    yield from _operators(inner)
+
+
+def _reads_memory(target: object) -> bool:
+    return isinstance(target, torch._ops.OpOverload) and target._schema.name.startswith(
+        _READS_MEMORY
+    )

@@ -23,7 +23,7 @@ from importers.capture.lazy import Lazy
 from importers.capture.make_fx import MakeFx
 from importers.capture.named_state import optimizers
 from importers.capture.python_state import Changed, refuse_lost_tensors, watching
-from importers.capture.raise_branches import raise_branches
+from importers.capture.raise_branches import TraceableComparisons, raise_branches
 from importers.capture.stack_traces import full_stack_traces
 from importers.capture.tensor_attributes import (
     carried,
@@ -33,7 +33,6 @@ from importers.capture.tensor_attributes import (
 )
 from importers.capture.tensor_data import data_access, data_access_in_dynamo
 from importers.capture.torchscript import TorchScript
-from importers.capture.traceable_comparisons import TraceableComparisons
 from importers.capture.transformers_patches import exportable
 from importers.exporting import capture_hint, depends_on_data
 from unmess.core.errors.error import Error, first_line

@@ -27,11 +27,10 @@ from importers.repairs.literals import (
     convert_integers_to_floats,
     prevent_folding_of_quotients,
 )
-from importers.repairs.narrow_integers import compute_in_wider_integers
+from importers.repairs.narrow_integers import compute_in_wider_integers, limit_shift_counts
 from importers.repairs.numbers import compute_numbers_as_tensors
 from importers.repairs.reshape import split_symbolic_views
 from importers.repairs.retrace import convert_leading_numbers_to_f64
-from importers.repairs.shifts import limit_shift_counts
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
 from unmess.core.program.note import Note

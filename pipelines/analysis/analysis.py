@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
@@ -12,8 +13,10 @@ from pipelines.analysis.bodies import BodyGroup, group_bodies
 from pipelines.analysis.entries import Entry, measure_entry
 from pipelines.analysis.operations import OperationCount, count_operations
 from pipelines.analysis.sizes import is_structured
+from pipelines.files import read_module
 from pipelines.ir.modules import copy_module, find_operations
 from unmess.core.errors.error import Error
+from unmess.core.errors.model_sources import add_model_file
 from unmess.core.ir.recognition import public_functions
 
 # The pass that removes each kind of call or jump between blocks.
@@ -124,3 +127,22 @@ def _structured(module: ir.Module) -> ir.Module:
 
 def _is_jump(operation: ir.Operation) -> bool:
     return operation.name in _STRUCTURING
+
+
+def analyze_file(
+    path: str | Path, at: str | None = None, sizes: Mapping[str, int] | None = None
+) -> Analysis:
+    """Analyzes the module in a file, after lowering it to the stage `at`.
+
+    Args:
+        at: the stage; by default that of the file.
+        sizes: sizes of dynamic dimensions by name: `x.0` for axis 0 of the model's argument `x`,
+            `arg0.0` if the argument has no name.
+
+    Raises:
+        Error: stage `usage`, or the stage at which lowering failed.
+    """
+    add_model_file(path)
+    module = read_module(path, at)
+    sizes = sizes or {}
+    return analyze_module(module.ir, module.name, module.stage, values=sizes, given=sizes)

@@ -1,8 +1,9 @@
-"""Creates loops that carry tensors, and index arithmetic."""
+"""Creates loops that carry tensors, index arithmetic, and slices of tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, scf, tensor
@@ -60,3 +61,73 @@ def repeat_each(
         )
 
     return list(nested([], carried))
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of a tensor.
+
+    Attributes:
+        offsets, sizes: one per axis of the tensor.
+        kept: the axes of the part; the slice has size 1 along the others.
+    """
+
+    offsets: tuple[Size, ...]
+    sizes: tuple[Size, ...]
+    kept: tuple[int, ...]
+
+    @classmethod
+    def at(cls, value: ir.Value, places: Mapping[int, Size]) -> Slice:
+        """Returns the slice of `value` at these indices of some axes, whole along the others."""
+        axes = range(ir.RankedTensorType(value.type).rank)
+        return cls(
+            tuple(places.get(axis, 0) for axis in axes),
+            tuple(1 if axis in places else size(value, axis) for axis in axes),
+            tuple(axis for axis in axes if axis not in places),
+        )
+
+    @classmethod
+    def of(cls, value: ir.Value) -> tuple[ir.Value, Slice]:
+        """Returns the tensor that a value of static shape is a slice of, and the slice.
+
+        A value that is no slice, or one with strides or dynamic offsets, is all of a tensor.
+        """
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and owner.name == "tensor.extract_slice":
+            names = ("static_offsets", "static_sizes", "static_strides")
+            offsets, sizes, strides = (tuple(owner.attributes[name]) for name in names)
+            if len(owner.operands) == 1 and set(strides) == {1}:
+                kept: list[int] = []
+                shape = ir.RankedTensorType(value.type).shape
+                for axis, length in enumerate(sizes):
+                    if shape[len(kept) : len(kept) + 1] == [length]:
+                        kept.append(axis)
+                return owner.operands[0], cls(offsets, sizes, tuple(kept))
+        return value, cls.at(value, {})
+
+    def take(self, whole: ir.Value) -> ir.Value:
+        """Extracts the part of `whole`."""
+        return tensor.ExtractSliceOp(self._type(whole), whole, *self._place()).result
+
+    def put(self, part: ir.Value, whole: ir.Value) -> ir.Value:
+        """Inserts a part into `whole`; the part is cast if its static sizes differ."""
+        if part.type != self._type(whole):
+            part = tensor.CastOp(self._type(whole), part).result
+        return tensor.InsertSliceOp(part, whole, *self._place()).result
+
+    def _type(self, whole: ir.Value) -> ir.Type:
+        _, shape = _apart([self.sizes[axis] for axis in self.kept])
+        return ir.RankedTensorType.get(shape, ir.RankedTensorType(whole.type).element_type)
+
+    def _place(self) -> Iterable[Sequence]:
+        ones = [1] * len(self.sizes)
+        offsets, static_offsets = _apart(self.offsets)
+        sizes, static_sizes = _apart(self.sizes)
+        return offsets, sizes, [], static_offsets, static_sizes, ones
+
+
+def _apart(numbers: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:
+    """Splits numbers into dynamic values, and static numbers with a mark for each dynamic one."""
+    mark = ir.ShapedType.get_dynamic_size()
+    computed = [number for number in numbers if isinstance(number, ir.Value)]
+    return computed, [mark if isinstance(number, ir.Value) else number for number in numbers]

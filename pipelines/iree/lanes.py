@@ -15,8 +15,8 @@ from math import prod
 
 from torch_mlir import ir
 
+from pipelines.ir.loops import Slice
 from pipelines.ir.modules import build_op, entry_function, find_operations
-from pipelines.ir.slices import Slice
 from pipelines.ir.tensor_ops import reshaped
 from pipelines.rearranged import Rearranged
 from unmess.core.module.module import Module

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pipelines.ir.loops import Slice
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.scalars import Index, element, is_elementwise
-from pipelines.ir.slices import Slice
 from pipelines.ir.tensor_ops import Size, empty, reshaped, sizes_of, zeros
 from pipelines.pipeline import Step
 

@@ -19,8 +19,8 @@ from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.core.program.recorded import Recorded
 from unmess.core.program.strides import resized
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec
+from unmess.core.signature.size_expression import Dim
 
 
 def set_sizes(module: Module, sizes: Mapping[str, int]) -> Module:

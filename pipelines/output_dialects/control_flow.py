@@ -10,8 +10,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.ir.torch_operations import from_builtin, load_dialects
-from pipelines.output_dialects.counted_loops import LOOP
-from pipelines.output_dialects.loops import lower_loop
+from pipelines.output_dialects.loops import LOOP, lower_loop
 from pipelines.output_dialects.regions import (
     STABLEHLO,
     TOSA,

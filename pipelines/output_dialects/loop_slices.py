@@ -20,7 +20,7 @@ from pipelines.ir.torch_operations import (
     sizes_of,
     to_builtin,
 )
-from pipelines.output_dialects.counted_loops import LOOP, SUMS, CountedLoop, constant
+from pipelines.output_dialects.loops import LOOP, SUMS, CountedLoop, constant
 
 _RESHAPES = ("torch.aten.view", "torch.aten.unsqueeze", "torch.aten.reshape")
 

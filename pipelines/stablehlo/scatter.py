@@ -9,9 +9,8 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.dialects import arith, scf, tensor
 
-from pipelines.ir.loops import Size, index, repeat_each, size
+from pipelines.ir.loops import Size, Slice, index, repeat_each, size
 from pipelines.ir.modules import find_operations
-from pipelines.ir.slices import Slice
 from pipelines.stablehlo.bodies import mapped
 from pipelines.stablehlo.gather import as_signed
 

@@ -9,8 +9,7 @@ from torch_mlir.dialects import arith, tensor
 
 from pipelines.ir.generics import generic
 from pipelines.ir.lazy_dialects import linalg
-from pipelines.ir.loops import Size, index, size
-from pipelines.ir.slices import Slice
+from pipelines.ir.loops import Size, Slice, index, size
 from pipelines.stablehlo.gather import as_signed
 from pipelines.stablehlo.sizes import assert_size, element
 from pipelines.stablehlo.tensors import empty_like

@@ -8,8 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, math, tensor
 
 from pipelines.ir.generics import inline
-from pipelines.ir.loops import Size, index, repeat, repeat_each, size
-from pipelines.ir.slices import Slice
+from pipelines.ir.loops import Size, Slice, index, repeat, repeat_each, size
 
 
 def rewrite_sort(sort: ir.Operation) -> list[ir.Value]:

@@ -6,8 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, tensor
 
 from pipelines.ir.generics import elementwise, inline
-from pipelines.ir.loops import index, repeat, repeat_each, size
-from pipelines.ir.slices import Slice
+from pipelines.ir.loops import Slice, index, repeat, repeat_each, size
 
 
 def rewrite_scan(scan: ir.Operation) -> list[ir.Value]:

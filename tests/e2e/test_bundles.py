@@ -16,7 +16,7 @@ import torch
 from click.testing import CliRunner
 
 import unmess
-from benchmarks.bare_environment import bare_environment
+from benchmarks.peer_environment import bare_environment
 from pipelines.iree.cpu_features import parse_target, required_cpu
 from pipelines.iree.devices import Devices, devices
 from pipelines.iree.targets import driver, remedy, target

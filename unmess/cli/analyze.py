@@ -77,7 +77,7 @@ def analyze(
         arguments.check_no_example(model, capture, hint)
         arguments.check_no_quantization(model, capture)
         with session.working(model, pytorch=False):
-            from pipelines.analysis.files import analyze_file
+            from pipelines.analysis.analysis import analyze_file
 
             analysis = analyze_file(model, at, values)
     else:

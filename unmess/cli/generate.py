@@ -1,4 +1,4 @@
-"""`unmess generate`: continues a text with a language model."""
+"""`unmess generate`: continues a text, or a conversation, with a language model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from importers import cache_length
 from pipelines.backends.table import check_runner
 from unmess.cli import arguments
 from unmess.cli.cached import working
-from unmess.cli.conversation import Conversation, read_lines
 from unmess.cli.generating import Loaded, Task, load, unpacks_weights
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
@@ -22,6 +21,7 @@ from unmess.format import duration
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import Need
 from unmess.program_cache.request import Decoder, Request
+from unmess.text import Message
 
 _DTYPES = ("float32", "bfloat16", "float16")
 
@@ -208,3 +208,37 @@ def _write(session: Session, prompt: str, pieces: Iterator[str], loaded: Loaded)
         "tokens_per_second": speed,
         "seconds": {"prefill": done.prefill_seconds, "decode": done.decode_seconds},
     }
+
+
+class Conversation:
+    """The messages of a conversation, in order."""
+
+    def __init__(self, system: str | None = None):
+        self._messages: list[Message] = []
+        if system is not None:
+            self._add("system", system)
+
+    def ask(self, text: str) -> tuple[Message, ...]:
+        """Adds a turn of the user. Returns all messages."""
+        self._add("user", text)
+        return tuple(self._messages)
+
+    def answer(self, text: str) -> None:
+        """Adds the model's answer."""
+        self._add("assistant", text)
+
+    def _add(self, role: str, text: str) -> None:
+        self._messages.append({"role": role, "content": text})
+
+
+def read_lines() -> Iterator[str]:
+    """Yields the lines of stdin, except empty ones. Prompts for each of them in a terminal."""
+    while True:
+        if sys.stdin.isatty():
+            sys.stderr.write("> ")
+            sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if text := line.strip():
+            yield text

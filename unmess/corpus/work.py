@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import as_error
 from unmess.core.errors.quiet import quiet_libraries
+from unmess.core.processes.children import limit_memory
 from unmess.core.processes.current_stage import enter_stage, listening
-from unmess.core.processes.memory import limit_memory
 
 if TYPE_CHECKING:
     from importers.sources.source import Source

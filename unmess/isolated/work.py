@@ -17,8 +17,8 @@ from unmess.core.errors.failure import as_error, full_cause
 from unmess.core.errors.model_sources import source_text
 from unmess.core.errors.quiet import quiet_libraries, show_libraries
 from unmess.core.options.target_options import TargetOptions
+from unmess.core.processes.children import limit_memory
 from unmess.core.processes.current_stage import listening
-from unmess.core.processes.memory import limit_memory
 from unmess.isolated.clock import Clock
 from unmess.isolated.options import INPUT, SHARED, Options, Place
 from unmess.row import Row

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import shutil
 import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from pipelines.backends.table import check_packaged
+from unmess.bundle.elements import SUPPORTED
 from unmess.bundle.manifest import FORMAT, MODULE, SIGNATURE, STATE, WEIGHTS, Manifest
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
@@ -23,7 +26,8 @@ from unmess.core.processes.current_stage import enter_stage
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 from unmess.core.program.weights import check_weights, row_major
-from unmess.packaging.signature import write_signature
+from unmess.core.signature.serialized import form_of, without_form
+from unmess.core.signature.torch_signature import TorchSignature
 
 _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler", "iree-base-runtime")
 TOKENIZER = "tokenizer"
@@ -149,3 +153,21 @@ def _copy(files: Iterable[Path], folder: Path) -> None:
     for path in files:
         folder.mkdir(exist_ok=True)
         shutil.copyfile(path, folder / path.name)
+
+
+def write_signature(path: Path, module: Module) -> None:
+    """Writes the signatures of a module's entry points.
+
+    Raises:
+        Error: stage `usage`; something in a call has no form without PyTorch.
+    """
+    entries = {name: _entry(signature) for name, signature in module.entries.items()}
+    path.write_text(json.dumps({"entries": entries}, indent=1) + "\n")
+
+
+def _entry(signature: TorchSignature) -> dict[str, Any]:
+    if signature.restore is not None:
+        raise without_form(
+            "a result that Python code converts after the call, as in detection models"
+        )
+    return form_of(signature, kinds=("input", "state"), dtypes=SUPPORTED)

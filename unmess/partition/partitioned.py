@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from pipelines.backends.executable import Executable
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec
+from unmess.core.signature.size_expression import Dim
 from unmess.partition.levels import as_number, is_computed, is_constant
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)

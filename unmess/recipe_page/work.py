@@ -5,6 +5,7 @@ The process that waits imports this file, too, so the libraries are imported whe
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from unmess.core.errors.model_sources import source_text
 from unmess.core.errors.quiet import quiet_libraries, show_libraries
 from unmess.core.processes.current_stage import current_stage, listening
 from unmess.isolated import Options
-from unmess.recipe_page.excerpt import excerpt
 from unmess.recipe_page.facts import EntryCost, ProgramFacts, StageFacts, Tensors
 
 if TYPE_CHECKING:
@@ -139,3 +139,40 @@ def _cost(entry: Entry) -> EntryCost:
         memory_line(entry.memory),
         None if formula is None else count(formula.flops, "FLOP") or "0 FLOP",
     )
+
+
+_LINES = 12
+_WIDTH = 160
+# Literals with more characters are left out.
+_LITERAL = re.compile(r"dense<(?:\"[^\"]{17,}\"|[^<>\"]{33,})>")
+_CONSTANT = re.compile(
+    r"\s*%\S+ = \"?(?:(?:arith|torch|stablehlo)\.constant|tosa\.const|torch\.vtensor\.literal)"
+)
+
+
+def excerpt(ir: str, entry: str, lines: int = _LINES, width: int = _WIDTH) -> str:
+    """Returns the first lines of a function.
+
+    Args:
+        ir: the text of a module.
+        entry: the name of the function.
+        lines: the number of lines after the first one, which has the arguments. Lines that only
+            define a constant are left out.
+        width: longer lines are cut.
+    """
+    start = re.compile(rf"\s*func\.func (?:public )?@\"?{re.escape(entry)}\"?\(")
+    found = ir.splitlines()
+    first = next((at for at, line in enumerate(found) if start.match(line)), 0)
+    indent = len(found[first]) - len(found[first].lstrip()) if found else 0
+    body = found[first:]
+    end = next((at for at, line in enumerate(body) if line == " " * indent + "}"), len(body))
+    function = [line for line in body[: end + 1] if not _CONSTANT.match(line)]
+    shown = [_cut(line[indent:], width) for line in function[: lines + 1]]
+    if len(function) > len(shown):
+        shown.append("  …")
+    return "\n".join(shown)
+
+
+def _cut(line: str, width: int) -> str:
+    line = _LITERAL.sub("dense<…>", line).rstrip()
+    return line if len(line) <= width else f"{line[: width - 1]}…"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmess.core.errors.quiet import quiet_libraries
-from unmess.core.processes.memory import limit_memory
+from unmess.core.processes.children import limit_memory
 from unmess.isolated.options import Options
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unmess.core.processes.memory import limit_memory
+from unmess.core.processes.children import limit_memory
 from unmess.core.processes.workers import Parent
 
 # Seconds that a fresh interpreter needs to import PyTorch and a compiler.

@@ -7,13 +7,12 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from importers.sources.huggingface.adjust import adjust
+from importers.sources.huggingface.adjust import adjust, fix_layout
 from importers.sources.huggingface.custom_code import (
     custom_code_error,
     custom_model_class,
     needs_custom_code,
 )
-from importers.sources.huggingface.fixed import fix_layout
 from importers.sources.huggingface.gguf_files import PackedTensors, need_gguf, parse_once
 from importers.sources.huggingface.hub import ask_hub, is_there
 from importers.sources.huggingface.processed import find_tokenizer, processed_example

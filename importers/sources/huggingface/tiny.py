@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 
-from importers.sources.huggingface.adjust import adjust
+from importers.sources.huggingface.adjust import adjust, fix_layout
 from importers.sources.huggingface.example import parameters, working_example
-from importers.sources.huggingface.fixed import fix_layout
 from importers.sources.huggingface.tasks import class_name
 from importers.sources.huggingface.tiny_config import LEVELS, Level, tiny_config
 from importers.sources.huggingface.tiny_sizes import TinySizes, read_tiny_sizes

@@ -5,9 +5,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 import unmess
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import Input, ScalarSpec, TensorSpec
-from unmess.core.signature.size_expression import SizeExpression
+from unmess.core.signature.size_expression import Dim, SizeExpression
 from unmess.core.signature.torch_signature import TorchSignature
 
 

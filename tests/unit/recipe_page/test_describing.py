@@ -7,8 +7,8 @@ import pytest
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import IR_STAGES
 from unmess.isolated import Options
-from unmess.recipe_page.describing import described
 from unmess.recipe_page.facts import ProgramFacts, StageFacts, Tensors
+from unmess.recipe_page.gathering import described
 from unmess.recipe_page.work import Begun
 
 NONE = Tensors(0, 0, 0)

@@ -1,6 +1,6 @@
 """The first lines of IR on a recipe page."""
 
-from unmess.recipe_page.excerpt import excerpt
+from unmess.recipe_page.work import excerpt
 
 IR = """\
 #map = affine_map<(d0) -> (d0)>

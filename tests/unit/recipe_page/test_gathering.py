@@ -7,9 +7,8 @@ from importers.recipes.limits import Limit
 from unmess.core.errors.error import Error
 from unmess.isolated import Options
 from unmess.recipe_page import gathering
-from unmess.recipe_page.describing import Described
 from unmess.recipe_page.facts import ProgramFacts, StageFacts, Tensors
-from unmess.recipe_page.gathering import DYNAMIC, gather
+from unmess.recipe_page.gathering import DYNAMIC, Described, gather
 from unmess.row import Row
 
 NONE = Tensors(0, 0, 0)

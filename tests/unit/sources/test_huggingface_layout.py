@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from importers.sources.huggingface.fixed import FixedLayout, fix_layout
+from importers.sources.huggingface.adjust import FixedLayout, fix_layout
 
 
 class Patches(torch.nn.Module):

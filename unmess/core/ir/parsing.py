@@ -8,8 +8,7 @@ from torch_mlir import ir
 
 from unmess.core.errors.error import Error
 from unmess.core.ir.dialects import context_of_all
-from unmess.core.ir.jax_export import module_in
-from unmess.core.ir.portable_artifact import newer_version, to_stablehlo
+from unmess.core.ir.portable_artifact import module_in, newer_version, to_stablehlo
 from unmess.core.ir.resources import short_resource
 from unmess.core.options.names import JAX_SUFFIX
 

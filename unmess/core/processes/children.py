@@ -1,9 +1,10 @@
-"""Starts child processes, makes them end with this one, and describes how they ended."""
+"""Starts child processes, limits memory, ends them with this one, describes their end."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 import sys
 
@@ -78,3 +79,22 @@ def cause_of_death(status: int, peak_rss_mb: float | None = None) -> tuple[str, 
         f"the process ended with status {status}",
         "look for calls in the model's code that end the process",
     )
+
+
+def limit_memory(megabytes: float | None) -> None:
+    """Makes allocations fail that need more memory than this process has now, plus a limit.
+
+    Child processes inherit the limit.
+
+    Args:
+        megabytes: in 10**6 bytes; None: no limit.
+    """
+    if megabytes is None:
+        return
+    with open("/proc/self/status") as file:
+        kilobytes = next(line.split()[1] for line in file if line.startswith("VmData:"))
+    limit = int(kilobytes) * 1024 + int(megabytes * 1e6)
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))

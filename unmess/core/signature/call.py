@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unmess.core.errors.error import Error
 
 if TYPE_CHECKING:
-    from unmess.core.signature.dim import Dim
+    from unmess.core.signature.size_expression import Dim
 
 
 def arrange(

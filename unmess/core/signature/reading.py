@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.signature import (
     Argument,
     Constant,
@@ -14,7 +13,7 @@ from unmess.core.signature.signature import (
     ScalarSpec,
     TensorSpec,
 )
-from unmess.core.signature.size_expression import SizeExpression
+from unmess.core.signature.size_expression import Dim, SizeExpression
 
 _NUMBERS = {"bool": bool, "int": int, "float": float}
 

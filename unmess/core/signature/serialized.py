@@ -12,10 +12,10 @@ from torch.fx.immutable_collections import immutable_list
 from torch.utils import _pytree as pytree
 
 from unmess.core.errors.error import Error
-from unmess.core.signature.dim import Dim
 from unmess.core.signature.paths import keys_of
 from unmess.core.signature.reading import fields_of
 from unmess.core.signature.signature import Constant, ScalarSpec, TensorSpec
+from unmess.core.signature.size_expression import Dim
 from unmess.core.signature.torch_signature import TorchSignature
 from unmess.core.signature.tree import unflatten
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from unmess.core.signature.call import check_constant, misfit
-from unmess.core.signature.dim import Dim
-from unmess.core.signature.size_expression import SizeExpression
+from unmess.core.signature.size_expression import Dim, SizeExpression
 from unmess.core.signature.sizes import broken_guard, solve
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
@@ -124,3 +126,29 @@ def _chain(functions: list[Callable[[Any, Any], bool]], values: list[Any]) -> bo
     return all(
         function(a, b) for function, a, b in zip(functions, values[:-1], values[1:], strict=True)
     )
+
+
+@dataclass(frozen=True)
+class Dim:
+    """A dynamic dimension: an expression over size symbols, and its range (`max` None: open)."""
+
+    expression: str
+    min: int
+    max: int | None
+
+    def __str__(self) -> str:
+        return "?"
+
+    @functools.cached_property
+    def parsed(self) -> SizeExpression:
+        """The parsed expression."""
+        return SizeExpression(self.expression)
+
+    @property
+    def range(self) -> str:
+        """The range as text: `2 to 128`, `at least 2`."""
+        return f"at least {self.min}" if self.max is None else f"{self.min} to {self.max}"
+
+    def holds(self, size: int) -> bool:
+        """Returns whether `size` is in the range."""
+        return self.min <= size and (self.max is None or size <= self.max)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unmess.core.signature.call import misfit
-from unmess.core.signature.dim import Dim
-from unmess.core.signature.size_expression import SizeExpression
+from unmess.core.signature.size_expression import Dim, SizeExpression
 
 
 def solve(
