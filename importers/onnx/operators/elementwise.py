@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +15,8 @@ from importers.onnx.registry import operator
 
 Tensor = torch.Tensor
 
-_UNARY: dict[str, Callable[[Tensor], Tensor]] = {
+# These take the inputs of the node, and have no attributes.
+_PLAIN: dict[str, Callable[..., Tensor]] = {
     "Acos": torch.acos,
     "Acosh": torch.acosh,
     "Asin": torch.asin,
@@ -27,22 +29,24 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "Erf": torch.erf,
     "Exp": torch.exp,
     "Floor": torch.floor,
+    "HardSwish": lambda x: x * torch.clamp(x / 6 + 0.5, 0, 1),
     "Identity": lambda x: x,
     "IsNaN": torch.isnan,
     "Log": torch.log,
+    "Mish": F.mish,
     "Neg": torch.neg,
     "Not": torch.logical_not,
     "Reciprocal": torch.reciprocal,
+    "Relu": torch.relu,
     "Round": torch.round,
     "Sigmoid": torch.sigmoid,
     "Sin": torch.sin,
     "Sinh": torch.sinh,
+    "Softplus": F.softplus,
     "Softsign": F.softsign,
     "Sqrt": torch.sqrt,
     "Tan": torch.tan,
     "Tanh": torch.tanh,
-}
-_BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "Add": in_wider(torch.add),
     "Sub": in_wider(torch.sub),
     "Mul": in_wider(torch.mul),
@@ -57,6 +61,30 @@ _BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "GreaterOrEqual": in_order(torch.ge),
     "Less": in_order(torch.lt),
     "LessOrEqual": in_order(torch.le),
+    "PRelu": lambda x, slope: torch.where(x < 0, slope * x, x),
+    "Where": torch.where,
+}
+# These take the input and the values of attributes, whose defaults are listed.
+_WITH_ATTRIBUTES: dict[str, tuple[Callable[..., Tensor], dict[str, Any]]] = {
+    "Celu": (F.celu, {"alpha": 1.0}),
+    "Elu": (F.elu, {"alpha": 1.0}),
+    # With the error function or its tanh approximation.
+    "Gelu": (F.gelu, {"approximate": "none"}),
+    "HardSigmoid": (
+        lambda x, alpha, beta: torch.clamp(x * alpha + beta, 0, 1),
+        {"alpha": 0.2, "beta": 0.5},
+    ),
+    "LeakyRelu": (lambda x, alpha: F.leaky_relu(x, alpha), {"alpha": 0.01}),
+    "Selu": (
+        lambda x, alpha, gamma: torch.where(x > 0, x, alpha * torch.expm1(x)) * gamma,
+        {"alpha": 1.6732632423543772, "gamma": 1.0507009873554805},
+    ),
+    "Swish": (lambda x, alpha: x * torch.sigmoid(alpha * x), {"alpha": 1.0}),
+    # 0 up to the threshold.
+    "ThresholdedRelu": (
+        lambda x, alpha: torch.where(x > alpha, x, torch.zeros_like(x)),
+        {"alpha": 1.0},
+    ),
 }
 _VARIADIC: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "Max": in_order(torch.maximum),
@@ -66,12 +94,18 @@ _VARIADIC: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 def _register() -> None:
-    for name, unary in _UNARY.items():
-        operator(name)(lambda _node, x, unary=unary: unary(x))
-    for name, binary in _BINARY.items():
-        operator(name)(lambda _node, a, b, binary=binary: binary(a, b))
+    for name, plain in _PLAIN.items():
+        operator(name)(lambda _node, *xs, plain=plain: plain(*xs))
     for name, joined in _VARIADIC.items():
         operator(name)(lambda _node, *xs, joined=joined: functools.reduce(joined, xs))
+    for name, (function, defaults) in _WITH_ATTRIBUTES.items():
+        operator(name)(functools.partial(_with_attributes, function=function, defaults=defaults))
+
+
+def _with_attributes(
+    node: Node, x: Tensor, function: Callable[..., Tensor], defaults: dict[str, Any]
+) -> Tensor:
+    return function(x, **{name: node.get(name, default) for name, default in defaults.items()})
 
 
 _register()
@@ -159,12 +193,6 @@ def is_inf(node: Node, x: Tensor) -> Tensor:
     return found
 
 
-@operator("Where")
-def where(_node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Lowers `Where`."""
-    return torch.where(condition, x, y)
-
-
 @operator("Clip")
 def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
     """Lowers `Clip`. Bounds are inputs, or attributes in older opsets.
@@ -180,61 +208,6 @@ def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None =
     return x if high is None else in_order(torch.minimum)(x, high)
 
 
-@operator("Relu")
-def relu(_node: Node, x: Tensor) -> Tensor:
-    """Lowers `Relu`. NaN stays NaN."""
-    return torch.relu(x)
-
-
-@operator("LeakyRelu")
-def leaky_relu(node: Node, x: Tensor) -> Tensor:
-    """Lowers `LeakyRelu`."""
-    return F.leaky_relu(x, node.get("alpha", 0.01))
-
-
-@operator("PRelu")
-def prelu(_node: Node, x: Tensor, slope: Tensor) -> Tensor:
-    """Lowers `PRelu`. The slope is broadcast to the input."""
-    return torch.where(x < 0, slope * x, x)
-
-
-@operator("Elu")
-def elu(node: Node, x: Tensor) -> Tensor:
-    """Lowers `Elu`."""
-    return F.elu(x, node.get("alpha", 1.0))
-
-
-@operator("Celu")
-def celu(node: Node, x: Tensor) -> Tensor:
-    """Lowers `Celu`."""
-    return F.celu(x, node.get("alpha", 1.0))
-
-
-@operator("Selu")
-def selu(node: Node, x: Tensor) -> Tensor:
-    """Lowers `Selu`, with the constants that the model gives."""
-    alpha = node.get("alpha", 1.6732632423543772)
-    return torch.where(x > 0, x, alpha * torch.expm1(x)) * node.get("gamma", 1.0507009873554805)
-
-
-@operator("HardSigmoid")
-def hard_sigmoid(node: Node, x: Tensor) -> Tensor:
-    """Lowers `HardSigmoid`."""
-    return torch.clamp(x * node.get("alpha", 0.2) + node.get("beta", 0.5), 0, 1)
-
-
-@operator("HardSwish")
-def hard_swish(_node: Node, x: Tensor) -> Tensor:
-    """Lowers `HardSwish`."""
-    return x * torch.clamp(x / 6 + 0.5, 0, 1)
-
-
-@operator("ThresholdedRelu")
-def thresholded_relu(node: Node, x: Tensor) -> Tensor:
-    """Lowers `ThresholdedRelu`: 0 up to the threshold."""
-    return torch.where(x > node.get("alpha", 1.0), x, torch.zeros_like(x))
-
-
 @operator("Shrink")
 def shrink(node: Node, x: Tensor) -> Tensor:
     """Lowers `Shrink`: 0 within the limit, shifted toward 0 outside."""
@@ -242,30 +215,6 @@ def shrink(node: Node, x: Tensor) -> Tensor:
     zero = torch.zeros_like(x)
     shrunk = torch.where(x < -limit, x + bias, torch.where(x > limit, x - bias, zero))
     return shrunk.to(x.dtype)
-
-
-@operator("Softplus")
-def softplus(_node: Node, x: Tensor) -> Tensor:
-    """Lowers `Softplus`: log(1 + exp(x)), without overflow."""
-    return F.softplus(x)
-
-
-@operator("Mish")
-def mish(_node: Node, x: Tensor) -> Tensor:
-    """Lowers `Mish`: x tanh(softplus(x))."""
-    return F.mish(x)
-
-
-@operator("Gelu")
-def gelu(node: Node, x: Tensor) -> Tensor:
-    """Lowers `Gelu`, with the error function or its tanh approximation."""
-    return F.gelu(x, approximate=node.get("approximate", "none"))
-
-
-@operator("Swish")
-def swish(node: Node, x: Tensor) -> Tensor:
-    """Lowers `Swish`: x sigmoid(alpha x)."""
-    return x * torch.sigmoid(node.get("alpha", 1.0) * x)
 
 
 @operator("Binarizer", domain="ai.onnx.ml")

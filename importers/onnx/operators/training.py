@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -14,7 +15,7 @@ _DOMAIN = "ai.onnx.preview.training"
 
 
 def _each(
-    node: Node, tensors: tuple[Tensor, ...], count: int, step: Callable[..., tuple[Tensor, ...]]
+    node: Node, *tensors: Tensor, count: int, step: Callable[..., tuple[Tensor, ...]]
 ) -> tuple[Tensor, ...]:
     """Runs the step for each optimized tensor. Inputs and results are grouped by kind."""
     rate, number, *rest = tensors
@@ -24,12 +25,6 @@ def _each(
     return tuple(each for kind in zip(*found, strict=True) for each in kind)
 
 
-@operator("Adagrad", domain=_DOMAIN)
-def adagrad(node: Node, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Lowers `Adagrad`."""
-    return _each(node, tensors, 3, _adagrad)
-
-
 def _adagrad(
     node: Node, rate: Tensor, number: Tensor, x: Tensor, gradient: Tensor, squares: Tensor
 ) -> tuple[Tensor, ...]:
@@ -37,12 +32,6 @@ def _adagrad(
     gradient = node.get("norm_coefficient", 0.0) * x + gradient
     squares = squares + gradient * gradient
     return x - rate * gradient / (squares.sqrt() + node.get("epsilon", 1e-6)), squares
-
-
-@operator("Adam", domain=_DOMAIN)
-def adam(node: Node, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Lowers `Adam`."""
-    return _each(node, tensors, 4, _adam)
 
 
 def _adam(
@@ -65,12 +54,6 @@ def _adam(
     return (1 - node.get("norm_coefficient_post", 0.0)) * after, mean, squares
 
 
-@operator("Momentum", domain=_DOMAIN)
-def momentum(node: Node, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Lowers `Momentum`, standard or Nesterov."""
-    return _each(node, tensors, 3, _momentum)
-
-
 def _momentum(
     node: Node, rate: Tensor, number: Tensor, x: Tensor, gradient: Tensor, sums: Tensor
 ) -> tuple[Tensor, ...]:
@@ -81,3 +64,13 @@ def _momentum(
     if node.get("mode") == "nesterov":
         return x - rate * (gradient + alpha * sums), sums
     return x - rate * sums, sums
+
+
+# By name: the number of tensors for each optimized one, and the step. Momentum is standard or
+# Nesterov.
+for _name, _count, _step in (
+    ("Adagrad", 3, _adagrad),
+    ("Adam", 4, _adam),
+    ("Momentum", 3, _momentum),
+):
+    operator(_name, domain=_DOMAIN)(partial(_each, count=_count, step=_step))
