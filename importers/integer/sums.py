@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -82,19 +82,25 @@ class SumBuilder(NodeBuilder):
             raise NoForm("its bias does not fit 32 bits")
         return self._constants.add(integers.int(), "bias_integers", self._current)
 
-    def _convolution(self, node: Node) -> tuple[Node, float | list[float], int]:
-        values = arguments_of(node)
+    def _layer(
+        self, values: Mapping[str, Any]
+    ) -> tuple[Node, Node, Node | None, list[int], float | list[float]]:
+        """Returns the input, weight and bias of a layer, the zero points, and the sums' scales."""
         x, grid = self._operand(values["input"])
         weight, of_weight = self._weight(values["weight"])
         scales = _product(grid, of_weight)
         bias = self._bias(values.get("bias"), scales)
         _check_sums(math.prod(weight.meta["val"].shape[1:]), of_weight.largest)
+        return x, weight, bias, [grid.zero_point, of_weight.zero_point], scales
+
+    def _convolution(self, node: Node) -> tuple[Node, float | list[float], int]:
+        values = arguments_of(node)
+        x, weight, bias, points, scales = self._layer(values)
         axes = node.meta["val"].dim() - 2
         options = [all_axes(values[name], axes) for name in ("stride", "padding", "dilation")]
         if axes == 1:
             x, weight = (self._call(aten.unsqueeze.default, each, 2) for each in (x, weight))
             options = [[neutral, *each] for each, neutral in zip(options, (1, 0, 1), strict=True)]
-        points = [grid.zero_point, of_weight.zero_point]
         sums = self._call(
             operators.convolution, x, weight, bias, points, *options, values["groups"]
         )
@@ -103,15 +109,9 @@ class SumBuilder(NodeBuilder):
         return sums, scales, 1
 
     def _linear(self, node: Node) -> tuple[Node, float | list[float], int]:
-        values = arguments_of(node)
-        x, grid = self._operand(values["input"])
-        weight, of_weight = self._weight(values["weight"])
-        scales = _product(grid, of_weight)
-        bias = self._bias(values.get("bias"), scales)
-        _check_sums(weight.meta["val"].shape[1], of_weight.largest)
+        x, weight, bias, points, scales = self._layer(arguments_of(node))
         rows = self._rows(x)
         columns = self._call(aten.permute.default, weight, [1, 0])
-        points = [grid.zero_point, of_weight.zero_point]
         sums = self._call(operators.matmul, rows, columns, bias, points)
         return self._like(sums, node), scales, node.meta["val"].dim() - 1
 

@@ -12,7 +12,7 @@ from pipelines.ir.lazy_dialects import linalg
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Step
 from unmess.core.errors.check import Check
-from unmess.core.errors.user_source import location_line
+from unmess.core.errors.user_source import enclosing_line
 
 # The maximum number of flags that one operation combines. Devices limit the number of buffers that
 # an operation may read.
@@ -40,7 +40,7 @@ def add_source_lines(module: ir.Module) -> None:
     with module.context:
         for assertion in find_operations(module, lambda each: each.name == "cf.assert"):
             message = ir.StringAttr(assertion.attributes["msg"]).value
-            check = Check(message, _line(assertion))
+            check = Check(message, enclosing_line(assertion))
             assertion.attributes["msg"] = ir.StringAttr.get(check.spelled())
 
 
@@ -123,15 +123,6 @@ def _first_set(flags: Sequence[tuple[ir.Value, int | None]]) -> ir.Value:
             code = arith.SelectOp(is_set, own_code, code).result
         linalg.YieldOp([code])
     return generic.result
-
-
-def _line(operation: ir.Operation) -> str | None:
-    """Returns the user's line of an operation, or of its nearest enclosing operation with one."""
-    while operation.name != "builtin.module":
-        if line := location_line(operation.location):
-            return line
-        operation = operation.parent.operation
-    return None
 
 
 JOIN_ASSERTIONS = Step(

@@ -12,6 +12,7 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo as stablehlo_d
 
 from pipelines.ir.modules import find_operations
+from pipelines.ir.tensor_ops import permuted
 
 
 def to_canonical_layout(module: ir.Module) -> None:
@@ -49,7 +50,7 @@ def _rewrite(convolution: ir.Operation) -> None:
     with ir.InsertionPoint(convolution), convolution.location:
         own = ir.Operation.create(
             "stablehlo.convolution",
-            [_permuted(convolution.results[0].type, result)],
+            [permuted(convolution.results[0].type, result)],
             [
                 _transposed(convolution.operands[0], operand),
                 _transposed(convolution.operands[1], kernel),
@@ -64,12 +65,7 @@ def _rewrite(convolution: ir.Operation) -> None:
 def _transposed(value: ir.Value, order: Sequence[int]) -> ir.Value:
     return ir.Operation.create(
         "stablehlo.transpose",
-        [_permuted(value.type, order)],
+        [permuted(value.type, order)],
         [value],
         {"permutation": ir.DenseI64ArrayAttr.get(order)},
     ).result
-
-
-def _permuted(kind: ir.Type, order: Sequence[int]) -> ir.Type:
-    tensor = ir.RankedTensorType(kind)
-    return ir.RankedTensorType.get([tensor.shape[axis] for axis in order], tensor.element_type)

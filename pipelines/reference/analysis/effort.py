@@ -59,14 +59,15 @@ def _repetitions(operation: ir.Operation) -> float:
 
 
 def _trips(loop: ir.Operation) -> float:
-    bounds = [_constant(value) for value in list(loop.operands)[:3]]
+    bounds = [known_integer(value) for value in list(loop.operands)[:3]]
     if None in bounds:
         return math.inf
     start, end, step = bounds
     return max(-(-(end - start) // step), 0)
 
 
-def _constant(value: ir.Value) -> int | None:
+def known_integer(value: ir.Value) -> int | None:
+    """Returns the integer that a value is by definition, or None."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
         return None

@@ -9,7 +9,7 @@ from pipelines.ir.lazy_dialects import llvm
 from pipelines.ir.modules import find_operations
 from pipelines.reference.runtime import ALLOCATE, FAIL
 from unmess.core.errors.check import Check
-from unmess.core.errors.user_source import location_line
+from unmess.core.errors.user_source import enclosing_line
 
 # The function that MLIR calls for `memref.alloc`. It takes an alignment and a size.
 _MLIR_ALLOCATE = "_mlir_memref_to_llvm_aligned_alloc"
@@ -91,20 +91,11 @@ class Assertions:
                     function.attributes["sym_name"] = ir.StringAttr.get(ALLOCATE)
 
     def _number(self, message: str | None, operation: ir.Operation) -> int:
-        check = Check(message, _line(operation))
+        check = Check(message, enclosing_line(operation))
         if check not in self._numbers:
             self._numbers[check] = len(self.checks)
             self.checks.append(check)
         return self._numbers[check]
-
-
-def _line(operation: ir.Operation) -> str | None:
-    """Returns the user's line for an operation, or else for an enclosing one."""
-    while operation.name != "builtin.module":
-        if line := location_line(operation.location):
-            return line
-        operation = operation.parent.operation
-    return None
 
 
 def _find(module: ir.Module, name: str) -> list[ir.Operation]:

@@ -12,6 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
 
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
+from pipelines.reference.analysis.effort import known_integer
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS
 
@@ -52,7 +53,7 @@ def split(module: ir.Module, threads: int) -> None:
 
 
 def _split_rows(loop: ir.Operation, threads: int) -> None:
-    first, last, step = (_constant(value) for value in loop.operands)
+    first, last, step = (known_integer(value) for value in loop.operands)
     if (first, step) != (0, 1) or last is None:
         return
     parts = _parts(last, threads)
@@ -78,13 +79,6 @@ def _generics(operation: ir.Operation) -> list[ir.Operation]:
 
     operation.walk(visit)
     return found
-
-
-def _constant(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(owner.operation.attributes["value"]).value
 
 
 def _split_generic(generic: ir.Operation, threads: int) -> None:

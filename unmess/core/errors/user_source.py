@@ -8,7 +8,7 @@ import re
 import sysconfig
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch
@@ -79,4 +79,13 @@ def location_line(location: object) -> str | None:
         # The location of a parsed module has line 0.
         if line != "0" and is_users(filename):
             return f"{filename}:{line}"
+    return None
+
+
+def enclosing_line(operation: Any) -> str | None:
+    """Returns the user's line of an MLIR operation, or else of the nearest one around it."""
+    while operation.name != "builtin.module":
+        if line := location_line(operation.location):
+            return line
+        operation = operation.parent.operation
     return None
