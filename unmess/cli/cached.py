@@ -96,19 +96,8 @@ class Cached:
             return quantized_for(programs, asked.quantize, asked.integer, asked.calibrate)
         from unmess.captured import captured
 
-        return captured(
-            asked.model,
-            asked.inputs,
-            asked.dynamic,
-            asked.strategy,
-            asked.backend_legal_ops,
-            trust=asked.trust,
-            only=asked.only,
-            fold_constants=asked.fold_constants,
-            quantize=asked.quantize,
-            integer=asked.integer,
-            calibrate=asked.calibrate,
-        )
+        options = {name: value for name, value in vars(asked).items() if name != "decoder"}
+        return captured(**options)
 
 
 @contextlib.contextmanager

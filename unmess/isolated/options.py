@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from unmess.core.errors.stages import OUTPUT_DIALECTS
 
@@ -14,6 +15,9 @@ INPUT = {
     **dict.fromkeys(OUTPUT_DIALECTS, "torch"),
     **dict.fromkeys(("compile", "load", "run"), "linalg"),
 }
+
+# The options that `unmess.captured.captured` takes.
+_OF_CAPTURE = ("inputs", "dynamic", "strategy", "trust", "only", "quantize", "integer", "calibrate")
 
 # A runner, and the output dialect whose IR it runs; None for the runner's default.
 Place = tuple[str, str | None]
@@ -63,3 +67,7 @@ class Options:
     integer: bool = False
     calibrate: tuple[str, ...] = ()
     list_operators: bool = False
+
+    def of_capture(self) -> dict[str, Any]:
+        """Returns the arguments of `unmess.captured.captured`, by name."""
+        return {name: getattr(self, name) for name in _OF_CAPTURE}

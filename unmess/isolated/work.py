@@ -165,18 +165,7 @@ class _Work:
     def _capture(self) -> Program:
         from unmess.captured import captured
 
-        options = self._options
-        return captured(
-            self._model,
-            options.inputs,
-            options.dynamic,
-            options.strategy,
-            trust=options.trust,
-            only=options.only,
-            quantize=options.quantize,
-            integer=options.integer,
-            calibrate=options.calibrate,
-        )
+        return captured(self._model, **self._options.of_capture())
 
     def _debugging(self) -> contextlib.AbstractContextManager[None]:
         if not self._options.debug:

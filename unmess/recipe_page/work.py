@@ -50,14 +50,7 @@ def describe(
         try:
             from unmess.captured import captured
 
-            program = captured(
-                model,
-                options.inputs,
-                options.dynamic,
-                options.strategy,
-                trust=options.trust,
-                only=options.only,
-            )
+            program = captured(model, **options.of_capture())
             facts = _program_facts(program)
         except KeyboardInterrupt:
             raise

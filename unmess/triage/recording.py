@@ -67,14 +67,7 @@ def _graph(model: str, options: Options, folder: Path) -> Trace:
     from unmess.core.errors.error import Error
     from unmess.triage.graph_recording import record_graph
 
-    program = captured(
-        model,
-        options.inputs,
-        options.dynamic,
-        options.strategy,
-        trust=options.trust,
-        only=options.only,
-    )
+    program = captured(model, **options.of_capture())
     if not isinstance(program, CapturedProgram):
         raise Error("usage", f"{model} has no graph of PyTorch")
     return record_graph(program, folder)
