@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import torch
 
-from importers.repairs.assertions import assert_numbers
 from importers.repairs.complex_pairs import split_complex_numbers
 from importers.repairs.constants import with_fitting_signature
 from importers.repairs.empty import fold_empty_results, fold_identical_where
@@ -28,7 +27,7 @@ from importers.repairs.literals import (
     prevent_folding_of_quotients,
 )
 from importers.repairs.narrow_integers import compute_in_wider_integers, limit_shift_counts
-from importers.repairs.numbers import compute_numbers_as_tensors
+from importers.repairs.numbers import assert_numbers, compute_numbers_as_tensors
 from importers.repairs.reshape import split_symbolic_views
 from importers.repairs.retrace import convert_leading_numbers_to_f64
 from unmess.core.errors.error import Error, first_line

@@ -1,4 +1,4 @@
-"""Rewrites arithmetic on data-dependent numbers to operators on 0-d tensors.
+"""Rewrites data-dependent numbers to 0-d tensors, and assertions on tensors to numbers.
 
 `x.item() < y.item()` compares two symbolic numbers. The torch dialect has few operators on numbers,
 and lowers fewer. Each of the others becomes an operator on tensors, followed by `item`.
@@ -175,3 +175,36 @@ def _value(operand: Any) -> Any:
 
 def _is_symbolic(value: Any) -> bool:
     return isinstance(value, torch.types.py_sym_types)
+
+
+# PyTorch's dead-code elimination keeps only the overload with a message.
+torch.fx.node.has_side_effect(aten._assert_async.default)
+_ASSERTIONS = frozenset({aten._assert_async.default, aten._assert_async.msg})
+
+
+def assert_numbers(graph: torch.fx.Graph) -> int:
+    """Replaces tensor assertions by assertions on the number in the tensor; returns how many."""
+    nodes = [node for node in graph.nodes if node.target in _ASSERTIONS]
+    for node in nodes:
+        tensor, message = (*node.args, "Assertion is failed")[:2]
+        fake_mode = detect_fake_mode(tensor.meta["val"])
+        with graph.inserting_before(node):
+            wide = graph.call_function(aten.ne.Scalar, (tensor, 0))
+            with fake_mode:
+                wide.meta = {**origin_of(node), "val": tensor.meta["val"].ne(0)}
+            number = graph.call_function(
+                torch.ops.prims.convert_element_type.default, (wide, torch.int64)
+            )
+            with fake_mode:
+                number.meta = {**origin_of(node), "val": wide.meta["val"].to(torch.int64)}
+            read = graph.call_function(aten.item.default, (number,))
+            # Otherwise a later trace expects this symbol among its own results.
+            with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
+                value = fake_mode.shape_env.create_unbacked_symint()
+            read.meta = {**origin_of(node), "val": value}
+            holds = graph.call_function(operator.eq, (read, 1))
+            holds.meta = {**origin_of(node), "val": value == 1}
+            check = graph.call_function(aten._assert_scalar.default, (holds, message))
+            check.meta = {**origin_of(node), "val": None}
+        graph.erase_node(node)
+    return len(nodes)

@@ -14,7 +14,6 @@ from unmess.cli import cli
 from unmess.cli.session import INTERRUPTED
 from unmess.conformance import running
 from unmess.conformance.causes import causes_of
-from unmess.conformance.difference import changes
 from unmess.conformance.levels import LEVELS, case_names, cases_of
 from unmess.conformance.programs import drawing
 from unmess.conformance.programs.drawing import drawn
@@ -25,7 +24,7 @@ from unmess.conformance.report import (
     page,
     read_expected,
 )
-from unmess.conformance.result import Result, ResultFile, read_results, status_of
+from unmess.conformance.result import Result, ResultFile, changes, read_results, status_of
 from unmess.conformance.running import about
 from unmess.core.errors.error import Error
 

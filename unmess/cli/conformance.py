@@ -292,8 +292,7 @@ def _print(case: ConformanceCase, runner: str, folder: Path) -> None:
 @command
 def diff(session: Session, old: str, new: str) -> int:
     """Compare two reports, folders or files of results; the exit status is 1 on a regression."""
-    from unmess.conformance.difference import changes
-    from unmess.conformance.result import read_results
+    from unmess.conformance.result import changes, read_results
 
     (before, first), (after, second) = (read_results(Path(path)) for path in (old, new))
     found = changes(first, second)

@@ -1,4 +1,4 @@
-"""Divides a graph into regions of supported nodes that can each run as one call.
+"""Divides the nodes of a graph into levels, and counts their floating-point operations.
 
 `CapabilityBasedPartitioner` of PyTorch tests each pair of partitions for cycles, and knows no order
 except that of data. Random operators and those that write memory need such an order, so the nodes
@@ -12,6 +12,7 @@ from operator import getitem
 
 import torch
 from torch.utils import _pytree as pytree
+from torch.utils.flop_counter import flop_registry
 
 _RANDOM = torch.Tag.nondeterministic_seeded
 
@@ -152,3 +153,34 @@ def as_number(size: int | torch.SymInt) -> int:
     if isinstance(size, int):
         return size
     return 1 if size.node._hint is None else int(size.node._hint)
+
+
+def is_heavy(node: torch.fx.Node) -> bool:
+    """Returns whether a node is a matrix product, a convolution or an attention."""
+    return getattr(node.target, "overloadpacket", None) in flop_registry
+
+
+def is_view(node: torch.fx.Node) -> bool:
+    """Returns whether a node only reads its operand in another shape."""
+    return getattr(node.target, "is_view", False)
+
+
+def flops_of(node: torch.fx.Node) -> int:
+    """Returns the number of floating-point operations of a call.
+
+    Matrix products, convolutions and attentions are counted by PyTorch's formulas. Other operators
+    count one for each element of their results, and views none. Dynamic sizes are those of the
+    example.
+    """
+    if not is_operator(node) or is_view(node):
+        return 0
+    values = pytree.tree_map_only(torch.fx.Node, lambda n: n.meta.get("val"), node.args)
+    named = pytree.tree_map_only(torch.fx.Node, lambda n: n.meta.get("val"), node.kwargs)
+    if is_heavy(node):
+        formula = flop_registry[node.target.overloadpacket]
+        try:
+            return as_number(formula(*values, **named, out_val=node.meta.get("val")))
+        except (TypeError, ValueError, AssertionError, IndexError):
+            # The formulas do not take all forms of an operator. Then count the elements.
+            pass
+    return elements_of(node)

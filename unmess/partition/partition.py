@@ -24,13 +24,15 @@ from unmess.core.errors.failure import as_error, only_errors
 from unmess.core.errors.stages import LOWERED
 from unmess.core.errors.user_source import node_line
 from unmess.core.processes.current_stage import current_stage
-from unmess.partition.cost import flops_of, is_heavy, is_view
 from unmess.partition.levels import (
+    flops_of,
     is_constant,
+    is_heavy,
     is_mutable,
     is_operator,
     is_random,
     is_tuple,
+    is_view,
     levels_of,
     with_elements,
 )

@@ -2,9 +2,9 @@
 
 import torch
 
-from importers.decompositions import views
 from importers.decompositions.bits import view_dtype
 from importers.decompositions.decomposition import entries
+from importers.decompositions.memory import copied, diagonal_scatter, narrow_copy, split_with_sizes
 
 _aten = torch.ops.aten
 _VIEWS = {
@@ -44,24 +44,24 @@ VIEWS = (
         "split into sizes that depend on data",
         "linalg",
         "torch-mlir lowers constant sizes only",
-        {"split_with_sizes.default": views.split_with_sizes},
+        {"split_with_sizes.default": split_with_sizes},
     ),
     *entries(
         "copy of a view",
         "linalg",
         "torch-mlir lowers few of them; in MLIR, a copy of a view is the same value as the view",
-        {operator: views.copied(view) for operator, view in _VIEWS.items()},
+        {operator: copied(view) for operator, view in _VIEWS.items()},
     ),
     *entries(
         "copy of a view",
         "torch",
         "torch-mlir has no lowering; in MLIR, a copy of a view is the same value as the view",
-        {"narrow_copy.default": views.narrow_copy},
+        {"narrow_copy.default": narrow_copy},
     ),
     *entries(
         "diagonal_scatter",
         "linalg",
         "torch-mlir has no lowering; PyTorch's decomposition writes in place",
-        {"diagonal_scatter.default": views.diagonal_scatter},
+        {"diagonal_scatter.default": diagonal_scatter},
     ),
 )
