@@ -207,6 +207,10 @@ def _nothing(options: TargetOptions) -> _Hardware:
     return _Hardware()
 
 
+def _gpu(device: str, hardware: Callable[[TargetOptions], _Hardware]) -> _Kind:
+    return _Kind(device, (f"--iree-hal-target-device={device}",), hardware)
+
+
 KINDS = {
     "iree-cpu": _Kind(
         device="local-task",
@@ -216,26 +220,10 @@ KINDS = {
         ),
         hardware=_cpu,
     ),
-    "iree-vulkan": _Kind(
-        device="vulkan",
-        options=("--iree-hal-target-device=vulkan",),
-        hardware=_vulkan,
-    ),
-    "iree-cuda": _Kind(
-        device="cuda",
-        options=("--iree-hal-target-device=cuda",),
-        hardware=_cuda,
-    ),
-    "iree-hip": _Kind(
-        device="hip",
-        options=("--iree-hal-target-device=hip",),
-        hardware=_hip,
-    ),
-    "metal": _Kind(
-        device="metal",
-        options=("--iree-hal-target-device=metal",),
-        hardware=_nothing,
-    ),
+    "iree-vulkan": _gpu("vulkan", _vulkan),
+    "iree-cuda": _gpu("cuda", _cuda),
+    "iree-hip": _gpu("hip", _hip),
+    "metal": _gpu("metal", _nothing),
 }
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Pipeline, Step
 
-_HINT = "the linalg IR is valid, but the reference runner cannot compile it: try --on iree-cpu"
-
-PREPARE = Pipeline(
-    name="reference-prepare",
+_pipeline = partial(
+    Pipeline,
     stage="compile",
-    hint=_HINT,
+    hint="the linalg IR is valid, but the reference runner cannot compile it: try --on iree-cpu",
     verify_each=False,
+)
+
+PREPARE = _pipeline(
+    name="reference-prepare",
     steps=(
         Step(
             "func.func(refback-generalize-tensor-pad)", "lower tensor.pad to fill and insert_slice"
@@ -25,11 +29,8 @@ PREPARE = Pipeline(
     ),
 )
 
-BUFFERIZE = Pipeline(
+BUFFERIZE = _pipeline(
     name="reference-bufferize",
-    stage="compile",
-    hint=_HINT,
-    verify_each=False,
     steps=(
         Step("empty-tensor-to-alloc-tensor", "let one-shot bufferization place all allocations"),
         Step(
@@ -62,11 +63,8 @@ BUFFERIZE = Pipeline(
     ),
 )
 
-LLVM = Pipeline(
+LLVM = _pipeline(
     name="reference-llvm",
-    stage="compile",
-    hint=_HINT,
-    verify_each=False,
     steps=(
         Step(
             "func.func(convert-linalg-to-loops)",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
@@ -24,13 +26,15 @@ _APART = (
     "linalg.quantized",
     "linalg.vecmat",
 )
-_HINT = "report this bug with the model"
-
-GENERALIZE = Pipeline(
-    name="reference-generalize",
+_pipeline = partial(
+    Pipeline,
     stage="compile",
-    hint=_HINT,
+    hint="report this bug with the model",
     verify_each=False,
+)
+
+GENERALIZE = _pipeline(
+    name="reference-generalize",
     steps=(
         Step(
             "func.func(linalg-generalize-named-ops)",
@@ -39,11 +43,8 @@ GENERALIZE = Pipeline(
     ),
 )
 
-FUSE = Pipeline(
+FUSE = _pipeline(
     name="reference-fuse",
-    stage="compile",
-    hint=_HINT,
-    verify_each=False,
     steps=(
         Step(
             "func.func(linalg-fuse-elementwise-ops)",
