@@ -12,7 +12,7 @@ from unmess.cli.cached import working
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import IR_STAGES
-from unmess.core.files.writing import cannot_write, check_writable, write_text
+from unmess.core.files.writing import check_writable, write_text, writing_to
 from unmess.core.options.names import IR_SUFFIXES, check_stage
 from unmess.program_cache.request import Request
 
@@ -89,10 +89,8 @@ def analyze(
     if file is not None:
         from unmess.analysis.page import page
 
-        try:
+        with writing_to(file):
             write_text(file, page(analysis))
-        except OSError as problem:
-            raise cannot_write(file, problem) from problem
     if session.json:
         from unmess.analysis.document import document
 

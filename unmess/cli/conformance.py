@@ -14,7 +14,7 @@ from unmess.cli import arguments
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.error import Error
-from unmess.core.files.writing import cannot_write, write_text
+from unmess.core.files.writing import write_text, writing_to
 from unmess.core.options.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -229,12 +229,10 @@ def _write(
     expectation = compare_with_expected(results, expected)
     causes = causes_of(results)
     texts = smallest_inputs(parent, causes, cases, runner)
-    try:
+    with writing_to(folder):
         write_causes(causes, texts, folder)
         write_text(folder / "junit.xml", junit(facts, results, expected))
         write_text(folder / "report.html", page(facts, results, causes, expectation))
-    except OSError as problem:
-        raise cannot_write(folder, problem) from problem
     if session.json:
         session.write_json(
             {

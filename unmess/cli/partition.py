@@ -13,7 +13,7 @@ from unmess.cli import arguments
 from unmess.cli.arguments import CaptureOptions
 from unmess.cli.cached import working
 from unmess.cli.session import Session, command
-from unmess.core.files.writing import cannot_write, check_writable, write_text
+from unmess.core.files.writing import check_writable, write_text, writing_to
 from unmess.program_cache.request import Request
 
 if TYPE_CHECKING:
@@ -104,10 +104,8 @@ def partition_(
 
 
 def _write(path: str, text: str) -> None:
-    try:
+    with writing_to(path):
         write_text(Path(path), text)
-    except OSError as problem:
-        raise cannot_write(path, problem) from problem
 
 
 def _show(session: Session, place: str, partition: PartitionedGraph) -> None:

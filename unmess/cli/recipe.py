@@ -13,7 +13,7 @@ from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import OUTPUT_DIALECTS
-from unmess.core.files.writing import cannot_write, check_writable, write_text
+from unmess.core.files.writing import check_writable, write_text, writing_to
 
 
 @click.command()
@@ -107,10 +107,8 @@ def recipe(
         )
     text = page(facts)
     if file is not None:
-        try:
+        with writing_to(file):
             write_text(file, text)
-        except OSError as problem:
-            raise cannot_write(file, problem) from problem
     if facts.program is not None:
         session.say_notes(facts.program.notes)
     if session.json:

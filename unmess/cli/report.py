@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from unmess.cli.session import Session, command
-from unmess.core.files.writing import cannot_write, write_text
+from unmess.core.files.writing import write_text, writing_to
 
 
 @click.command()
@@ -30,10 +30,8 @@ def report(session: Session, folder: str, output: str | None) -> None:
     # One file of rows is accepted, too. Its reproducers are beside it.
     place = path if path.is_dir() else path.parent
     file = Path(output) if output is not None else place / "report.html"
-    try:
+    with writing_to(file):
         write_text(file, page(results, place))
-    except OSError as problem:
-        raise cannot_write(file, problem) from problem
     if session.json:
         session.write_json({"file": str(file), "cells": len(results)})
     else:

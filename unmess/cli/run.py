@@ -16,7 +16,7 @@ from unmess.cli.bundled_run import Done, timed
 from unmess.cli.cached import Cached, working
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import first_line
-from unmess.core.files.writing import cannot_write, check_writable, replacing
+from unmess.core.files.writing import check_writable, replacing, writing_to
 from unmess.format import duration
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import Need
@@ -165,17 +165,14 @@ def _run(
 
 
 def _save(torch: Any, result: Any, output: str) -> None:
-    try:
-        with replacing(output) as unfinished, unfinished.open("wb") as file:
-            try:
-                torch.save(result, file)
-            except RuntimeError as problem:
-                # After a failed write, PyTorch's writer raises a second error that hides the first.
-                if isinstance(problem.__context__, OSError):
-                    raise problem.__context__ from problem
-                raise OSError(errno.EIO, first_line(problem)) from problem
-    except OSError as problem:
-        raise cannot_write(output, problem) from problem
+    with writing_to(output), replacing(output) as unfinished, unfinished.open("wb") as file:
+        try:
+            torch.save(result, file)
+        except RuntimeError as problem:
+            # After a failed write, PyTorch's writer raises a second error that hides the first.
+            if isinstance(problem.__context__, OSError):
+                raise problem.__context__ from problem
+            raise OSError(errno.EIO, first_line(problem)) from problem
 
 
 def _table(leaves: list[dict[str, Any]]):

@@ -13,7 +13,7 @@ from unmess.cli import arguments
 from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import INTERRUPTED, Session, command
 from unmess.core.errors.stages import OUTPUT_DIALECTS
-from unmess.core.files.writing import cannot_write
+from unmess.core.files.writing import writing_to
 from unmess.core.options.names import check_name
 
 if TYPE_CHECKING:
@@ -113,14 +113,12 @@ def triage(
     parent.begin()
     with parent, session.progress.showing():
         session.progress.begin(f"{model}: loading PyTorch")
-        try:
+        with writing_to(str(folder)):
             finding, interrupted = run_triage(
                 *(parent, model, runner, options, seconds, folder),
                 numerics=numerics,
                 on_trial=lambda text: session.progress.begin(f"{model}: {text}"),
             )
-        except OSError as problem:
-            raise cannot_write(str(folder), problem) from problem
     if session.json:
         found = finding.as_json() if finding else {}
         document = {"ok": finding is None, "model": model, "runner": runner, **found}

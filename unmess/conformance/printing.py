@@ -15,7 +15,7 @@ from pipelines.backends.finding import find_backend
 from pipelines.backends.preparing import prepared
 from unmess.conformance.levels import ConformanceCase
 from unmess.core.errors.error import Error
-from unmess.core.files.writing import cannot_write
+from unmess.core.files.writing import writing_to
 from unmess.core.module.module import Module
 from unmess.core.program.eager import copied, eager_of
 from unmess.core.program.program import Program
@@ -52,11 +52,9 @@ def print_case(case: ConformanceCase, on: str, folder: Path) -> None:
     """
     backend = find_backend(on)
     program, module = _module(case, backend)
-    try:
+    with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
         _write(case, program, module, backend, folder)
-    except OSError as problem:
-        raise cannot_write(folder, problem) from problem
 
 
 def _write(

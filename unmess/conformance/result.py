@@ -13,7 +13,7 @@ from typing import Any
 
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import BEFORE_BACKEND
-from unmess.core.files.writing import cannot_write
+from unmess.core.files.writing import writing_to
 
 PASS, FAIL, WRONG, CRASH, HANG, SKIP = "pass", "fail", "wrong", "crash", "hang", "skip"
 # In the order of reports.
@@ -81,11 +81,9 @@ class ResultFile:
         """
         self.path = folder / RESULTS
         self.results: dict[str, Result] = {}
-        try:
+        with writing_to(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("a", encoding="utf-8")
-        except OSError as problem:
-            raise cannot_write(folder, problem) from problem
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
@@ -123,11 +121,9 @@ class ResultFile:
         self._write(asdict(result))
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        try:
+        with writing_to(self.path):
             self._file.write(json.dumps(row) + "\n")
             self._file.flush()
-        except OSError as problem:
-            raise cannot_write(self.path, problem) from problem
 
     def close(self) -> None:
         """Closes the file, so that another run can write to it."""

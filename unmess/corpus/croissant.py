@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from unmess.core.files.writing import cannot_write, write_text
+from unmess.core.files.writing import write_text, writing_to
 from unmess.corpus.tables import LICENSES, TABLES, Columns, Summary
 
 FILE = "croissant.json"
@@ -85,11 +85,9 @@ def write_croissant(
         Error: stage `usage`; it cannot be written.
     """
     path = folder / FILE
-    try:
+    with writing_to(path):
         text = json.dumps(_document(files, summary, versions), indent=2, ensure_ascii=False)
         write_text(path, f"{text}\n")
-    except OSError as problem:
-        raise cannot_write(path, problem) from problem
     return path
 
 

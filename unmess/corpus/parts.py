@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from unmess.core.errors.error import Error
-from unmess.core.files.writing import cannot_write, replacing
+from unmess.core.files.writing import replacing, writing_to
 
 FOLDER = "parts"
 # Changes when the content of parts changes.
@@ -128,12 +128,10 @@ class Parts:
         document = {"format": _FORMAT, **vars(part)}
         text = json.dumps(document, default=_encoded, sort_keys=True)
         file = self._file(part.model, part.variant)
-        try:
+        with writing_to(file):
             file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(file) as unfinished:
                 unfinished.write_bytes(zlib.compress(text.encode(), 6))
-        except OSError as problem:
-            raise cannot_write(file, problem) from problem
 
     def _file(self, model: str, variant: str) -> Path:
         # Different model strings have different digests.

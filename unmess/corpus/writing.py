@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmess.core.errors.error import Error
-from unmess.core.files.writing import Replacements, cannot_write
+from unmess.core.files.writing import Replacements, writing_to
 from unmess.corpus.tables import TABLES, Columns
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def write_tables(folder: Path, rows: dict[str, list[dict[str, Any]]]) -> dict[st
         Error: stage `usage`; a file cannot be written.
     """
     written: dict[str, list[Path]] = {}
-    try:
+    with writing_to(folder):
         with Replacements() as files:
             for table, columns in TABLES.items():
                 shards = list(_pieces(rows[table], _FILE)) or [[]]
@@ -73,8 +73,6 @@ def write_tables(folder: Path, rows: dict[str, list[dict[str, Any]]]) -> dict[st
             for path in folder.glob(f"{table}-*-of-*.parquet"):
                 if path.name not in kept:
                     path.unlink()
-    except OSError as problem:
-        raise cannot_write(folder, problem) from problem
     return written
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from unmess.core.errors.error import Error
-from unmess.core.files.writing import cannot_write, write_text
+from unmess.core.files.writing import write_text, writing_to
 from unmess.matrix.cells import Cell, Shard, cell_of
 from unmess.row import Row
 from unmess.row_log import appending, read_rows, write_row
@@ -75,10 +75,8 @@ class MatrixFolder:
         if row.repro is not None:
             row.repro = self._kept(Path(row.repro))
         self.results[cell_of(row)] = row
-        try:
+        with writing_to(self.path):
             write_row(self._log, row)
-        except OSError as problem:
-            raise cannot_write(self.path, problem) from problem
         return row
 
     def _kept(self, file: Path) -> str:
@@ -111,11 +109,9 @@ def opened(path: Path, shard: Shard, versions: dict[str, str]) -> Iterator[Matri
     """
     file = path / ("rows.jsonl" if shard.count == 1 else f"rows-{shard}.jsonl")
     with contextlib.ExitStack() as stack:
-        try:
+        with writing_to(path):
             path.mkdir(parents=True, exist_ok=True)
             log = stack.enter_context(appending(file))
-        except OSError as problem:
-            raise cannot_write(path, problem) from problem
         results = _read(path.glob(_ROWS))
         _check_versions(path, results, versions)
         yield MatrixFolder(path, log, results)

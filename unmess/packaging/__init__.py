@@ -19,7 +19,7 @@ from unmess.bundle.manifest import FORMAT, MODULE, SIGNATURE, STATE, WEIGHTS, Ma
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
 from unmess.core.files.reading import described
-from unmess.core.files.writing import UNFINISHED, cannot_write
+from unmess.core.files.writing import UNFINISHED, writing_to
 from unmess.core.module.module import Module
 from unmess.core.options.target_options import TargetOptions
 from unmess.core.processes.current_stage import enter_stage
@@ -86,7 +86,7 @@ def package(
         seconds |= module.seconds
     enter_stage("compile")
     cpu = required_cpu(chosen.options)
-    try:
+    with writing_to(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder.parent) as scratch:
             # Use a new folder inside, since only its owner can access a temporary folder.
@@ -119,20 +119,15 @@ def package(
             )
             manifest.write(made)
             made.replace(folder)
-    except OSError as problem:
-        raise cannot_write(folder, problem) from problem
     return manifest
 
 
 def check_folder(folder: Path) -> None:
     """Raises an Error (`usage`) if a bundle cannot be written to `folder`."""
-    try:
+    with writing_to(folder):
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
-    except OSError as problem:
-        raise cannot_write(folder, problem) from problem
-    else:
-        raise Error("usage", f"{folder} exists already", hint="remove it, or choose another name")
+    raise Error("usage", f"{folder} exists already", hint="remove it, or choose another name")
 
 
 def _tensors(module: Module, kind: str) -> dict[str, torch.Tensor]:

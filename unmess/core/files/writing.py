@@ -111,17 +111,24 @@ def check_writable(path: str | Path) -> None:
     """Raises an Error (`usage`) if `path` cannot be written. Leaves no file behind."""
     files = Replacements()
     try:
-        files.beside(path)
-    except OSError as problem:
-        raise cannot_write(path, problem) from problem
+        with writing_to(path):
+            files.beside(path)
     finally:
         files.discard()
 
 
-def cannot_write(path: str | Path, problem: OSError) -> Error:
-    """Returns the Error (`usage`) for output files that cannot be written."""
-    return Error(
-        "usage",
-        f"cannot write {path}: {problem.strerror or problem}",
-        hint="choose an existing folder with write permission and enough free space",
-    )
+@contextlib.contextmanager
+def writing_to(path: str | Path) -> Iterator[None]:
+    """Converts an OSError of the block to an Error.
+
+    Raises:
+        Error: stage `usage`, for output files that cannot be written.
+    """
+    try:
+        yield
+    except OSError as problem:
+        raise Error(
+            "usage",
+            f"cannot write {path}: {problem.strerror or problem}",
+            hint="choose an existing folder with write permission and enough free space",
+        ) from problem

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unmess.core.errors.failure import only_errors
-from unmess.core.files.writing import Replacements, cannot_write
+from unmess.core.files.writing import Replacements, writing_to
 from unmess.core.signature.entry_points import ENTRY
 
 if TYPE_CHECKING:
@@ -121,21 +121,18 @@ class Module:
         """
         path = Path(path)
         bytecode = path.suffix == ".mlirbc" if bytecode is None else bytecode
-        try:
-            # Replace all files together: an IR file must not meet the weights of another export.
-            with Replacements() as files:
-                if self.portable is not None:
-                    files.beside(path).write_bytes(self._artifact(locations))
-                elif bytecode:
-                    with files.beside(path).open("wb") as file:
-                        self._of_bytecode(locations).write_bytecode(file)
-                else:
-                    files.beside(path).write_text(self._whole_text(locations, generic), "utf-8")
-                if alone or self.weight_mode == "elide":
-                    return [path]
-                return [path, *self._write_beside(path, files)]
-        except OSError as problem:
-            raise cannot_write(path, problem) from problem
+        # Replace all files together: an IR file must not meet the weights of another export.
+        with writing_to(path), Replacements() as files:
+            if self.portable is not None:
+                files.beside(path).write_bytes(self._artifact(locations))
+            elif bytecode:
+                with files.beside(path).open("wb") as file:
+                    self._of_bytecode(locations).write_bytecode(file)
+            else:
+                files.beside(path).write_text(self._whole_text(locations, generic), "utf-8")
+            if alone or self.weight_mode == "elide":
+                return [path]
+            return [path, *self._write_beside(path, files)]
 
     def _write_beside(self, path: Path, files: Replacements) -> list[Path]:
         """Writes the files that an IR file needs to run again; returns their paths."""
