@@ -10,7 +10,7 @@ from pipelines.backends.table import BUILT_IN
 from unmess.core.errors.error import Error
 from unmess.core.errors.quiet import quiet_libraries
 from unmess.core.options.target_options import TargetOptions
-from unmess.core.processes.memory import limit_memory
+from unmess.core.processes.children import limit_memory
 from unmess.isolated.options import Options
 
 # A dispatch is wrong if it differs by this part of the difference of the result, or by this much if
