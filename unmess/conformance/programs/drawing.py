@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import torch
@@ -24,6 +25,10 @@ def drawn(count: int) -> dict[str, list[Program]]:
         torch.set_num_threads(threads)
 
 
+class _Enough(Exception):
+    """Ends the drawing. hypothesis stops at the first failure if it does not shrink."""
+
+
 def _of_family(family: str, count: int) -> list[Program]:
     found: dict[Program, None] = {}
 
@@ -38,6 +43,9 @@ def _of_family(family: str, count: int) -> list[Program]:
     @given(programs(family))
     def collect(program: Program) -> None:
         found[program.pruned()] = None
+        if len(found) >= count:
+            raise _Enough
 
-    collect()
-    return sorted(list(found)[:count], key=lambda program: len(program.lines))
+    with contextlib.suppress(_Enough):
+        collect()
+    return sorted(found, key=lambda program: len(program.lines))
