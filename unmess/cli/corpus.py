@@ -90,11 +90,11 @@ def corpus(
     # Imported here, because `--help` does not need them.
     from unmess.core.processes.workers import Parent
     from unmess.corpus.parts import Parts
-    from unmess.corpus.running import LIBRARIES, missing_parts
+    from unmess.corpus.running import missing_parts
     from unmess.corpus.work import VARIANTS, Settings
     from unmess.corpus.writing import check_pyarrow
     from unmess.environment.versions import package_versions
-    from unmess.isolated import libraries_of
+    from unmess.isolated import CORPUS, libraries_of
     from unmess.matrix.cells import matching_models, parse_shard
 
     share = parse_shard(shard)
@@ -112,7 +112,7 @@ def corpus(
     try:
         if missing:
             # Start it before the progress thread: a process with threads must not be forked.
-            parent = Parent((*libraries_of(models, ()), *LIBRARIES))
+            parent = Parent((*libraries_of(models, ()), *CORPUS))
             parent.begin()
             _run(session, parent, missing, parts, wanted_stages, settings, jobs or processors())
     except KeyboardInterrupt:

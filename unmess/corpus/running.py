@@ -12,9 +12,6 @@ from unmess.core.processes.workers import Parent
 from unmess.corpus.parts import Part, Parts
 from unmess.corpus.work import Settings, failure, work
 
-# Modules that workers import, beside those of `libraries_of`.
-LIBRARIES = ("unmess.corpus.work", "unmess.corpus.calling", "unmess.corpus.kernels")
-
 
 def missing_parts(
     parts: Parts, wanted: Iterable[tuple[str, str]], stages: list[str], again: str | None

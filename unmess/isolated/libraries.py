@@ -55,6 +55,8 @@ _OF_SOURCE = {
     ),
     "torchvision:": ("importers.sources.torchvision", "torchvision"),
 }
+# For `unmess corpus`, beside those of `libraries_of`.
+CORPUS = ("unmess.corpus.work", "unmess.corpus.calling", "unmess.corpus.kernels")
 
 
 def libraries_of(models: Iterable[str], runners: Iterable[str]) -> tuple[str, ...]:
@@ -88,4 +90,4 @@ def rehearsals_of(runners: Iterable[str]) -> tuple[str, ...]:
 @functools.cache
 def shared_parent() -> Parent:
     """Returns a parent with all libraries, for work of many kinds. It ends with this process."""
-    return Parent(libraries_of(_OF_SOURCE, DEFAULT_RUNNERS))
+    return Parent((*libraries_of(_OF_SOURCE, DEFAULT_RUNNERS), *CORPUS))
