@@ -1,6 +1,5 @@
 """Tests `unmess conformance`: its reports, and continuing an interrupted run."""
 
-import functools
 import importlib.util
 import json
 import xml.etree.ElementTree as ET
@@ -15,7 +14,6 @@ from unmess.cli.session import INTERRUPTED
 from unmess.conformance import running
 from unmess.conformance.causes import causes_of
 from unmess.conformance.levels import LEVELS, case_names, cases_of
-from unmess.conformance.programs import drawing
 from unmess.conformance.programs.drawing import drawn
 from unmess.conformance.report import (
     compare_with_expected,
@@ -37,15 +35,6 @@ ABOUT = {
     "torch": "2",
     "torch-mlir": "3",
 }
-
-
-# Drawing the random programs takes seconds, and each time gives the same ones.
-DRAWN = functools.cache(drawn)
-
-
-@pytest.fixture(autouse=True)
-def drawn_once(monkeypatch):
-    monkeypatch.setattr(drawing, "drawn", DRAWN)
 
 
 def invoke(*arguments):
@@ -202,30 +191,32 @@ def test_random_programs_need_hypothesis(monkeypatch):
     assert "unmess[conformance]" in caught.value.hint
 
 
-def test_a_backend_in_python(tmp_path):
+def test_a_backend_in_python(tmp_path, unmess_command):
     on, folder = f"{FILE}:NumpyBackend", tmp_path / "report"
     expected = tmp_path / "expected.txt"
-    done = invoke("conformance", "--on", on, "-k", "torch.relu(f", "-o", folder, "--json")
+    done = unmess_command("conformance", "--on", on, "-k", "torch.relu(f", "-o", folder, "--json")
     document = json.loads(done.stdout)
-    assert done.return_value == 0, document["causes"]
+    assert done.returncode == 0, document["causes"]
     assert [each["status"] for each in document["results"]] == ["pass"] * 3
-    done = invoke("conformance", "--on", on, "-k", "torch.rsqrt(f32", "-o", folder, "--json")
+    done = unmess_command(
+        "conformance", "--on", on, "-k", "torch.rsqrt(f32", "-o", folder, "--json"
+    )
     document = json.loads(done.stdout)
-    assert done.return_value == 1
+    assert done.returncode == 1
     (cause,) = document["causes"]
     assert (cause["stage"], cause["text"]) == ("compile", "no torch.aten.rsqrt")
     assert "torch.aten.rsqrt" in (folder / cause["file"]).read_text()
     # Nothing runs again: all results are there.
     expected.write_text("\n".join(cause["names"]))
-    again = invoke(
+    again = unmess_command(
         *("conformance", "--on", on, "-k", "torch.rsqrt(f32", "-o", folder),
         *("--expected", expected),
     )
-    assert again.return_value == 0
+    assert again.returncode == 0
     assert "are in" in again.stderr
     expected.write_text("torch.rsqt(f32[2,3])")
-    unknown = invoke("conformance", "--on", on, "-o", folder, "--expected", expected)
-    assert unknown.return_value == 2
+    unknown = unmess_command("conformance", "--on", on, "-o", folder, "--expected", expected)
+    assert unknown.returncode == 2
     assert "no case is called 'torch.rsqt(f32[2,3])'" in unknown.stderr
     assert "did you mean torch.sqrt(f32" in unknown.stderr
 
@@ -243,11 +234,11 @@ def test_an_interrupted_run_is_not_ok(tmp_path, monkeypatch):
     assert done.return_value == INTERRUPTED
 
 
-def test_random_programs_on_the_reference_runner(tmp_path):
+def test_random_programs_on_the_reference_runner(tmp_path, unmess_command):
     words = ("--on", "reference", "--level", 2, "-k", "program views 1", "-o", tmp_path, "--json")
-    done = invoke("conformance", *words)
+    done = unmess_command("conformance", *words)
     document = json.loads(done.stdout)
-    assert done.return_value == 0, document["causes"]
+    assert done.returncode == 0, document["causes"]
     assert {each["level"] for each in document["results"]} == {2}
 
 
@@ -265,13 +256,13 @@ def test_an_edited_backend_does_not_continue_a_run(tmp_path):
     assert before["backend"] == after["backend"]
 
 
-def test_print_case_writes_a_folder(tmp_path):
+def test_print_case_writes_a_folder(tmp_path, unmess_command):
     folder = tmp_path / "case"
     name = next(case.name for case in cases_of(1) if case.name.startswith("torch.mul(f32"))
-    done = invoke(
+    done = unmess_command(
         *("conformance", "--on", f"{FILE}:NumpyBackend", "--print-case", name, "-o", folder)
     )
-    assert done.return_value == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     assert "torch.aten.mul" in (folder / "input.mlir").read_text()
     x, y = (np.load(folder / f"inputs/{number}.npy") for number in (0, 1))
     assert np.array_equal(np.load(folder / "expected/0.npy"), x * y)
