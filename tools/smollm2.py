@@ -19,6 +19,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from importers.sources.huggingface.gguf_files import parse_once
 from unmess.core.cache.folder import cache_folder
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def unpacked() -> LlamaForCausalLM:
     from transformers import AutoModelForCausalLM
 
     path = smollm2()
-    return AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name).eval()
+    with parse_once():
+        return AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name).eval()
 
 
 def _download(folder: Path) -> Path:
