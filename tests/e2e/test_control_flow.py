@@ -33,8 +33,9 @@ def test_every_branch_of_nested_conditions():
     positive, negative = torch.ones(2, 4), -torch.ones(2, 4)
     mixed = negative.index_put((torch.tensor(0), torch.tensor(0)), torch.tensor(1.0))
     program = unmess.capture(model, (positive,))
+    lowered = {dialect: unmess.lower(program, to=dialect) for dialect in DIALECTS}
     for dialect, runner in product(DIALECTS, ("reference", "iree-cpu")):
-        run = unmess.load(unmess.lower(program, to=dialect), on=runner)
+        run = unmess.load(lowered[dialect], on=runner)
         for x in (positive, negative, mixed):
             torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-6)
 

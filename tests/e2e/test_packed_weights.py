@@ -11,6 +11,7 @@ import transformers
 import unmess
 from importers.packed import FORMATS
 from importers.sources import find_source
+from unmess import generation
 
 HIDDEN, HEADS, KEY_HEADS, VOCABULARY = 256, 4, 2, 96
 KEYS = HIDDEN // HEADS * KEY_HEADS
@@ -96,8 +97,15 @@ def test_matrices_stay_packed(source, unpacked):
         assert torch.equal(ours[name](), theirs[name]), name
 
 
+@pytest.fixture(scope="module")
+def programs(source):
+    """The programs that `load_generator` captures, once for both runners."""
+    return generation.capture_decoder(source, 32)
+
+
 @pytest.mark.parametrize("runner", ["iree-cpu", "reference"])
-def test_equal_to_unpacked_weights(source, unpacked, runner):
+def test_equal_to_unpacked_weights(source, programs, unpacked, runner, monkeypatch):
+    monkeypatch.setattr(generation, "capture_decoder", lambda *_arguments: programs)
     ids = torch.randint(1, VOCABULARY - 1, (1, 11), generator=torch.Generator().manual_seed(1))
     generator = unmess.load_generator(source, on=runner, max_length=32)
     tokens = list(generator.tokens(ids, 16))

@@ -1,6 +1,7 @@
 """Tests of training steps as one module: ten steps on the runners match eager's losses."""
 
 import copy
+import functools
 
 import pytest
 import torch
@@ -63,21 +64,29 @@ def close(actual, expected):
     torch.testing.assert_close(actual, expected, rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
-@pytest.mark.parametrize("network, optimizer", [("mlp", "sgd"), ("cnn", "adam")])
-def test_module_with_optimizer(network, optimizer, runner):
+# Each step is captured once, for both runners.
+@functools.cache
+def captured(network, optimizer):
+    """Returns a step, its data, its state before the capture, and its program."""
     torch.manual_seed(0)
     make, shape = NETWORKS[network]
     step = Step(make(), optimizer)
     data = batches(shape)
     before = copy.deepcopy(step.state_dict())
-    program = unmess.capture(step, data[0])
+    return step, data, before, unmess.capture(step, data[0])
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+@pytest.mark.parametrize("network, optimizer", [("mlp", "sgd"), ("cnn", "adam")])
+def test_module_with_optimizer(network, optimizer, runner):
+    step, data, before, program = captured(network, optimizer)
     assert program.strategy == "make_fx"
     run = unmess.load(program, on=runner)
     ours = [float(run(*batch)) for batch in data]
     assert all(torch.equal(value, before[name]) for name, value in step.state_dict().items())
     assert not step.optimizer.state, "neither capture nor a runner advances the user's objects"
 
+    step = copy.deepcopy(step)
     theirs = [float(step(*batch).detach()) for batch in data]
     close(torch.tensor(ours), torch.tensor(theirs))
     for name, value in step.state_dict().items():
