@@ -258,24 +258,25 @@ def test_timeout(unmess, models, tmp_path):
     assert_gone(int((tmp_path / "pid").read_text()))
 
 
-def test_interrupt_keeps_the_rows_that_are_finished(models, tmp_path):
-    pid_file = tmp_path / "pid"
-    process = subprocess.Popen(
-        command("check", f"{models}:good", f"{models}:sleeps", "--on", "reference", "--json"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PID_FILE": str(pid_file)},
-        # Shells make background jobs ignore Ctrl-C, and child processes inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    wait_until(lambda: pid_file.is_file() and pid_file.read_text().endswith("\n"))
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert [row["stage"] for row in json.loads(stdout)] == ["done"]
-    assert "interrupted: 1 of 2 checks are finished" in stderr
-    assert "Traceback" not in stderr
+def test_interrupt_keeps_the_rows_that_are_finished(unmess, models, tmp_path):
+    pid_file, out, err = (tmp_path / name for name in ("pid", "out", "err"))
+    names = f"{models}:good", f"{models}:sleeps"
+    with (
+        open(out, "w") as stdout,
+        open(err, "w") as stderr,
+        unmess.start(
+            *("check", *names, "--on", "reference", "--json"),
+            stdout=stdout.fileno(),
+            stderr=stderr.fileno(),
+            environment={**os.environ, "PID_FILE": str(pid_file)},
+        ) as process,
+    ):
+        wait_until(lambda: pid_file.is_file() and pid_file.read_text().endswith("\n"))
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait(30) == 130
+    assert [row["stage"] for row in json.loads(out.read_text())] == ["done"]
+    assert "interrupted: 1 of 2 checks are finished" in err.read_text()
+    assert "Traceback" not in err.read_text()
     assert_gone(int(pid_file.read_text()))
 
 

@@ -1,8 +1,7 @@
 """Tests that failures at run time are errors with the user's line and affect one call only."""
 
+import os
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 
@@ -178,24 +177,27 @@ def test_equal_operations_at_two_lines():
         assert caught.value.where == f"{__file__}:{function.__code__.co_firstlineno + offset}"
 
 
-def interrupted(script: str) -> str:
-    """Returns the output of a script that gets SIGINT one second after it prints `ready`."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        stdout=subprocess.PIPE,
-        text=True,
-        # Processes that a shell starts in the background ignore SIGINT.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    try:
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 0
-    return output
+@pytest.fixture
+def interrupted(python_command, tmp_path):
+    """Returns the output of a script that gets SIGINT half a second after it prints `ready`."""
+
+    def run(script: str) -> str:
+        file = tmp_path / "script.py"
+        file.write_text(textwrap.dedent(script))
+        reading, writing = os.pipe()
+        with open(reading) as output:
+            try:
+                worker = python_command.start(file, stdout=writing, stderr=2)
+            finally:
+                os.close(writing)
+            with worker:
+                assert output.readline() == "ready\n"
+                time.sleep(0.5)
+                os.kill(worker.pid, signal.SIGINT)
+                assert worker.wait(60) == 0
+            return output.read()
+
+    return run
 
 
 FOREVER = """
@@ -210,7 +212,7 @@ FOREVER = """
 """
 
 
-def test_ctrl_c_ends_the_call_only():
+def test_ctrl_c_ends_the_call_only(interrupted):
     script = """
     print("ready", flush=True)
     for _ in range(2):
@@ -219,12 +221,12 @@ def test_ctrl_c_ends_the_call_only():
         except KeyboardInterrupt:
             print("interrupted", run(torch.zeros(64))[0].sum().item())
             import os, signal, threading
-            threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     """
     assert interrupted(FOREVER + script) == "interrupted 0.0\n" * 2
 
 
-def test_ctrl_c_while_several_threads_work():
+def test_ctrl_c_while_several_threads_work(interrupted):
     """Interrupts calls anywhere between the parts of an operation split over several threads."""
     script = """
     import ctypes, os, signal, threading, torch, unmess
@@ -238,7 +240,7 @@ def test_ctrl_c_while_several_threads_work():
     run = unmess.load(unmess.capture(forever, (torch.zeros(256, 256),)), on="reference")
 
     def interrupt():
-        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     print("ready", flush=True)
     ended = 0
