@@ -76,9 +76,9 @@ def test_dropping_executables_gives_their_memory_back(monkeypatch):
     for _ in range(3):
         unmess.load(program, on="reference")(x)
     before = resident_mb()
-    for _ in range(30):
+    for _ in range(15):
         unmess.load(program, on="reference")(x)
-    assert resident_mb() - before < 30
+    assert resident_mb() - before < 15
 
 
 def embed(tokens, table):

@@ -21,6 +21,15 @@ def model():
     return torch.nn.Sequential(*layers).eval(), (torch.randn(2, 3, 8, 8),)
 """
 
+# A model that each preset compiles in less time.
+LINEAR = """
+import torch
+
+
+def model():
+    return torch.nn.Linear(8, 4), (torch.randn(2, 8),)
+"""
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
@@ -207,7 +216,7 @@ def test_a_result_that_cannot_be_kept_is_reported(tmp_path, capfd, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "file"))
     path = tmp_path / "model.py"
-    path.write_text(MODEL)
+    path.write_text(LINEAR)
     assert main(["tune", str(path), "-q"]) == 0
     assert (
         "is the fastest preset, but is not stored: the cache cannot be written"
