@@ -9,7 +9,7 @@ import torch
 
 from importers.repairs.complex_pairs import split_complex_numbers
 from importers.repairs.constants import with_fitting_signature
-from importers.repairs.empty import fold_empty_results, fold_identical_where
+from importers.repairs.empty import fold_empty_products, fold_empty_results, fold_identical_where
 from importers.repairs.indices import (
     check_selected_indices,
     convert_indices,
@@ -186,11 +186,18 @@ REPAIRS = (
     ),
     Repair(
         "empty results",
-        "any operator, aten::index_put",
+        "any operator; aten::index_put, aten::scatter",
         "linalg",
-        "torch-mlir divides by the number of elements when it lowers a reshape, and crashes if it "
-        "is 0",
+        "torch-mlir divides by the number of elements when it lowers a reshape, and IREE when it "
+        "compiles a scatter; they crash if it is 0",
         fold_empty_results,
+    ),
+    Repair(
+        "products without elements to sum",
+        "aten::mm, aten::bmm",
+        "compile",
+        "IREE's compiler divides by the inner size of a matrix product, and crashes if it is 0",
+        fold_empty_products,
     ),
     Repair(
         "symbolic view",

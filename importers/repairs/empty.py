@@ -1,4 +1,4 @@
-"""Removes operators whose results, or written values, have no elements."""
+"""Removes operators without effect: no elements, or a choice between equal tensors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ import torch
 from importers.decompositions.tracing import origin_of
 from importers.repairs.retrace import replace_calls
 
-_EMPTY = torch.ops.aten.empty.memory_format
-_WRITE = torch.ops.aten.index_put.default
+aten = torch.ops.aten
+
+_EMPTY = aten.empty.memory_format
+# Operators that change elements of their first argument. The number of elements of the third one is
+# the number of writes.
+_WRITES = frozenset(
+    {
+        *(aten.index_put.default, aten.scatter.src, aten.scatter.value, aten.scatter.reduce),
+        *(aten.scatter.value_reduce, aten.scatter_add.default, aten.scatter_reduce.two),
+    }
+)
+_PRODUCTS = frozenset({aten.mm.default, aten.bmm.default})
+_WHERE = aten.where.self
 
 
 def fold_empty_results(graph: torch.fx.Graph) -> int:
@@ -18,7 +29,7 @@ def fold_empty_results(graph: torch.fx.Graph) -> int:
     """
     replaced = 0
     for node in list(graph.nodes):
-        if node.target is _WRITE and _has_no_elements(node.args[2].meta["val"]):
+        if node.target in _WRITES and _has_no_elements(node.args[2].meta["val"]):
             node.replace_all_uses_with(node.args[0])
             graph.erase_node(node)
             replaced += 1
@@ -37,6 +48,24 @@ def fold_empty_results(graph: torch.fx.Graph) -> int:
     return replaced
 
 
+def fold_empty_products(graph: torch.fx.Graph) -> int:
+    """Replaces matrix products with an inner size of 0 by zeros; returns how many.
+
+    Only sizes that are statically known count.
+    """
+    nodes = [n for n in graph.nodes if n.target in _PRODUCTS and _has_no_elements_to_sum(n)]
+    return replace_calls(graph, nodes, lambda _: _zeros)
+
+
+def _has_no_elements_to_sum(product: torch.fx.Node) -> bool:
+    inner = product.args[0].meta["val"].shape[-1]
+    return isinstance(inner, int) and inner == 0
+
+
+def _zeros(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    return left.new_zeros((*left.shape[:-1], right.shape[-1]))
+
+
 def _is_empty(node: torch.fx.Node) -> bool:
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor) or not isinstance(node.target, torch._ops.OpOverload):
@@ -49,9 +78,6 @@ def _is_empty(node: torch.fx.Node) -> bool:
 
 def _has_no_elements(value: torch.Tensor) -> bool:
     return all(isinstance(size, int) for size in value.shape) and 0 in value.shape
-
-
-_WHERE = torch.ops.aten.where.self
 
 
 def fold_identical_where(graph: torch.fx.Graph) -> int:

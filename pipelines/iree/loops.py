@@ -2,7 +2,8 @@
 
 IREE frees tensors of dynamic size too early if several loops, or several values of one loop, start
 with them. The results are then wrong, without an error (related: iree-org/iree pull request 24841).
-With branches instead of `scf` loops, the results are right.
+IREE also fails to legalize most loops that carry a condition read from a tensor. With branches
+instead of `scf` loops, the programs compile and the results are right.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ _LOOPS = ("scf.for", "scf.while")
 
 
 def lower_loops(function: func.FuncOp) -> None:
-    """Replaces a function's control flow by branches in place, if a loop has a dynamic size.
+    """Replaces a function's control flow by branches in place, if IREE does not support a loop.
+
+    It does not support loops with a dynamic size or a boolean state.
 
     A function with further control flow inside other operations, such as the bodies of
     `linalg.generic`, stays as it is: the pass would also rewrite that, which is not possible there.
@@ -26,8 +29,7 @@ def lower_loops(function: func.FuncOp) -> None:
         nonlocal has_loop, inside_others
         if operation.name.startswith("scf."):
             on_host = _is_on_host(operation)
-            is_loop = operation.name in _LOOPS and _has_dynamic_size(operation)
-            has_loop = has_loop or (on_host and is_loop)
+            has_loop = has_loop or (on_host and _is_unsupported(operation))
             inside_others = inside_others or not on_host
         return ir.WalkResult.ADVANCE
 
@@ -36,9 +38,18 @@ def lower_loops(function: func.FuncOp) -> None:
         PassManager.parse("func.func(convert-scf-to-cf)").run(function.operation)
 
 
-def _has_dynamic_size(loop: ir.Operation) -> bool:
-    types = [value.type for value in loop.operands]
-    return any(isinstance(t, ir.ShapedType) and not t.has_static_shape for t in types)
+def _is_unsupported(operation: ir.Operation) -> bool:
+    if operation.name not in _LOOPS:
+        return False
+    return any(_is_dynamic(value.type) or _is_boolean(value.type) for value in operation.operands)
+
+
+def _is_dynamic(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.ShapedType) and not kind.has_static_shape
+
+
+def _is_boolean(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.IntegerType) and kind.width == 1
 
 
 def _is_on_host(operation: ir.Operation) -> bool:

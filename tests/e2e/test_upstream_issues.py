@@ -87,6 +87,41 @@ def test_iree_does_not_clamp_indices_of_gathers():
     assert element != 4
 
 
+def test_iree_does_not_compile_a_loop_with_a_computed_boolean():
+    with pytest.raises(Exception, match=r"target materialization from \('i1'\)"):
+        run_by_iree("""
+    #map = affine_map<(d0) -> (d0)>
+    func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+      %zero = arith.constant 0.0 : f32
+      %c0 = arith.constant 0 : index
+      %empty = tensor.empty() : tensor<3xf32>
+      %y = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]}
+          ins(%x : tensor<3xf32>) outs(%empty : tensor<3xf32>) {
+      ^bb0(%a: f32, %o: f32):
+        %s = arith.addf %a, %a : f32
+        linalg.yield %s : f32
+      } -> tensor<3xf32>
+      %element = tensor.extract %y[%c0] : tensor<3xf32>
+      %first = arith.cmpf ogt, %element, %zero : f32
+      %result = scf.while (%flag = %first, %z = %y) : (i1, tensor<3xf32>) -> tensor<3xf32> {
+        scf.condition(%flag) %z : tensor<3xf32>
+      } do {
+      ^bb0(%z: tensor<3xf32>):
+        %new = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]}
+            ins(%z : tensor<3xf32>) outs(%empty : tensor<3xf32>) {
+        ^bb0(%a: f32, %o: f32):
+          %one = arith.constant 1.0 : f32
+          %s = arith.subf %a, %one : f32
+          linalg.yield %s : f32
+        } -> tensor<3xf32>
+        %new_element = tensor.extract %new[%c0] : tensor<3xf32>
+        %more = arith.cmpf ogt, %new_element, %zero : f32
+        scf.yield %more, %new : i1, tensor<3xf32>
+      }
+      return %result : tensor<3xf32>
+    }""")
+
+
 def lowered(passes: str, text: str) -> str:
     """Runs passes on a module, and returns it."""
     with context_of_all():

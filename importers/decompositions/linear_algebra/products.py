@@ -43,8 +43,6 @@ def matrix_exp(a: torch.Tensor) -> torch.Tensor:
     (result,) = repeat(terms, term, (unit,), (matrix, unit))
     halvings = halvings.to(torch.int64)
 
-    # IREE does not compile a loop whose first condition depends on data. So the first round always
-    # runs; where it is one too many, it changes nothing.
     def remain(most, _result, _left):
         return most > 0
 
@@ -53,6 +51,5 @@ def matrix_exp(a: torch.Tensor) -> torch.Tensor:
         result = where(left >= 0, result @ result, result)
         return left.amax(), result, left
 
-    one = torch.ones((), dtype=torch.int64)
-    _, result, _ = repeat_while(remain, squared, (one, result, halvings))
+    _, result, _ = repeat_while(remain, squared, (halvings.amax(), result, halvings))
     return joined(result).to(a.dtype)

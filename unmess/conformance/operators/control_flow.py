@@ -65,6 +65,13 @@ op(
         lambda n, s: n > 0, lambda n, s: (n - 1, s + n), (n, torch.zeros((), dtype=torch.int64))
     ),
 )
+op(
+    "while_loop on computed values",
+    C("f32[3] positive", calls=(("f32[3] zero",), ("f32[3] negative",))),
+    function=lambda x: while_loop(
+        lambda rest, x: rest > 0, lambda rest, x: (rest - 0.25, x + 1), ((x * 2).sum(), x * 2)
+    ),
+)
 op("a Python loop", "f32[n,3]", function=lambda x: sum(x[:, i] * i for i in range(3)))
 op("a Python branch on a size", "f32[n,3]", function=lambda x: x + 1 if x.shape[1] > 2 else x)
 op(

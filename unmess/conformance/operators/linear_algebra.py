@@ -34,6 +34,7 @@ op(
     C("f32[b,2,3]", "f32[b,3,4]"),
     C("f64[1,2,3]", "f64[1,3,1]"),
     C("i64[2,2,3]", "i64[2,3,2]"),
+    C("f32[b,2,0]", "f32[b,0,3]"),
 )
 op("torch.mv", C("f32[n,3]", "f32[3]"))
 op("torch.dot", C("f32[n]", "f32[n]"), C("i64[4]", "i64[4]"), C("f32[0]", "f32[0]"))
@@ -183,7 +184,7 @@ op("torch.linalg.pinv", "f32[2,4,3]", C("f32[3,3]", hermitian=True), accuracy=LO
 op("torch.linalg.matrix_rank", "f32[2,3,4]", "f32[3,3] zero", accuracy=LOOPS)
 op("torch.linalg.cond", "f32[3,3]", C("f32[3,3]", 1), accuracy=LOOPS)
 op("torch.linalg.matrix_norm", C("f32[3,4]", "nuc"), C("f32[3,4]", -2), accuracy=LOOPS)
-op("torch.linalg.matrix_exp", "f32[2,3,3]", "c64[3,3]", accuracy=LOOPS)
+op("torch.linalg.matrix_exp", "f32[2,3,3]", "f32[3,3]", "c64[3,3]", accuracy=LOOPS)
 op("torch.linalg.matrix_power", C("f32[3,3]", -2), accuracy=LOOPS)
 op(
     "torch.linalg.lstsq",

@@ -1,6 +1,6 @@
 # RUN: unmess-each %s raw | filecheck %s
 
-# Results without elements, `where` that only broadcasts, and reshapes with several dynamic sizes.
+# Results, writes and products without elements, `where` that only broadcasts, and reshapes with several dynamic sizes.
 
 import torch
 
@@ -8,6 +8,16 @@ import torch
 # CHECK-NEXT:  note: repair: empty results (2 times)
 # CHECK-NOT:     relu
 # CHECK:         torch.aten.empty.memory_format {{.*}} -> !torch.vtensor<[0,2],f32>
+
+# CHECK-LABEL: no_writes:
+# CHECK-NEXT:  note: repair: empty results (1 times)
+# CHECK-NOT:     scatter
+# CHECK:         return %x
+
+# CHECK-LABEL: no_products:
+# CHECK:       note: repair: products without elements to sum (1 times)
+# CHECK-NOT:     torch.aten.mm
+# CHECK:         -> !torch.vtensor<[?,3],f32>
 
 # CHECK-LABEL: one_choice:
 # CHECK-NEXT:  note: repair: where of a tensor and itself (1 times)
@@ -32,6 +42,16 @@ import torch
 
 def nothing():
     return (lambda x: torch.relu(x).reshape(0, 2)), (torch.ones(2, 0),)
+
+
+def no_writes():
+    index = torch.zeros(0, 2, dtype=torch.int64)
+    return (lambda x, i, y: x.scatter_add(0, i, y)), (torch.ones(3, 2), index, torch.ones(1, 2))
+
+
+def no_products():
+    dynamic = ({0: torch.export.Dim("n")}, None)
+    return (lambda a, b: a @ b), (torch.ones(2, 0), torch.ones(0, 3)), None, dynamic
 
 
 def one_choice():
