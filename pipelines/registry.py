@@ -10,6 +10,7 @@ from torch_mlir import ir
 from pipelines import stages
 from pipelines.indices.checking import CHECK_INDICES
 from pipelines.indices.divisions import CHECK_DIVISIONS
+from pipelines.indices.sizes import CHECK_SIZES
 from pipelines.indices.stablehlo import CHECK_STABLEHLO_INDICES
 from pipelines.ir.modules import entry_function
 from pipelines.iree.assertions import ASSERTION_LINES, JOIN_ASSERTIONS
@@ -90,6 +91,7 @@ def _apply(step: Step, module: ir.Module) -> None:
 # Steps that are not in a list.
 _ALONE = (
     CHECK_DIVISIONS,
+    CHECK_SIZES,
     CHECK_INDICES,
     CHECK_STABLEHLO_INDICES,
     JOIN_ASSERTIONS,

@@ -18,6 +18,7 @@ from pipelines.compiled import (
     stablehlo_for_iree,
 )
 from pipelines.indices.divisions import CHECK_DIVISIONS
+from pipelines.indices.sizes import CHECK_SIZES
 from pipelines.ir.modules import find_operations
 from pipelines.iree.assertions import JOIN_ASSERTIONS
 from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
@@ -81,6 +82,8 @@ def vm_module(
         ):
             module = lowered(module, seconds, unchecked)
             CHECK_DIVISIONS.apply(module.ir, unchecked=unchecked)
+            if not unchecked:
+                CHECK_SIZES.apply(module.ir)
             JOIN_ASSERTIONS.apply(module.ir)
         enter_stage("compile")
         if target.preset is None:

@@ -240,8 +240,14 @@ for name, function in {"arange": torch.arange, "zeros": torch.zeros}.items():
         f"{name} of data",
         lambda count, function=function: function(count.item()).sum(),
         (torch.tensor(3),),
-        *((torch.tensor(count),) for count in (0, 1, -1)),
+        *((torch.tensor(count),) for count in (0, 1, -1, 2**61, 2**62, -(2**62))),
     )
+case(
+    "matrix of data",
+    lambda x, count: x.new_full((x.shape[0], count.item()), 2).sum(),
+    (X, torch.tensor(3)),
+    *((X, torch.tensor(count)) for count in (0, 1, -1, 2**60, 2**61, 2**62)),
+)
 case(
     "booleans and integers",
     lambda a, b: (a < b, a <= b, a > b, a >= b, a == b, a != b, torch.where(a < b, a, b)),
