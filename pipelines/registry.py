@@ -24,6 +24,7 @@ from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.channels_last import NHWC
+from pipelines.linalg_form.float8 import INLINE_FLOAT8_CASTS
 from pipelines.linalg_form.propagation import GENERALIZE, PROPAGATE, SPECIALIZE
 from pipelines.long_sums import LONG_SUMS
 from pipelines.pipeline import Pipeline, Step
@@ -99,6 +100,7 @@ _ALONE = (
     ELEMENTARY_FUNCTIONS,
     CHANNELS_LAST,
     CROP_TO_WINDOWS,
+    INLINE_FLOAT8_CASTS,
     LONG_SUMS,
     KEEP_SUMS_OF_PRODUCTS,
 )

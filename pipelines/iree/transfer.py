@@ -35,6 +35,7 @@ _FLOAT8 = {
     torch.float8_e4m3fnuz: rt.HalElementType.FLOAT_8_E4M3_FNUZ,
     torch.float8_e5m2: rt.HalElementType.FLOAT_8_E5M2,
     torch.float8_e5m2fnuz: rt.HalElementType.FLOAT_8_E5M2_FNUZ,
+    torch.float8_e8m0fnu: rt.HalElementType.FLOAT_8_E8M0_FNU,
 }
 # Integers of the IR are signless.
 _SIGNLESS = {

@@ -29,6 +29,7 @@ from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
 from pipelines.iree.targets import Target
 from pipelines.iree.weight_files import are_large
+from pipelines.linalg_form.float8 import INLINE_FLOAT8_CASTS
 from pipelines.rearranged import Rearranged
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
@@ -104,7 +105,7 @@ def vm_module(
 
 
 def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, ...]]:
-    """Rewrites products with packed weights for a target, in a module in an output dialect.
+    """Rewrites casts of 8-bit floats and products with packed weights for a target.
 
     Changes the IR in place.
 
@@ -115,6 +116,7 @@ def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, 
         return module, ()
     # torch-mlir does not know the attributes of IREE.
     module.ir.context.allow_unregistered_dialects = True
+    INLINE_FLOAT8_CASTS.apply(module.ir)
     MULTIPLY_PACKED.apply(module.ir)
     return extract_rearranged_weights(module)
 

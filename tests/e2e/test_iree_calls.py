@@ -272,10 +272,22 @@ def test_a_call_may_be_awaited(runner):
     assert len(ticks) > 2, "the event loop stood still"
 
 
-@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *(torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz),
+        torch.float8_e8m0fnu,
+    ],
+    ids=str,
+)
 def test_eight_bit_floats_go_in_and_come_out(dtype):
-    x, y = torch.randn(40), torch.randn(70).to(dtype)
-    ours = loaded(lambda x, y: (x.to(dtype), y.float() * 2), x, y)(x, y)
-    assert ours[0].dtype == dtype
-    assert torch.equal(ours[0].float(), x.to(dtype).float())
-    assert torch.equal(ours[1], y.float() * 2)
+    """All 256 of them are cast, with NaN, infinity and subnormal numbers."""
+    x, y = torch.randn(40), torch.arange(256, dtype=torch.uint8).view(dtype)
+
+    def casts(x, y):
+        narrow = [each.to(dtype) for each in (x, x.half(), x.double())]
+        return *narrow, y.float(), y.half(), y.double(), y.bfloat16()
+
+    for ours, theirs in zip(loaded(casts, x, y)(x, y), casts(x, y), strict=True):
+        assert ours.dtype == theirs.dtype
+        torch.testing.assert_close(ours.float(), theirs.float(), rtol=0, atol=0, equal_nan=True)

@@ -9,9 +9,9 @@ from torch_mlir.dialects import arith, func
 
 from pipelines.ir.contraction import find_contraction, indexing_maps
 from pipelines.ir.modules import find_operations
+from pipelines.linalg_form.float8 import expand_float8_casts
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.steps.elementary_functions import expand_elementary_functions
-from pipelines.reference.steps.float8 import expand_float8_casts
 
 # Operations that read each input many times. Their inputs are computed once, before.
 _APART = (

@@ -1,4 +1,7 @@
-"""Lowers conversions from and to 8-bit floats to integer arithmetic: LLVM has no such types."""
+"""Lowers conversions from and to 8-bit floats to integer arithmetic.
+
+LLVM has no such types. IREE converts them from and to f32 only, and has numbers in place of NaN.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
+from torch_mlir.passmanager import PassManager
+
+from pipelines.pipeline import Step
 
 _PREFIX = "unmess_float8_"
 _CASTS = (
@@ -60,13 +66,16 @@ def expand_float8_casts(module: ir.Module) -> None:
     """Replaces conversions from and to 8-bit floats with calls of functions on their bits.
 
     All go through f32, as in eager. The private functions are added to the module and must be
-    inlined.
+    inlined. Conversions in the bodies of named operations stay: the text of these operations does
+    not contain the bodies.
     """
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in _CASTS and (
-            _is_float8(operation.operands[0].type) or _is_float8(operation.results[0].type)
+        if (
+            operation.name in _CASTS
+            and not _is_in_named_operation(operation)
+            and (_is_float8(operation.operands[0].type) or _is_float8(operation.results[0].type))
         ):
             found.append(operation)
         return ir.WalkResult.ADVANCE
@@ -81,6 +90,20 @@ def expand_float8_casts(module: ir.Module) -> None:
         for name in sorted(names):
             for function in ir.Module.parse(_definition(name)).body.operations:
                 function.operation.clone(ip=ir.InsertionPoint(module.body))
+
+
+def inline_float8_casts(module: ir.Module) -> None:
+    """Replaces conversions from and to 8-bit floats with integer arithmetic, in place."""
+    with module.context:
+        expand_float8_casts(module)
+        if any(_PREFIX in str(each.attributes["sym_name"]) for each in module.body.operations):
+            passes = "builtin.module(inline{default-pipeline=},symbol-dce)"
+            PassManager.parse(passes).run(module.operation)
+
+
+def _is_in_named_operation(operation: ir.Operation) -> bool:
+    parent = operation.parent.name
+    return parent.startswith("linalg.") and parent != "linalg.generic"
 
 
 def _is_float8(kind: ir.Type) -> bool:
@@ -121,9 +144,10 @@ def _definition(name: str) -> str:
 
 
 def _from(name: str, form: _Format) -> str:
-    """Returns a function that shifts the magnitude into f32's fields, times a power of two.
+    """Returns a function that shifts the magnitude into f32's fields, and corrects the exponent.
 
-    The product is exact, also for subnormal numbers.
+    A subnormal number is its mantissa times a power of two. All results are normal numbers of f32,
+    because IREE treats subnormal ones as 0.
     """
     special = (
         f"""
@@ -145,12 +169,17 @@ func.func private @{name}(%x: i8) -> f32 {{
   %shift = arith.constant {23 - form.mantissa} : i32
   %top = arith.constant 24 : i32
   %sign_bit = arith.constant 0x80 : i32
-  %scale = arith.constant {(254 - form.bias) << 23:#010x} : f32
+  %smallest = arith.constant {1 << form.mantissa} : i32
+  %exponent = arith.constant {(127 - form.bias) << 23} : i32
+  %last_place = arith.constant {(128 - form.bias - form.mantissa) << 23:#010x} : f32
   %magnitude = arith.andi %wide, %seven_bits : i32
   %placed = arith.shli %magnitude, %shift : i32
-  %small = arith.bitcast %placed : i32 to f32
-  %scaled = arith.mulf %small, %scale : f32
-  %number = arith.bitcast %scaled : f32 to i32{special}
+  %normal = arith.addi %placed, %exponent : i32
+  %mantissa = arith.uitofp %magnitude : i32 to f32
+  %small = arith.mulf %mantissa, %last_place : f32
+  %small_bits = arith.bitcast %small : f32 to i32
+  %is_small = arith.cmpi ult, %magnitude, %smallest : i32
+  %number = arith.select %is_small, %small_bits, %normal : i32{special}
   %unsigned = arith.select %is_special, %special, %number : i32
   %sign = arith.andi %wide, %sign_bit : i32
   %sign_placed = arith.shli %sign, %top : i32
@@ -258,3 +287,10 @@ func.func private @{name}(%x: f32) -> i8 {{
   %result = arith.trunci %wide : i32 to i8
   return %result : i8
 }}"""
+
+
+INLINE_FLOAT8_CASTS = Step(
+    "inline-float8-casts",
+    "lower casts from and to 8-bit floats; IREE's fail or return other values for NaN",
+    inline_float8_casts,
+)
