@@ -5,8 +5,6 @@ integer form: sums of products in i32, and `rescale` operators that multiply the
 number, as TOSA defines it. `operators` defines the operators that PyTorch does not have.
 """
 
-from __future__ import annotations
-
 from importers.integer.program import integer_program
 
 __all__ = ["integer_program"]

@@ -1,7 +1,5 @@
 """The kinds of operators that integer programs treat alike."""
 
-from __future__ import annotations
-
 import operator
 
 import torch

@@ -1,7 +1,5 @@
 """Schedules, which rewrite operations as vector code. One file per schedule or shared part."""
 
-from __future__ import annotations
-
 from pipelines.reference.schedules import contraction, windows
 
 # The first schedule that supports an operation is used.

@@ -1,7 +1,5 @@
 """Elementwise functions of two or more operands, with broadcasting and promotion."""
 
-from __future__ import annotations
-
 from unmess.conformance.operators.case import CHOICE, EACH, EXACT, C, Table
 
 TABLE = Table("Binary", EACH)

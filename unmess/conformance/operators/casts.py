@@ -1,7 +1,5 @@
 """Casts between types, promotion, and conversions to Python numbers."""
 
-from __future__ import annotations
-
 import torch
 
 from unmess.conformance.operators.case import EXACT, C, Table

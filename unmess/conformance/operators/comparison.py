@@ -1,7 +1,5 @@
 """Comparisons of numbers and of tensors."""
 
-from __future__ import annotations
-
 from unmess.conformance.operators.case import EXACT, C, Table
 
 TABLE = Table("Comparison", EXACT)

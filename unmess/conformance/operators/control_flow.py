@@ -1,7 +1,5 @@
 """Branches and loops that depend on values."""
 
-from __future__ import annotations
-
 import torch
 from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.scan import scan

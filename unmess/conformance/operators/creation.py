@@ -1,7 +1,5 @@
 """Tensors made from numbers, or like another tensor."""
 
-from __future__ import annotations
-
 import torch
 
 from unmess.conformance.operators.case import EXACT, Accuracy, C, Table

@@ -1,7 +1,5 @@
 """Gathering and scattering by indices and masks."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 

@@ -1,7 +1,5 @@
 """Layers of neural networks, from activations to losses."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import nn

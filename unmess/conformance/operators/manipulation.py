@@ -1,7 +1,5 @@
 """Views, permutations, concatenation: operators that move elements and compute none."""
 
-from __future__ import annotations
-
 import torch
 
 from unmess.conformance.operators.case import EXACT, C, Table

@@ -1,7 +1,5 @@
 """Random operators. They have eager's distribution, but other numbers, equal in each run."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 

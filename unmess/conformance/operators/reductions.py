@@ -1,7 +1,5 @@
 """Sums, means, extremes and other statistics, over all or some axes."""
 
-from __future__ import annotations
-
 import torch
 
 from unmess.conformance.operators.case import CHOICE, EXACT, SUMS, Accuracy, C, Table

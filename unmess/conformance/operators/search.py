@@ -1,7 +1,5 @@
 """Sorting and searching."""
 
-from __future__ import annotations
-
 import torch
 
 from unmess.conformance.operators.case import EXACT, C, Table

@@ -1,7 +1,5 @@
 """Special functions."""
 
-from __future__ import annotations
-
 from unmess.conformance.operators.case import EACH, Accuracy, C, Table
 
 TABLE = Table("Special functions", EACH)

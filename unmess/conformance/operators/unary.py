@@ -1,7 +1,5 @@
 """Elementwise functions of one operand."""
 
-from __future__ import annotations
-
 from unmess.conformance.operators.case import CHOICE, EACH, EXACT, Accuracy, C, Table
 
 TABLE = Table("Unary", EACH)
