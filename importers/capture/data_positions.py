@@ -3,7 +3,8 @@
 Eager reads the position as a Python integer. A tracer cannot, and would keep the example's position
 or stop. `torch.export` itself rewrites most reads at such positions, but no writes.
 
-`torch.export` has no name for the number of elements that such a mask selects, and stops.
+The second part captures masks beside other indices: `x[mask, columns]`. `torch.export` has no name
+for the number of elements that such a mask selects, and stops.
 """
 
 from __future__ import annotations

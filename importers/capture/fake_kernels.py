@@ -1,7 +1,7 @@
 """Fixes shape rules of PyTorch's fake tensors that are wrong, missing or slow.
 
-PyTorch finds the shapes by running a decomposition, which repeats the operators of a step for every
-step, and which fixes a dynamic number of steps.
+For recurrent layers, PyTorch finds the shapes by running a decomposition, which repeats the
+operators of a step for every step, and which fixes a dynamic number of steps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Makes Programs from functional FX graphs of ATen operators, and from parts of them.
 
-AOTAutograd calls such an operator, for example the check of `torch.linalg.solve`, by the
-higher-order operator `with_effects`, which takes a token and returns a new one. The order of the
-nodes in the graph is the same, so the operator can be called itself.
+AOTAutograd calls an operator that has effects, for example the check of `torch.linalg.solve`, by
+the higher-order operator `with_effects`, which takes a token and returns a new one. The order of
+the nodes in the graph is the same, so the operator can be called itself, without tokens.
 """
 
 from __future__ import annotations

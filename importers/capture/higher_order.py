@@ -1,8 +1,8 @@
-"""Lowers higher-order operators during decomposition: `scan` and FlexAttention.
+"""Lowers higher-order operators during decomposition: `scan` to a loop, and FlexAttention.
 
-PyTorch calls these functions on single elements, under `vmap`. Here they run on all elements at
-once, by broadcasting. So they may only contain pointwise operators and reads of single elements of
-tensors.
+FlexAttention becomes plain attention, with its score and mask functions inlined. PyTorch calls
+these functions on single elements, under `vmap`. Here they run on all elements at once, by
+broadcasting. So they may only contain pointwise operators and reads of single elements of tensors.
 """
 
 from __future__ import annotations

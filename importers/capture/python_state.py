@@ -1,4 +1,7 @@
-"""Detects plain attributes that a model changes when it runs, and lost tensors of tracers."""
+"""Detects plain attributes that a model changes when it runs: Python values and tensors.
+
+Also detects tensors of a tracer that end up in a program as weights.
+"""
 
 from __future__ import annotations
 

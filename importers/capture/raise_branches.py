@@ -1,8 +1,9 @@
 """Makes branches on values traceable: comparisons become operators, `raise` a check.
 
-Many models validate their inputs like this. A tracer has no value for the condition, and fails. The
-program checks it instead, and continues without the branch: if eager raises an exception, the check
-fails. A model runs under `RaiseBranches` only after a capture without it has failed.
+Many models validate their inputs by `if CONDITION: raise …`. A tracer has no value for the
+condition, and fails. The program checks it instead, and continues without the branch: if eager
+raises an exception, the check fails. A model runs under `raise_branches` only after a capture
+without it has failed.
 
 `torch.equal` returns a Python bool, for which a fake tensor has no value. `torch.cov` also reads
 values. The replacements return a value that the program computes. A model runs under

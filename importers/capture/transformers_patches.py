@@ -1,12 +1,10 @@
 """Fixes transformers models while they are captured.
 
 `transformers.exporters` replaces a few dozen modules by equivalent ones without loops over values
-of tensors, such as attention over packed images; `transformers_models.py` has more. Checks of the
-model's arguments are disabled, because a graph cannot contain them. `check` runs the unpatched
-model with its checks.
-
-`transformers.exporters` has replacements for most models. These are for the others. Each computes
-what the method computes, up to the order of sums.
+of tensors, such as attention over packed images. This file has replacements of methods for the
+other models: each computes what the method computes, up to the order of sums. Checks of the model's
+arguments are disabled, because a graph cannot contain them. `check` runs the unpatched model with
+its checks.
 """
 
 from __future__ import annotations

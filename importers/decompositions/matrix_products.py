@@ -1,4 +1,7 @@
-"""Matrix products of 8-bit integers, of groups of rows, and sums with products."""
+"""Matrix products of 8-bit integers, and sums with matrix products.
+
+A product of groups of rows with one matrix per group becomes one dense product.
+"""
 
 from __future__ import annotations
 

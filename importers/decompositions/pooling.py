@@ -1,4 +1,8 @@
-"""Pooling."""
+"""Average, maximum and fractional maximum pooling.
+
+Windows may be larger than the input, of several sizes (adaptive), or at random positions. There may
+be no batch, and maximum pooling also takes integers.
+"""
 
 from __future__ import annotations
 

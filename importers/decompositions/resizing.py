@@ -1,7 +1,8 @@
 """Resizing with antialiasing, and of uint8 images.
 
-Eager rounds the weights to 16-bit integers, resizes the rows and then the columns, and rounds to
-uint8 after each of the two.
+With antialiasing, it is two matrix products, whose weights depend on sizes only. uint8 images are
+resized in the integer arithmetic of eager's kernels, which round the weights to 16-bit integers,
+resize the rows and then the columns, and round to uint8 after each of the two.
 """
 
 from __future__ import annotations

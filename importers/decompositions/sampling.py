@@ -1,4 +1,7 @@
-"""Random samples that are computed from uniform samples."""
+"""Random samples, computed from uniform or normal samples.
+
+Samples of Poisson distributions are computed by eager's methods, with a fixed number of draws.
+"""
 
 from __future__ import annotations
 

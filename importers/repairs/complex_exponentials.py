@@ -1,7 +1,5 @@
 """Exponentials, hyperbolic functions and their inverses, of complex numbers.
 
-Infinities, NaN and the signs of zeros are those of C99, as in eager.
-
 Infinities, NaN and the signs of zeros are those of C99, as in eager. The formulas of `arcsine` and
 `arccosine` are W. Kahan's, from "Branch Cuts for Complex Elementary Functions".
 """

@@ -1,16 +1,15 @@
 """Changes types and operations that TOSA, or its profiles and extensions, do not have.
 
-torch-mlir gathers 64-bit integers with 32-bit indices. TOSA 1.0's extension for 64-bit integers
-requires 64-bit indices, and validators, such as IREE's, reject the mixture. TOSA also has no cast
-from 64-bit integers to floats. Integers that were widened from 32 bits are narrowed again first.
-
-torch-mlir computes variances, and compares with infinity, in f64. If the imported program has no
-f64, these computations are done in f32, as in eager.
-
-Emits the same operations as torch-mlir for static sizes: a truncation before TOSA's cast, which
-rounds to the nearest integer, and a comparison with zero for booleans.
-
-torch-mlir lowers them to constants: the same ones in each call, and for all operators of a shape.
+- Combinations of types: torch-mlir gathers 64-bit integers with 32-bit indices. TOSA 1.0's
+  extension for 64-bit integers requires 64-bit indices, and validators, such as IREE's, reject the
+  mixture. TOSA also has no cast from 64-bit integers to floats. Integers that were widened from 32
+  bits are narrowed again first.
+- f64: torch-mlir computes variances, and compares with infinity, in f64. If the imported program
+  has no f64, these computations are done in f32, as in eager.
+- Casts with dynamic sizes: the same operations as torch-mlir emits for static sizes, a truncation
+  before TOSA's cast, which rounds to the nearest integer, and a comparison with zero for booleans.
+- Random numbers are rejected. torch-mlir lowers them to constants: the same ones in each call, and
+  for all operators of a shape.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Corrects conversions and functions that IREE computes incorrectly.
 
-In StableHLO, conversions out of range are implementation-defined, and in LLVM undefined.
+In StableHLO, conversions out of range are implementation-defined, and in LLVM undefined. Here,
+conversions of floats to integers saturate, and convert NaN to 0, as in XLA.
 """
 
 from __future__ import annotations

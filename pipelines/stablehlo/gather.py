@@ -1,4 +1,7 @@
-"""Lowers `stablehlo.gather` and `dynamic_gather`, and clamps their indices."""
+"""Lowers `stablehlo.gather` and `dynamic_gather` to a `linalg.generic`, and clamps their indices.
+
+StableHLO specifies that indices are clamped. IREE reads out of bounds instead.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Lowers `stablehlo.sort` to `tm_tensor.sort`, and makes sorts stable on IREE."""
+"""Lowers `stablehlo.sort` to `tm_tensor.sort`, which has a lowering to loops.
+
+For IREE, whose own sort is not stable, it makes sorts stable.
+"""
 
 from __future__ import annotations
 

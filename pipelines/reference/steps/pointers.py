@@ -1,13 +1,13 @@
-"""Passes pointers instead of descriptors: to entry functions, and to outlined functions.
+"""Passes pointers instead of descriptors: to outlined functions, and to entry functions.
 
 A memref is passed as its two pointers, its offset, and all its sizes and strides: about thirty
 arguments for a sum of two tensors. If sizes and strides are part of the type, the pointer is
 enough. LLVM then needs a fraction of the time for the callers, which are long.
 
-MLIR's own C interface passes the two pointers, the offset, and all sizes and strides of each
-memref as separate arguments. A model has hundreds of weights, hence thousands of arguments. LLVM's
-time is quadratic in their number: a third of the compile time of a Llama of 16 layers, half of
-BERT-base's.
+MLIR's own C interface passes all of these for each memref of an entry function. A model has
+hundreds of weights, hence thousands of arguments. LLVM's time is quadratic in their number: a third
+of the compile time of a Llama of 16 layers, half of BERT-base's. Entry functions take their
+operands from an array of addresses instead.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Reads and writes StableHLO's portable artifacts, also those in files of `jax.export`.
 
-They contain VHLO, the versioned form of StableHLO. `jax.export` saves programs as such artifacts.
-
-https://docs.jax.dev/en/latest/export/export.html: `Exported.serialize()` returns such a file.
+They contain VHLO, the versioned form of StableHLO. A file of `jax.export` is a FlatBuffer around
+such an artifact: https://docs.jax.dev/en/latest/export/export.html, `Exported.serialize()`.
 """
 
 from __future__ import annotations

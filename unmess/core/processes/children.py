@@ -1,4 +1,7 @@
-"""Starts child processes, limits memory, ends them with this one, describes their end."""
+"""Starts child processes, makes them end with this one, and describes how they ended.
+
+Also limits the memory of this process, which a child does when it starts.
+"""
 
 from __future__ import annotations
 
