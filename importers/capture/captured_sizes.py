@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +44,7 @@ def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:
 def with_relations(
     signature: Signature, exported: torch.export.ExportedProgram, axes: Sequence[Axis]
 ) -> tuple[Signature, list[Note]]:
-    """Adds the user's size names and the guards of the capture to a signature.
+    """Adds the user's size names, the guards of the capture and those of `squeeze` to a signature.
 
     Args:
         exported: the result of torch.export. Decomposition loses the guards.
@@ -54,6 +54,7 @@ def with_relations(
         The signature, and notes on the dynamic sizes and on guards that cannot be checked.
     """
     guards, left_out = _guards(signature, exported)
+    guards += tuple(each for each in _guards_of_squeeze(signature, exported) if each not in guards)
     signature = replace(_renamed(signature, _names(exported, axes)), guards=guards)
     notes = [Note("guard", f"not checked before a call: {text}") for text in left_out]
     summary = _summary(signature)
@@ -64,21 +65,26 @@ def with_relations(
 
 def _names(exported: torch.export.ExportedProgram, axes: Sequence[Axis]) -> dict[str, str]:
     """Maps PyTorch's names of size symbols to the user's names."""
-    values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
-    inputs = [
-        spec.arg.name
-        for spec in exported.graph_signature.input_specs
-        if spec.kind == InputKind.USER_INPUT
-    ]
+    values = _input_values(exported)
     names: dict[str, str] = {}
     for axis in axes:
-        size = values[inputs[axis.leaf]].shape[axis.axis]
+        size = values[axis.leaf].shape[axis.axis]
         symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else ()
         if axis.root is not None and len(symbols) == 1:
             (symbol,) = symbols
             if axis.root.__name__ not in names.values():
                 names.setdefault(str(symbol), axis.root.__name__)
     return names
+
+
+def _input_values(exported: torch.export.ExportedProgram) -> list[Any]:
+    """Returns the values of the example call's leaves: fake tensors, numbers, or None."""
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
+    return [
+        values.get(getattr(spec.arg, "name", None))
+        for spec in exported.graph_signature.input_specs
+        if spec.kind == InputKind.USER_INPUT
+    ]
 
 
 def _renamed(signature: Signature, names: Mapping[str, str]) -> Signature:
@@ -120,6 +126,36 @@ def _guards(
         known = all(name.split(".shape")[0] in names for name in guard.names)
         guards.append(guard) if known else left_out.append(code)
     return tuple(guards), left_out
+
+
+def _guards_of_squeeze(
+    signature: Signature, exported: torch.export.ExportedProgram
+) -> Iterator[SizeExpression]:
+    """Yields a guard for each dynamic size that `squeeze` would remove if it were 1.
+
+    The captured program keeps the dimension, because its ranks are static.
+    """
+    places: dict[str, str] = {}
+    for leaf, value in zip(signature.inputs, _input_values(exported), strict=True):
+        if isinstance(value, torch.Tensor):
+            for axis, size in enumerate(value.shape):
+                if isinstance(size, torch.SymInt) and size.node.expr.is_symbol:
+                    places.setdefault(str(size.node.expr), f"{leaf.name}.shape[{axis}]")
+    for node in exported.graph.nodes:
+        for size in _squeezed_sizes(node):
+            expression = size.node.expr
+            if {str(symbol) for symbol in expression.free_symbols} <= places.keys():
+                text = re.sub(r"\w+", lambda word: places.get(word[0], word[0]), str(expression))
+                yield SizeExpression(f"{text} != 1")
+
+
+def _squeezed_sizes(node: torch.fx.Node) -> list[torch.SymInt]:
+    if getattr(node.target, "overloadpacket", None) is not torch.ops.aten.squeeze:
+        return []
+    shape = node.args[0].meta["val"].shape
+    dims = node.args[1] if len(node.args) > 1 else range(len(shape))
+    dims = [dims] if isinstance(dims, int) else dims
+    return [shape[dim] for dim in dims if isinstance(shape[dim], torch.SymInt)]
 
 
 def _summary(signature: Signature) -> str:

@@ -207,3 +207,17 @@ def test_command_line(unmess_command, tmp_path):
         {"rows": 1, "columns": 2},
     ]
     assert any("enlarged" in note for note in row["notes"])
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: x.squeeze(), lambda x: x.squeeze(1), lambda x: (x + 1).squeeze((0, -2))]
+)
+def test_a_size_that_squeeze_would_remove_is_refused(function):
+    """With a size of 1, eager's result has another rank, which the program cannot return."""
+    dynamic = ({1: torch.export.Dim("n")},)
+    program = unmess.capture(function, (torch.ones(1, 3, 1),), dynamic_shapes=dynamic)
+    run = unmess.load(program)
+    x = torch.randn(1, 5, 1)
+    assert torch.equal(run(x), function(x))
+    with pytest.raises(unmess.Error, match=r"valid only for x.shape\[1\] != 1"):
+        run(x[:, :1])
