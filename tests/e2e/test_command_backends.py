@@ -451,12 +451,11 @@ def test_the_toy_compiler_of_the_docs(tmp_path, monkeypatch):
     assert caught.value.stage == "compile"
 
 
-def test_the_printed_case_runs_by_its_commands(tmp_path, monkeypatch):
+def test_the_printed_case_runs_by_its_commands(tmp_path, unmess_command):
     page_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
     name = "torch.tanh(f32[n,3])"
     words = ["conformance", "--on", "toy.toml", "--print-case", name, "-o", "case"]
-    assert CliRunner().invoke(cli, words, standalone_mode=False).return_value == 0
+    assert unmess_command(*words, cwd=tmp_path).returncode == 0
     folder = tmp_path / "case"
     command = json.loads((folder / "case.json").read_text())["command"]
     subprocess.run(["sh", "-ec", command], cwd=folder, check=True)
@@ -476,19 +475,18 @@ def test_a_command_gets_the_number_of_results(tmp_path):
     ] * 3
 
 
-def test_conformance_reports_a_missing_program(tmp_path):
+def test_conformance_reports_a_missing_program(tmp_path, unmess_command):
     file = tmp_path / "missing.toml"
     file.write_text('run = ["no-such-program", "{output}"]')
     words = ["conformance", "--on", str(file), "-k", "torch.tanh(", "-o", str(tmp_path / "report")]
-    done = CliRunner().invoke(cli, words, standalone_mode=False)
-    assert (done.return_value, "no-such-program not found" in done.stderr) == (2, True)
+    done = unmess_command(*words)
+    assert (done.returncode, "no-such-program not found" in done.stderr) == (2, True)
 
 
-def test_conformance_of_the_toy_compiler_of_the_docs(tmp_path, monkeypatch):
+def test_conformance_of_the_toy_compiler_of_the_docs(tmp_path, unmess_command):
     page_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
     words = ["conformance", "--on", "toy.toml", "-k", "torch.tanh(", "-o", "report", "--json"]
-    done = CliRunner().invoke(cli, words, standalone_mode=False)
+    done = unmess_command(*words, cwd=tmp_path)
     document = json.loads(done.stdout)
     assert document["about"]["tolerances"] == {"float32": 1e-6}
     statuses = {each["name"]: each["status"] for each in document["results"]}

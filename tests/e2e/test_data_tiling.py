@@ -1,5 +1,6 @@
 """Products with IREE's data tiling, and how `check` finds a faulty preset."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -12,7 +13,6 @@ import torch
 import unmess
 from pipelines.iree import presets, vm_module
 from pipelines.iree.dispatches import wrong_dispatch
-from unmess.__main__ import main
 from unmess.core.options.target_options import TargetOptions
 
 # Matrices, rows, columns and reduced elements. In each entry, the padding of all matrices together
@@ -42,6 +42,15 @@ def arguments(dtype):
     )
 
 
+@functools.cache
+def captured(dtype):
+    return unmess.capture(Products(), arguments(dtype))
+
+
+def noisy(x):
+    return x @ x + torch.rand(4, 4)
+
+
 @pytest.fixture
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "cache"))
@@ -57,7 +66,7 @@ def unguarded(monkeypatch, own_cache):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
 def test_padded_products(dtype):
     model, args = Products(), arguments(dtype)
-    run = unmess.load(unmess.capture(model, args), on="iree-cpu")
+    run = unmess.load(captured(dtype), on="iree-cpu")
     assert run.preset == "data-tiling"
     for actual, expected in zip(run(*args), model(*args), strict=True):
         assert torch.equal(actual, expected)
@@ -65,7 +74,7 @@ def test_padded_products(dtype):
 
 def test_iree_still_computes_padded_products_wrongly(unguarded):
     """If this fails, IREE is fixed: remove `separate_packing`, and the limit from docs/iree.md."""
-    report = unmess.check(unmess.capture(Products(), arguments(torch.float32)), calls=0)
+    report = unmess.check(captured(torch.float32), calls=0)
     assert not report.ok
     assert report.with_plain.preset == "data-tiling"
     assert report.with_plain.ok
@@ -97,9 +106,6 @@ def dispatch_of_products():
 
 
 def test_a_result_that_is_wrong_with_plain_too():
-    def noisy(x):
-        return x @ x + torch.rand(4, 4)
-
     report = unmess.check(unmess.capture(noisy, (torch.ones(4, 4),)), calls=0)
     assert not report.ok
     assert not report.with_plain.ok
@@ -108,7 +114,7 @@ def test_a_result_that_is_wrong_with_plain_too():
     )
 
 
-def test_an_error_with_plain_is_reported(unguarded, monkeypatch):
+def test_an_error_with_plain_is_reported(own_cache, monkeypatch):
     compile_for = vm_module.compile_for
 
     def failing(module, target, preset):
@@ -117,7 +123,8 @@ def test_an_error_with_plain_is_reported(unguarded, monkeypatch):
         return compile_for(module, target, preset)
 
     monkeypatch.setattr(vm_module, "compile_for", failing)
-    report = unmess.check(unmess.capture(Products(), arguments(torch.float32)), calls=0)
+    report = unmess.check(unmess.capture(noisy, (torch.ones(4, 4),)), calls=0)
+    assert not report.ok
     assert report.with_plain.ok is None
     assert str(report.with_plain).endswith("compile: no vectors today")
 
@@ -125,23 +132,25 @@ def test_an_error_with_plain_is_reported(unguarded, monkeypatch):
 def test_plain_is_tried_only_for_wrong_results_of_presets():
     program = unmess.capture(torch.nn.Linear(4, 2), (torch.ones(3, 4),))
     assert unmess.check(program, calls=0).with_plain is None
-    program = unmess.capture(lambda x: x @ x + torch.rand(4, 4), (torch.ones(4, 4),))
+    program = unmess.capture(noisy, (torch.ones(4, 4),))
     assert unmess.check(program, on="reference", calls=0).with_plain is None
     plain = unmess.TargetOptions(preset="plain")
     assert unmess.check(program, target=plain, calls=0).with_plain is None
 
 
-def test_the_command_prints_the_result_with_plain(tmp_path, capsys):
+def test_the_command_prints_the_result_with_plain(tmp_path, unmess_command):
     file = tmp_path / "noisy.py"
     file.write_text(
         "import torch\n"
         "def noisy(x):\n    return x @ x + torch.rand(4, 4)\n"
         "noisy.example_args = (torch.ones(4, 4),)\n"
     )
-    assert main(["check", f"{file}:noisy", "--json"]) == 1
-    rows = {row["runner"]: row for row in json.loads(capsys.readouterr().out)}
+    done = unmess_command("check", f"{file}:noisy", "--json")
+    assert done.returncode == 1, done.stderr
+    rows = {row["runner"]: row for row in json.loads(done.stdout)}
     assert rows["reference"]["with_plain"] is None
     found = rows["iree-cpu"]["with_plain"]
     assert (found["preset"], found["ok"]) == ("data-tiling", False)
-    assert main(["check", f"{file}:noisy", "--on", "iree-cpu"]) == 1
-    assert f"  preset: {found['text'].partition(':')[0]}" in capsys.readouterr().out
+    done = unmess_command("check", f"{file}:noisy", "--on", "iree-cpu")
+    assert done.returncode == 1, done.stderr
+    assert f"  preset: {found['text'].partition(':')[0]}" in done.stdout
