@@ -9,24 +9,26 @@ import torch
 from torch.utils import _pytree as pytree
 
 from importers.capture import capture
-from importers.captured_program import CapturedProgram
+from importers.captured_program import CapturedProgram, OnnxProgram
 from importers.quantized import is_quantized
 from unmess.core.errors.error import Error
 from unmess.core.errors.quiet import quiet_pytorch
-from unmess.core.signature.signature import TensorSpec
+from unmess.core.program.eager import copied
+from unmess.core.signature.signature import Constant, TensorSpec
 from unmess.core.signature.size_expression import Dim
 
 
 def undecomposed(program: CapturedProgram, purpose: str) -> torch.export.ExportedProgram:
     """Returns the graph of a program as `torch.export` captured it.
 
-    That of a model with layers of `torch.ao.nn.quantized` has quantize and dequantize operators.
+    That of a model with layers of `torch.ao.nn.quantized`, and of an ONNX model with QuantizeLinear
+    nodes, has quantize and dequantize operators.
 
     Args:
         purpose: what needs it, for the message.
 
     Raises:
-        Error: stage `usage`, if the program has none.
+        Error: stage `usage`, if the program has none, or an input of an ONNX model was fixed.
     """
     eager = getattr(program, "eager", None)
     if isinstance(eager, torch.nn.Module) and is_quantized(eager):
@@ -40,6 +42,9 @@ def undecomposed(program: CapturedProgram, purpose: str) -> torch.export.Exporte
                 program.kwargs,
                 dynamic_shapes=_dynamic_shapes(eager, program),
             )
+    if isinstance(program, OnnxProgram) and eager.is_quantized:
+        _refuse_fixed_inputs(program, purpose)
+        program = capture(eager.with_quantize_operators(), program.args, program.kwargs)
     graph = getattr(program, "undecomposed", None)
     if graph is None:
         raise Error(
@@ -48,6 +53,16 @@ def undecomposed(program: CapturedProgram, purpose: str) -> torch.export.Exporte
             hint="capture the model itself, not IR or several entry points",
         )
     return graph
+
+
+def _refuse_fixed_inputs(program: OnnxProgram, purpose: str) -> None:
+    fixed = [each.name for each in program.signature.inputs if isinstance(each.spec, Constant)]
+    if fixed:
+        raise Error(
+            "usage",
+            f"the capture fixed the inputs {', '.join(fixed)}, which {purpose} does not support",
+            hint="make them constants in the file",
+        )
 
 
 def recaptured(module: torch.fx.GraphModule, program: CapturedProgram) -> CapturedProgram:
@@ -62,6 +77,22 @@ def recaptured(module: torch.fx.GraphModule, program: CapturedProgram) -> Captur
     )
     again.notes = (*program.notes, *(each for each in again.notes if each not in program.notes))
     return again
+
+
+def largest_error(program: CapturedProgram, module: torch.nn.Module) -> str:
+    """Describes how far `module` is from a program's eager on the example, such as `1.2e-03`.
+
+    It is the largest difference of a result, relative to the largest value of that result.
+    """
+    with torch.no_grad():
+        expected = pytree.tree_leaves(copied(program.eager)(*program.args, **program.kwargs))
+        found = pytree.tree_leaves(module(*program.args, **program.kwargs))
+    errors = [
+        float((a.float() - b.float()).abs().max() / a.float().abs().max().clamp(min=1e-30))
+        for a, b in zip(expected, found, strict=True)
+        if isinstance(a, torch.Tensor) and a.is_floating_point() and a.numel()
+    ]
+    return f"{max(errors, default=0.0):.1e}"
 
 
 def _dynamic_shapes(module: torch.nn.Module, program: CapturedProgram) -> Any:

@@ -52,14 +52,18 @@ class Constants:
 
         Args:
             kind: the last part of its name, such as `multiplier`.
-            near: a node, whose layer is part of the name.
+            near: a node, whose layer is part of the name. If it has no layer, but is computed from
+                one tensor of the program, the name of that is.
         """
-        layer = layer_of(near) or near.name
+        layer = layer_of(near)
+        if layer is None:
+            path, name = self._origin(near)
+            layer, kind = (path, f"{name}_{kind}") if name else (near.name, kind)
         owner = self._owner(layer)
         number = next(n for n in itertools.count() if not hasattr(owner, _numbered(kind, n)))
         # Not a buffer, but a constant of the program: it is not state.
         setattr(owner, _numbered(kind, number), value)
-        name = f"{layer}.{_numbered(kind, number)}"
+        name = f"{layer}.{_numbered(kind, number)}" if layer else _numbered(kind, number)
         # Graph.get_attr warns about tensors that are not buffers.
         node = self._module.graph.create_node("get_attr", name)
         with self.fake_mode:
@@ -76,10 +80,19 @@ class Constants:
                 path, _, attribute = name.rpartition(".")
                 delattr(self._module.get_submodule(path), attribute)
 
+    def _origin(self, node: Node) -> tuple[str, str]:
+        """Returns the module and the attribute of the first tensor that a constant depends on."""
+        while node.op != "get_attr":
+            if self.value(node) is None:
+                return "", ""
+            node = node.all_input_nodes[0]
+        path, _, name = node.target.rpartition(".")
+        return path, name
+
     def _owner(self, path: str) -> torch.nn.Module:
         """Returns the submodule with this path, added if it is missing."""
         owner: torch.nn.Module = self._module
-        for part in path.split("."):
+        for part in filter(None, path.split(".")):
             if not isinstance(getattr(owner, part, None), torch.nn.Module):
                 owner.add_module(part, torch.nn.Module())
             owner = getattr(owner, part)

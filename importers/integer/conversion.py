@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch.fx import GraphModule, Node
 
 from importers.integer import operators
 from importers.integer.grid import DEQUANTIZE, QUANTIZE, Grid, grid_of
-from importers.integer.kinds import CLAMPS, CONCATENATIONS, MAX_POOLS, MOVES
+from importers.integer.kinds import CLAMPS, CONCATENATIONS, MAX_POOLS, MOVES, PADS
 from importers.integer.operands import all_axes, arguments_of, is_pointwise, layer_of
 from importers.integer.sums import NoForm, SumBuilder
 
 aten = torch.ops.aten
 
 _NO_COMPUTATION = frozenset({operator.getitem, torch.ops.aten.sym_size.int})
+_TRANSPOSITIONS = (aten.t.default, aten.permute.default, aten.transpose.int)
 # The difference between the unsigned and the signed integer of the same value.
 _UNSIGNED = 128
 
@@ -73,6 +75,8 @@ class _Conversion(SumBuilder):
                 self._quantize(node)
             elif node.target in MOVES:
                 self._move(node)
+            elif node.target in PADS:
+                self._pad(node)
             elif node.target in MAX_POOLS:
                 self._max_pool(node)
         self._graph.eliminate_dead_code()
@@ -162,6 +166,9 @@ class _Conversion(SumBuilder):
             raise NoForm(f"its result is quantized to {grid.dtype}, per channel or not")
         if source in self._integers:
             return self._on_grid(*self._integers[source], grid)
+        if _is_move(source):
+            integers = self._quantized(source.args[0], grid)
+            return integers and self._call(source.target, integers, *source.args[1:])
         core, low, high = _without_clamps(source)
         bounds = grid.low, grid.high
         if low is not None:
@@ -246,9 +253,12 @@ class _Conversion(SumBuilder):
 
     def _move(self, node: Node) -> None:
         source = node.args[0]
-        if source not in self._integers or self._constants.value(node) is not None:
+        if source not in self._integers:
             return
         integers, grid = self._integers[source]
+        if self._constants.value(node) is not None:
+            self._transpose_weight(node, integers, grid)
+            return
         if not grid.is_single or not grid.has_eight_bits:
             return
         if node.target == aten.dropout.default:
@@ -258,6 +268,34 @@ class _Conversion(SumBuilder):
         with self._graph.inserting_before(node):
             moved = self._call(node.target, integers, *node.args[1:], **node.kwargs)
         self._integers[node] = moved, grid
+
+    def _transpose_weight(self, node: Node, weight: Node, grid: Grid) -> None:
+        if node.target not in _TRANSPOSITIONS or weight.meta["val"].dim() != 2:
+            return
+        value = node.target(self._constants.value(weight), *node.args[1:]).contiguous()
+        if list(value.shape) != list(weight.meta["val"].shape)[::-1]:
+            return
+        axis = grid.axis if grid.is_single else 1 - grid.axis
+        with self._graph.inserting_before(node):
+            integers = self._constants.add(value, "transposed", node)
+        self._integers[node] = integers, replace(grid, axis=axis)
+
+    def _pad(self, node: Node) -> None:
+        """Pads with the integer of the value, as a convolution's uneven padding in ONNX does."""
+        values = arguments_of(node)
+        integers, grid = self._integers.get(values["self"], (None, None))
+        if integers is None or not (grid.is_single and grid.has_eight_bits):
+            return
+        number = float(values["value"] or 0)
+        filler = grid.integer(number) if math.isfinite(number) else None
+        if values.get("mode", "constant") != "constant" or filler is None:
+            self._reasons[node] = "it does not pad with a finite number"
+        elif (filler - grid.zero_point) * grid.scale != number:
+            self._reasons[node] = "no integer stands for the number that it pads with"
+        else:
+            with self._graph.inserting_before(node):
+                padded = self._call(aten.constant_pad_nd.default, integers, values["pad"], filler)
+            self._integers[node] = padded, grid
 
     def _max_pool(self, node: Node) -> None:
         values = arguments_of(node)
@@ -336,7 +374,18 @@ def _bounds(node: Node) -> tuple[float | None, float | None]:
 
 
 def _core(node: Node) -> Node:
+    while _is_move(node):
+        node = node.args[0]
     return _without_clamps(node)[0]
+
+
+def _is_move(node: Node) -> bool:
+    """Returns whether an operator moves the elements of one tensor into another."""
+    return (
+        node.target in MOVES - _NO_COMPUTATION - {aten.dropout.default}
+        and isinstance(node.meta.get("val"), torch.Tensor)
+        and not node.kwargs
+    )
 
 
 def _name(node: Node) -> str:

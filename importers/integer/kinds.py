@@ -10,6 +10,7 @@ aten = torch.ops.aten
 MOVES = frozenset(
     {
         aten.view.default,
+        aten._unsafe_view.default,
         aten.reshape.default,
         aten.flatten.using_ints,
         aten.unflatten.int,
@@ -39,6 +40,7 @@ MOVES = frozenset(
         operator.getitem,
     }
 )
+PADS = (aten.pad.default, aten.constant_pad_nd.default)
 MAX_POOLS = (aten.max_pool1d.default, aten.max_pool2d.default)
 CONCATENATIONS = (aten.cat.default, aten.concat.default)
 # Operators whose result is bounded, and which a rescaling does on its way: its least and largest

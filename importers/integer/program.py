@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from importers.captured_program import CapturedProgram
+from importers.captured_program import CapturedProgram, OnnxProgram
 from importers.integer.conversion import Remainder, to_integers
 from importers.integer.grid import QUANTIZE
-from importers.recapture import recaptured, undecomposed
+from importers.recapture import largest_error, recaptured, undecomposed
 from unmess.core.errors.error import Error
 from unmess.core.program.note import Note
 
@@ -20,7 +20,8 @@ def integer_program(program: CapturedProgram) -> CapturedProgram:
     """Returns a program that computes in integers between its quantize and dequantize operators.
 
     Its `eager` is the integer program in PyTorch, whose results a lowering has to equal exactly. A
-    note lists the operators that stay in floating point.
+    note lists the operators that stay in floating point, and gives the difference from the
+    program's own eager on the example.
 
     Raises:
         Error: stage `usage`, if the program was not captured from PyTorch; stage `capture`, if it
@@ -37,7 +38,10 @@ def integer_program(program: CapturedProgram) -> CapturedProgram:
         )
     left = to_integers(module)
     result = recaptured(module, program)
-    result.notes = (*result.notes, Note("integer", _summary(left)))
+    before = "onnxruntime's result" if isinstance(program, OnnxProgram) else "the quantized model"
+    error = largest_error(program, module)
+    text = f"{_summary(left)}; on the example, it is within {error} of {before}, relative to the "
+    result.notes = (*result.notes, Note("integer", f"{text}largest value"))
     return result
 
 

@@ -12,7 +12,7 @@ from torch.fx import GraphModule, Node
 from importers.integer import operators
 from importers.integer.grid import Grid
 from importers.integer.nodes import NodeBuilder
-from importers.integer.operands import all_axes, arguments_of
+from importers.integer.operands import all_axes, arguments_of, layer_of
 
 aten = torch.ops.aten
 
@@ -67,9 +67,10 @@ class SumBuilder(NodeBuilder):
         """Returns the integers of a layer's weight, as a constant with the layer's name."""
         weight, grid = self._operand(node, (0,))
         value = self._constants.value(weight)
-        return weight if value is None else self._constants.add(
-            value, "weight_integers", self._current
-        ), grid
+        # The operators of a file have no layer, but its tensors have names.
+        if value is None or layer_of(self._current) is None:
+            return weight, grid
+        return self._constants.add(value, "weight_integers", self._current), grid
 
     def _bias(self, node: Any, scales: float | list[float]) -> Node | None:
         if node is None:
@@ -77,6 +78,9 @@ class SumBuilder(NodeBuilder):
         value = self._constants.value(node)
         if value is None:
             raise NoForm("its bias is not a constant")
+        integers, grid = self._integers.get(node, (None, None))
+        if grid is not None and grid.dtype == torch.int32 and _is_product(grid, scales):
+            return integers
         integers = (value.double() / torch.tensor(scales, dtype=torch.float64)).round()
         if integers.abs().max() >= 2**31:
             raise NoForm("its bias does not fit 32 bits")
@@ -118,7 +122,9 @@ class SumBuilder(NodeBuilder):
     def _matmul(self, node: Node) -> tuple[Node, float | list[float], int]:
         values = arguments_of(node)
         names = [name for name in ("self", "input", "other", "mat2") if name in values]
-        (a, of_a), (b, of_b) = (self._operand(values[name]) for name in names)
+        a, of_a = self._operand(values[names[0]])
+        # A matrix of weights may have a scale for each column.
+        b, of_b = self._operand(values[names[1]], (1,) if _rank(values[names[1]]) == 2 else ())
         if a.meta["val"].dim() < 2 or b.meta["val"].dim() < 2:
             raise NoForm("it multiplies a vector")
         _check_sums(a.meta["val"].shape[-1], of_b.largest)
@@ -129,12 +135,16 @@ class SumBuilder(NodeBuilder):
         else:
             raise NoForm("its batches broadcast")
         sums = self._call(operators.matmul, a, b, None, [of_a.zero_point, of_b.zero_point])
-        return self._like(sums, node), of_a.scale * of_b.scale, -1
+        return self._like(sums, node), _product(of_a, of_b), _rank(node) - 1
 
     def _sum(self, node: Node) -> tuple[Node, float | list[float], int]:
         values = arguments_of(node)
         if values.get("alpha", 1) != 1:
             raise NoForm("it has a factor alpha")
+        for product, bias in ((values["self"], values["other"]), (values["other"], values["self"])):
+            if self._is_bias(bias, product) and node.target in (aten.add.Tensor, aten.add_.Tensor):
+                sums, scales, axis = self._sums_of(product)
+                return self._call(aten.add.Tensor, sums, self._bias(bias, scales)), scales, axis
         operands = [self._operand(values[name]) for name in ("self", "other")]
         common = 2 * max(grid.scale for _, grid in operands)
         integers = [
@@ -147,12 +157,36 @@ class SumBuilder(NodeBuilder):
         target = aten.sub.Tensor if subtracts else aten.add.Tensor
         return self._call(target, *integers), common / 2**_SUM_BITS, -1
 
+    def _is_bias(self, bias: Any, product: Any) -> bool:
+        """Returns whether a sum adds a vector of constants to the rows of a product of matrices."""
+        value = self._constants.value(bias) if isinstance(bias, Node) else None
+        return (
+            value is not None
+            and isinstance(product, Node)
+            and product.target in _MATRIX_PRODUCTS
+            and product not in self._integers
+            and tuple(value.shape) == (product.meta["val"].shape[-1],)
+        )
+
     def _product(self, node: Node) -> tuple[Node, float | list[float], int]:
         values = arguments_of(node)
+        factor = self._number(values["other"])
+        if factor is not None and factor > 0 and values["self"] not in self._integers:
+            sums, scales, axis = self._sums_of(values["self"])
+            if isinstance(scales, list):
+                return sums, [scale * factor for scale in scales], axis
+            return sums, scales * factor, axis
         operands = [self._operand(values[name]) for name in ("self", "other")]
         integers = [self._centered(each, grid) for each, grid in operands]
         scale = operands[0][1].scale * operands[1][1].scale
         return self._call(aten.mul.Tensor, *integers), scale, -1
+
+    def _number(self, value: Any) -> float | None:
+        """Returns a number in Python or a constant with one element; else None."""
+        if not isinstance(value, Node):
+            return float(value)
+        constant = self._constants.value(value)
+        return float(constant) if constant is not None and constant.numel() == 1 else None
 
     def _mean(self, node: Node) -> tuple[Node, float | list[float], int]:
         values = arguments_of(node)
@@ -248,6 +282,21 @@ _FORMS: dict[Any, Callable[[SumBuilder, Node], tuple[Node, float | list[float], 
     aten.adaptive_avg_pool2d.default: SumBuilder._mean,
     aten.avg_pool2d.default: SumBuilder._average,
 }
+
+
+_MATRIX_PRODUCTS = (aten.matmul.default, aten.mm.default)
+
+
+def _rank(node: Node) -> int:
+    return node.meta["val"].dim()
+
+
+def _is_product(grid: Grid, scales: float | list[float]) -> bool:
+    """Returns whether the scales of a bias are those of the sums, which a file has in f32."""
+    wanted = torch.tensor(scales, dtype=torch.float64).reshape(-1)
+    given = torch.tensor(grid.scales, dtype=torch.float64)
+    is_like = len(given) in (1, len(wanted)) and set(grid.zero_points) == {0}
+    return is_like and bool(torch.allclose(given, wanted, rtol=1e-6, atol=0))
 
 
 def _check_sums(terms: int, factor: int) -> None:

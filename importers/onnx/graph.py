@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 import importers.onnx.operators  # noqa: F401
 from importers.onnx.functions import body_of_operator, bound
 from importers.onnx.node import Node
-from importers.onnx.registry import lowering_of
+from importers.onnx.registry import Lowering, lowering_of
 from importers.onnx.sizes import computed_sizes
 from importers.onnx.value import NeedsValue, Value, joint_sources, known_array
 from unmess.core.errors.error import Error, first_line
@@ -42,11 +42,14 @@ class GraphRunner:
         opsets: the opset version of each domain.
         functions: the functions that the model defines, by domain and name.
         types: the inferred element types of values, by name.
+        replaced: lowerings that replace those of the registry, by domain and name. Their operators
+            are not constant-folded.
     """
 
     opsets: dict[str, int]
     functions: dict[tuple[str, str], onnx.FunctionProto]
     types: dict[str, int]
+    replaced: Mapping[tuple[str, str], Lowering] = field(default_factory=dict)
 
     def run(
         self,
@@ -89,6 +92,9 @@ class GraphRunner:
         own = self.functions.get((domain, proto.op_type))
         if own is not None:
             return self._function(bound(own, proto), values)
+        lowering = self.replaced.get((domain, proto.op_type))
+        if lowering is not None:
+            return self._computed(node, lowering, foldable=False)
         lowering = lowering_of(domain, proto.op_type)
         if lowering is None:
             body = body_of_operator(proto, values, opset)
@@ -101,11 +107,11 @@ class GraphRunner:
             return self._function(body, values)
         return self._computed(node, lowering)
 
-    def _computed(self, node: Node, lowering: Any) -> list[Value]:
+    def _computed(self, node: Node, lowering: Lowering, foldable: bool = True) -> list[Value]:
         given = [value for value in node.values if value is not None]
         sources = joint_sources(given)
         try:
-            if node.proto.op_type not in _NOT_FOLDED and given:
+            if foldable and node.proto.op_type not in _NOT_FOLDED and given:
                 if all(value.known for value in given):
                     with _disable_current_modes(), torch.no_grad():
                         results = _results(lowering(node, *_real(node.values)), sources, True)
@@ -130,7 +136,7 @@ class GraphRunner:
     ) -> list[Value | None]:
         inputs = dict(zip(body.input, values, strict=False))
         opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in body.opset_import}
-        inner = GraphRunner({**self.opsets, **opsets}, self.functions, {})
+        inner = replace(self, opsets={**self.opsets, **opsets}, types={})
         # Inside the function, an omitted input has an empty name.
         missing = {name for name in body.input if inputs.get(name) is None}
         copy = onnx.FunctionProto()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,20 @@ class OnnxModel(OnnxBase):
         """Returns the graph as a module, with no inputs fixed yet."""
         names = dict(zip((v.name for v in self.inputs), self.parameter_names, strict=True))
         return OnnxModule(self._graph, self._runner, names, self.weights)
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether the graph has nodes that quantize tensors."""
+        return any(node.op_type == "QuantizeLinear" for node in self._graph.node)
+
+    def with_quantize_operators(self) -> OnnxModel:
+        """Returns the model with `quantized_decomposed` operators where the file quantizes."""
+        # Imported here, because it loads PyTorch's quantization.
+        from importers.onnx.quantize_operators import LOWERINGS
+
+        model = copy.copy(self)
+        model._runner = replace(self._runner, replaced=LOWERINGS)
+        return model
 
     @property
     def held_in_wider(self) -> tuple[str, ...]:

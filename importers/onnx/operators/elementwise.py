@@ -199,10 +199,9 @@ def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None =
 
     If the bounds cross, the upper one applies.
     """
-    low = low if low is not None else node.get("min")
-    high = high if high is not None else node.get("max")
-    if isinstance(low, float) or isinstance(high, float):
-        return torch.clamp(x, low, high)
+    if x.is_floating_point() and all(each.known for each in node.values[1:] if each is not None):
+        least, most = node.number(1, node.get("min")), node.number(2, node.get("max"))
+        return x if least is most is None else torch.clamp(x, least, most)
     if low is not None:
         x = in_order(torch.maximum)(x, low)
     return x if high is None else in_order(torch.minimum)(x, high)
