@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from importers.captured_program import CapturedProgram
-from importers.recapture import recaptured, undecomposed
+from importers.quantization.attention import with_attention_products
+from importers.recapture import largest_error, recaptured, undecomposed
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.quiet import quiet_pytorch
-from unmess.core.program.eager import copied
 from unmess.core.program.note import Note
 
 # torchao's kernels for GPUs do not load here, which it would report.
@@ -32,7 +31,7 @@ def quantized_program(
         Error: stage `usage`, if the program was not captured from PyTorch, there are no batches, or
             one does not fit; stage `capture`, if no operator can be quantized.
     """
-    graph = undecomposed(program, "--quantize")
+    graph = with_attention_products(undecomposed(program, "--quantize"))
     convert_pt2e, prepare_pt2e, quantizer = _torchao()
     prepared = prepare_pt2e(graph.module(), quantizer)
     if not quantizer.annotated:
@@ -82,17 +81,9 @@ def _accuracy(
     program: CapturedProgram, module: torch.fx.GraphModule, quantizer: Any, count: int
 ) -> str:
     """Describes the difference from the floating-point program on the example."""
-    with torch.no_grad():
-        expected = pytree.tree_leaves(copied(program.eager)(*program.args, **program.kwargs))
-        found = pytree.tree_leaves(module(*program.args, **program.kwargs))
-    errors = [
-        float((a.float() - b.float()).abs().max() / a.float().abs().max().clamp(min=1e-30))
-        for a, b in zip(expected, found, strict=True)
-        if isinstance(a, torch.Tensor) and a.is_floating_point() and a.numel()
-    ]
     batches = "1 batch" if count == 1 else f"{count} batches"
+    error = largest_error(program, module)
     return (
         f"{quantizer.annotated} operators in 8 bits, scales from {batches}; on the example, the "
-        f"largest error is {max(errors, default=0.0):.1e} of the floating-point program's largest "
-        "value"
+        f"largest error is {error} of the floating-point program's largest value"
     )

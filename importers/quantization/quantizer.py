@@ -50,6 +50,7 @@ _MEANS = (
     aten.adaptive_avg_pool2d.default,
     aten.avg_pool2d.default,
 )
+_SOFTMAX = (aten.softmax.int, aten._safe_softmax.default)
 # Functions of one element, which become tables.
 _FUNCTIONS = frozenset(
     {
@@ -96,7 +97,9 @@ class EightBits(Quantizer):
         elif node.target in _PRODUCTS + _SUMS:
             # With a number as an operand, it is a function of one element.
             operands = [each for each in node.args[:2] if isinstance(each, Node)]
-            if all(map(_is_f32, operands)):
+            # An attention mask may have infinities, and softmax reads the sum in f32.
+            masks = node.target in _SUMS and all(each.target in _SOFTMAX for each in node.users)
+            if all(map(_is_f32, operands)) and not masks:
                 self._mark(node, dict.fromkeys(operands, _ACTIVATION))
         elif node.target in _MEANS or node.target in _FUNCTIONS:
             if _is_f32(node.args[0]):
@@ -108,7 +111,8 @@ class EightBits(Quantizer):
 
     def _mark(self, node: Node, specs: dict[Any, Any]) -> None:
         users = list(node.users)
-        fused = users[0] if len(users) == 1 and users[0].target in CLAMPS else None
+        # What a rescaling of sums does on its way: clamps, and products with a positive number.
+        fused = users[0] if len(users) == 1 and _is_fused(users[0], node) else None
         node.meta[_ANNOTATION] = QuantizationAnnotation(
             input_qspec_map=specs,
             output_qspec=_ACTIVATION if fused is None else None,
@@ -142,6 +146,13 @@ class EightBits(Quantizer):
         node.meta[_ANNOTATION] = QuantizationAnnotation(
             input_qspec_map={operand: shared}, output_qspec=shared, _annotated=True
         )
+
+
+def _is_fused(user: Node, node: Node) -> bool:
+    if user.target in (aten.mul.Tensor, aten.mul_.Tensor) and node.target in _PRODUCTS:
+        factor = user.args[1]
+        return isinstance(factor, (int, float)) and factor > 0
+    return user.target in CLAMPS
 
 
 def _is_f32(node: Any) -> bool:
