@@ -26,6 +26,7 @@ from importers.capture.submodule import (
     method_as_module,
     submodule,
 )
+from importers.capture.tensor_subclasses import separate_inner_tensors
 from importers.capture.torchscript import as_module, example_of, is_torchscript
 from importers.captured_program import CapturedProgram
 from importers.detection import PADDING, fixed_size
@@ -130,6 +131,7 @@ def _capture(
             f"cannot capture a {type(model).__name__}",
             hint="pass an nn.Module, a function, an ExportedProgram or a model string",
         )
+    exported = separate_inner_tensors(exported)
     original = exported
     exported, decompositions = decompose(exported, keep_ops)
     exported, repairs = apply_repairs(exported)

@@ -55,7 +55,9 @@ def fold_constant_subgraphs(
             tensor = row_major(tensor)
         if unpacked is not None:
             names = tuple(constants[leaf][0] for leaf in folder.leaves[node])
-            tensor = unpacked.setdefault(names, tensor)
+            # A program may compute several tensors from the same weights.
+            known = unpacked.setdefault(names, tensor)
+            tensor = known if _is_same(known, tensor) else tensor
         same = next(
             (leaf for leaf in folder.leaves[node] if _is_same(constants[leaf][1], tensor)), None
         )
