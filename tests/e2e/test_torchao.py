@@ -19,8 +19,8 @@ CONFIGS = {
 }
 # Activations are rounded to integers, and an ulp may change one.
 ERRORS = {"int8 weights": 1e-6, "int4 weights": 1e-6}
-# On CPUs with VNNI, torchao multiplies u8 by i8. TOSA has no u8 arithmetic, and IREE reads the u8
-# tensors of StableHLO as i8.
+# On CPUs with VNNI, torchao multiplies u8 by i8. TOSA has no u8 arithmetic, and iree-cpu gives
+# wrong results from StableHLO.
 DIALECTS = {"int8 weights and activations": ("linalg",)}
 
 
