@@ -106,13 +106,31 @@ def for_iree(module: ir.Module, name: str) -> None:
 def needs_linalg(module: ir.Module) -> bool:
     """Returns whether IREE needs a program as linalg.
 
-    This holds for programs of other tools with dynamic sizes, and for two forms in programs of
-    unmess. IREE's compiler fails for loops that update rows, unless the steps for linalg rewrite
-    them. It makes a top-k of a sort and a slice, and fails if the indices are 64-bit integers.
+    This holds for products of integers that were converted from unsigned ones: IREE's compiler
+    removes the conversion, and multiplies the bits as signed integers. It holds for programs of
+    other tools with dynamic sizes, and for two forms in programs of unmess. The compiler fails for
+    loops that update rows, unless the steps for linalg rewrite them. It makes a top-k of a sort and
+    a slice, and fails if the indices are 64-bit integers.
     """
+    if find_operations(module, _is_product_of_integers) and find_operations(module, _is_unsigned):
+        return True
     if is_foreign(module):
         return bool(find_operations(module, _is_dynamic))
     return bool(find_operations(module, lambda each: _is_loop(each) or _is_top_k(each)))
+
+
+def _is_product_of_integers(operation: ir.Operation) -> bool:
+    return operation.name in ("stablehlo.dot_general", "stablehlo.convolution") and isinstance(
+        ir.RankedTensorType(operation.result.type).element_type, ir.IntegerType
+    )
+
+
+def _is_unsigned(operation: ir.Operation) -> bool:
+    """Returns whether an operation converts unsigned integers."""
+    if operation.name != "stablehlo.convert":
+        return False
+    element_type = ir.RankedTensorType(operation.operands[0].type).element_type
+    return isinstance(element_type, ir.IntegerType) and element_type.is_unsigned
 
 
 def _is_loop(operation: ir.Operation) -> bool:

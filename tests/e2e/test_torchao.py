@@ -19,9 +19,8 @@ CONFIGS = {
 }
 # Activations are rounded to integers, and an ulp may change one.
 ERRORS = {"int8 weights": 1e-6, "int4 weights": 1e-6}
-# On CPUs with VNNI, torchao multiplies u8 by i8. TOSA has no u8 arithmetic, and iree-cpu gives
-# wrong results from StableHLO.
-DIALECTS = {"int8 weights and activations": ("linalg",)}
+# On CPUs with VNNI, torchao multiplies u8 by i8. TOSA has no u8 arithmetic.
+DIALECTS = {"int8 weights and activations": ("linalg", "stablehlo")}
 
 
 def quantized(name):

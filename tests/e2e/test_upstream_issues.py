@@ -87,6 +87,21 @@ def test_iree_does_not_clamp_indices_of_gathers():
     assert element != 4
 
 
+def test_iree_multiplies_unsigned_integers_as_signed():
+    run = run_by_iree("""
+    func.func @main(%x: tensor<2x2xui8>, %y: tensor<2x2xi8>) -> tensor<2x2xi32> {
+      %0 = stablehlo.convert %x : (tensor<2x2xui8>) -> tensor<2x2xi32>
+      %1 = stablehlo.convert %y : (tensor<2x2xi8>) -> tensor<2x2xi32>
+      %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0]
+          : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+      return %2 : tensor<2x2xi32>
+    }""")
+    x = torch.tensor([[3, 200], [255, 128]], dtype=torch.uint8)
+    y = torch.tensor([[1, -2], [3, 4]], dtype=torch.int8)
+    (product,) = run(x, y)
+    assert not torch.equal(product, x.int() @ y.int())
+
+
 def test_iree_does_not_compile_a_loop_with_a_computed_boolean():
     with pytest.raises(Exception, match=r"target materialization from \('i1'\)"):
         run_by_iree("""
