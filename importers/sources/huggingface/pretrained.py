@@ -90,11 +90,13 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
         if needs_custom_code(problem):
             raise custom_code_error(path, "model") from problem
         what = "folder" if gguf is None else "file"
-        damaged = f"the {what} is damaged" if folder else "the download is not complete"
+        hint = f"the {what} is damaged" if folder else "the download is not complete"
+        if isinstance(problem, ImportError):
+            hint = "install the package that it names: the locked environment does not have it"
         raise Error(
             "source",
             f"transformers cannot load {gguf or path}: {first_line(problem)}",
-            hint=f"{damaged}; --debug shows the traceback",
+            hint=f"{hint}; --debug shows the traceback",
         ) from problem
     notes = [f"{type(model).__name__} from {path}", *unpacking, *notes, *random]
     if loaded["missing_keys"]:
