@@ -14,6 +14,7 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from importers.decompositions.catalog import DECOMPOSITIONS
 from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.tracing import composite_operators
 from importers.decompositions.user import UserDecomposition, user_decompositions
 from unmess.core.program.note import Note
 
@@ -56,7 +57,7 @@ def decomposition_table(keep_ops: Collection[str] = ()) -> dict:
         (overload, f"{entry.operator}, by {entry.where}", entry)
         for overload, entry in user_decompositions().items()
     )
-    return dict(_table(DECOMPOSITIONS, loaded, users, frozenset(keep_ops)))
+    return dict(_table(DECOMPOSITIONS, loaded, users, frozenset(keep_ops), composite_operators()))
 
 
 # Most captures use the same table. With the same functions in it, `tracing` has less to register.
@@ -66,6 +67,7 @@ def _table(
     loaded: tuple[OpOverload | None, ...],
     users: tuple[tuple[OpOverload, str, UserDecomposition], ...],
     keep_ops: frozenset[str],
+    composite: frozenset[OpOverload],
 ) -> Mapping:
     """Returns the table.
 
@@ -74,8 +76,9 @@ def _table(
         loaded: the overloads of `_OF_LIBRARIES`, for the key of the cache.
         users: overload, text and entry of each decomposition by the user.
         keep_ops: as for `decomposition_table`.
+        composite: the composite operators of all libraries, for the key of the cache.
     """
-    table = dict(_table_for_torch_mlir())
+    table = dict(_table_for_torch_mlir(composite))
     own = (
         (overload, f"{entry.name} ({entry.operator})", entry)
         for entry in entries
@@ -91,14 +94,18 @@ def _table(
     return table
 
 
-@functools.cache
-def _table_for_torch_mlir() -> Mapping:
-    fourier = {
-        overload: function
-        for overload, function in core_aten_decompositions().items()
-        if overload.name().startswith(_FOURIER)
+@functools.lru_cache(maxsize=1)
+def _table_for_torch_mlir(composite: frozenset[OpOverload]) -> Mapping:
+    """Returns the table of torch-mlir, with the composite operators of all libraries.
+
+    torch-mlir makes its table once in a process, without libraries that are loaded later.
+    """
+    core = core_aten_decompositions().items()
+    fourier = {op: function for op, function in core if op.name().startswith(_FOURIER)}
+    of_libraries = {
+        op: function for op, function in core if op in composite and op.namespace != "aten"
     }
-    return {**get_decomposition_table(), **fourier}
+    return {**of_libraries, **get_decomposition_table(), **fourier}
 
 
 def _recorded(

@@ -83,7 +83,7 @@ _latest: _Divided | None = None
 def _divided(table: Mapping) -> _Divided:
     """Returns the parts of a table. They are kept, because most captures use the same table."""
     global _latest
-    operators = _composite_operators_of(_registrations())
+    operators = composite_operators()
     if _latest is None or _latest.operators is not operators or _latest.table != table:
         composite = {op: table.get(op, _special_op_to_preserve_cia) for op in operators}
         python = {op: function for op, function in table.items() if op not in composite}
@@ -108,7 +108,15 @@ def _without_effects() -> Iterator[None]:
 
 def _composite_operators() -> set[OpOverload]:
     """Returns the operators of `torch._export.utils._collect_all_valid_cia_ops`."""
-    return set(_composite_operators_of(_registrations()))
+    return set(composite_operators())
+
+
+def composite_operators() -> frozenset[OpOverload]:
+    """Returns the composite operators of aten and of all libraries.
+
+    The same object is returned until a library adds operators or registers kernels.
+    """
+    return _composite_operators_of(_registrations())
 
 
 def _registrations() -> tuple:

@@ -115,7 +115,7 @@ def program():
 
 @pytest.fixture
 def describe(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path / "cache"))
     tool = tmp_path / "tool.py"
     tool.write_text(TOOL.replace("COUNT", str(tmp_path / "count")))
 

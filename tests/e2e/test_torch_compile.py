@@ -374,7 +374,7 @@ def test_other_devices_are_refused():
 
 
 def test_cache_of_compiled_programs(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     found = []
     for cache in (False, True, True):
         torch._dynamo.reset()
