@@ -37,16 +37,6 @@ def block():
     )
 
 
-def test_composite_operators_of_a_library_that_is_loaded_after_a_capture():
-    decompose_locally(export(lambda x: x + 1, torch.ones(2)), decomposition_table())
-    library = torch.library.Library("loaded_later", "FRAGMENT")
-    library.define("twice(Tensor x) -> Tensor")
-    library.impl("twice", lambda x: x + x, "CompositeImplicitAutograd")
-    exported = export(lambda x: torch.ops.loaded_later.twice(x), torch.ones(2))
-    assert operators(exported) == {"loaded_later.twice.default": 1}
-    assert operators(decompose_locally(exported, decomposition_table())) == {"aten.add.Tensor": 1}
-
-
 def test_same_operators_and_results_as_the_whole_decomposition():
     torch.manual_seed(0)
     model = torch.nn.Sequential(
