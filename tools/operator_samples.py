@@ -222,29 +222,30 @@ def _cell(right: int, other: int) -> str:
 
 def _summary(results: Mapping[tuple[str, str], Row], runners: Sequence[str]) -> Iterator[str]:
     yield (
-        "| dtype | operators | samples | "
+        "| dtype | operators | "
         + " | ".join(
             f"{what}, {runner}"
             for runner in runners
-            for what in ("operators right", "wrong results")
+            for what in ("samples", "operators right", "wrong results")
         )
         + " |"
     )
-    yield "| --- |" + " --- |" * (2 + 2 * len(runners))
+    yield "| --- |" + " --- |" * (1 + 3 * len(runners))
     by_dtype = defaultdict(list)
     for row in results.values():
         by_dtype[_sample(row).dtype].append(row)
     for dtype in (dtype for dtype in (MAIN_DTYPE, *FURTHER_DTYPES) if dtype in by_dtype):
         rows = by_dtype[dtype]
         operators = {_sample(row).operator for row in rows}
-        cells = [dtype, str(len(operators)), str(len({row.model for row in rows}))]
+        cells = [dtype, str(len(operators))]
         for runner in runners:
             own = [row for row in rows if row.runner == runner]
             run = {_sample(row).operator for row in own}
             right = len(run - {_sample(row).operator for row in own if not row.ok})
             wrong = sum(row.stage == "compare" for row in own)
             of = "" if run == operators else f" of {len(run)}"
-            cells += [f"{right}{of} ({right / len(run):.1%})", str(wrong)] if run else ["", ""]
+            share = f"{right}{of} ({right / len(run):.1%})" if run else ""
+            cells += [str(len(own)), share, str(wrong)] if run else [""] * 3
         yield f"| {' | '.join(cells)} |"
 
 

@@ -29,6 +29,7 @@ def always_vectors(request, monkeypatch):
 # The files that take longest. A process runs whole files, because their tests share captures and
 # compilations. The longest start first, so that all processes end at about the same time.
 _LONGEST = (
+    "test_integer_transformers.py",
     "test_recurrent.py",
     "test_output_dialects.py",
     "test_runners.py",
