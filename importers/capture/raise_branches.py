@@ -5,9 +5,9 @@ condition, and fails. The program checks it instead, and continues without the b
 raises an exception, the check fails. A model runs under `raise_branches` only after a capture
 without it has failed.
 
-`torch.equal` returns a Python bool, for which a fake tensor has no value. `torch.cov` also reads
-values. The replacements return a value that the program computes. A model runs under
-`TraceableComparisons` only after a capture without it has failed.
+`torch.equal` and `torch.cov` read the values of tensors. Fake tensors have none, so a tracer fails
+there, too. `TraceableComparisons` replaces both functions: the program computes what they return.
+A model runs under it only after a capture without it has failed.
 """
 
 from __future__ import annotations

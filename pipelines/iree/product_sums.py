@@ -22,12 +22,15 @@ def keep_sums_of_products(module: ir.Module) -> None:
     """Adds 0 to each product that a reduction over several axes adds. Changes `linalg` in place."""
     with module.context:
         for operation in find_operations(module, lambda each: each.name == _GENERIC):
-            if (term := _product(operation)) is not None:
-                _add_zero(operation, term)
+            if (found := _addition(operation)) is not None:
+                _add_zero(*found)
 
 
-def _product(operation: ir.Operation) -> ir.Value | None:
-    """Returns the product that a reduction over several axes adds; None if it is no such sum."""
+def _addition(operation: ir.Operation) -> tuple[ir.Operation, ir.Value] | None:
+    """Returns the addition of a reduction over several axes, and the product that it adds.
+
+    Returns None for operations that are no such sum.
+    """
     kinds = [str(each) for each in ir.ArrayAttr(operation.attributes["iterator_types"])]
     if sum("reduction" in kind for kind in kinds) < _LEAST_AXES or len(operation.results) != 1:
         return None
@@ -36,7 +39,9 @@ def _product(operation: ir.Operation) -> ir.Value | None:
     if addition is None or body.arguments[-1] not in list(addition.operands):
         return None
     terms = [each for each in addition.operands if each != body.arguments[-1]]
-    return terms[0] if len(terms) == 1 and _is_product(terms[0], operation) else None
+    if len(terms) != 1 or not _is_product(terms[0], operation):
+        return None
+    return addition, terms[0]
 
 
 def _is_product(term: ir.Value, operation: ir.Operation) -> bool:
@@ -60,9 +65,7 @@ def _owner(value: ir.Value, name: str) -> ir.Operation | None:
     return owner.operation if owner.operation.name == name else None
 
 
-def _add_zero(operation: ir.Operation, term: ir.Value) -> None:
-    body = operation.regions[0].blocks[0]
-    addition = _owner(list(body.operations)[-1].operands[0], "arith.addf")
+def _add_zero(addition: ir.Operation, term: ir.Value) -> None:
     with ir.InsertionPoint(addition), addition.location:
         zero = arith.ConstantOp(term.type, ir.FloatAttr.get(term.type, 0.0)).result
         kept = arith.AddFOp(term, zero).result
@@ -73,6 +76,6 @@ def _add_zero(operation: ir.Operation, term: ir.Value) -> None:
 
 KEEP_SUMS_OF_PRODUCTS = Step(
     "iree-keep-sums-of-products",
-    "add 0 to the products of a sum over several axes, for which IREE makes invalid contractions",
+    "add 0 to products that are summed over several axes: IREE makes invalid contractions of them",
     keep_sums_of_products,
 )
