@@ -155,6 +155,8 @@ def _squeezed_sizes(node: torch.fx.Node) -> list[torch.SymInt]:
     shape = node.args[0].meta["val"].shape
     dims = node.args[1] if len(node.args) > 1 else range(len(shape))
     dims = [dims] if isinstance(dims, int) else dims
+    # A tensor without dimensions has none to remove, but takes the dimensions 0 and -1.
+    dims = dims if shape else ()
     return [shape[dim] for dim in dims if isinstance(shape[dim], torch.SymInt)]
 
 

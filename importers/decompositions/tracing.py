@@ -234,13 +234,22 @@ def trace(function: Callable[..., Any], values: Sequence[Any], table: Mapping) -
 
     Call it inside `tracing`.
     """
-    values = _distinct(values)
+    values = _distinct([_resolved(value) for value in values])
     if any(_is_symbolic(value) for value in values):
         # `torch.func.functionalize` queries sizes in C++, which turns them into constants.
         functional = dispatch_functionalize(function, FunctionalTensorMode())
     else:
         functional = torch.func.functionalize(function, remove="mutations")
     return make_fx(functional, decomposition_table=dict(table))(*values).graph
+
+
+def _resolved(value: Any) -> Any:
+    """Returns a tensor without the bits of a lazy conjugation or negation; other values unchanged.
+
+    A program receives its arguments and weights already conjugated. With the bit, the trace would
+    conjugate them again.
+    """
+    return value.resolve_conj().resolve_neg() if isinstance(value, torch.Tensor) else value
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:

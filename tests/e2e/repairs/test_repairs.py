@@ -137,6 +137,20 @@ def placed_complex(z):
     return added, z.index_add(0, i[:2, 0], z[:2]), z[None].expand(2, 3, 2).reshape(-1)
 
 
+def products_of_lazily_conjugated(z, w):
+    return torch.addmm(z, z, w, alpha=2 + 3j), torch.dot(z[0], w[0]), w.imag.softmax(-1)
+
+
+class LazilyConjugatedState(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(random(2, 2, dtype=torch.complex64).conj())
+        self.register_buffer("imaginary", random(2, 2, dtype=torch.complex64).conj().imag)
+
+    def forward(self, z):
+        return torch.vdot(z[0], (z @ self.weight)[1]) * self.imaginary
+
+
 @pytest.mark.parametrize(
     "case",
     [
@@ -146,13 +160,19 @@ def placed_complex(z):
         (written_nowhere, (random(3, 4), torch.zeros(0, dtype=torch.int64))),
         (samples_of_a_constant, (random(4),)),
         (placed_complex, (random(3, 2, dtype=torch.complex64),)),
+        (
+            products_of_lazily_conjugated,
+            (random(3, 3, dtype=torch.complex64), random(3, 3, dtype=torch.complex64).mH),
+        ),
+        (LazilyConjugatedState(), (random(2, 2, dtype=torch.complex64).conj(),)),
+        (lambda x: (x.squeeze(0), x.squeeze(-1), x.squeeze(())), (torch.tensor(2.0),)),
         (rows_of_a_mask, (random(2, 3), torch.tensor([True, True]))),
         (several_dimensions_of_a_mask, (random(2, 4), random(4))),
         (unsigned_order, U8),
         (large_unsigned, (U32,)),
         (one_of_nothing, (torch.tensor(2.0), torch.tensor(math.inf))),
     ],
-    ids=lambda case: case[0].__name__,
+    ids=lambda case: getattr(case[0], "__name__", type(case[0]).__name__),
 )
 def test_correct_with_all_repairs(case):
     """Does not remove the repairs: the process would crash, hang or read uninitialized memory."""
