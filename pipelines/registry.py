@@ -22,6 +22,7 @@ from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
+from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.channels_last import NHWC
 from pipelines.linalg_form.float8 import INLINE_FLOAT8_CASTS
@@ -103,6 +104,7 @@ _ALONE = (
     INLINE_FLOAT8_CASTS,
     LONG_SUMS,
     KEEP_SUMS_OF_PRODUCTS,
+    READ_WHOLE_TENSORS,
 )
 
 

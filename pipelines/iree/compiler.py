@@ -22,6 +22,7 @@ from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.stablehlo_input import to_iree
+from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
 from pipelines.iree.targets import Target
 from pipelines.long_sums import LONG_SUMS
 from pipelines.pipeline import brief
@@ -110,6 +111,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
         CROP_TO_WINDOWS.apply(ir)
         LONG_SUMS.apply(ir)
         KEEP_SUMS_OF_PRODUCTS.apply(ir)
+        READ_WHOLE_TENSORS.apply(ir)
         HIDE_CONSTANTS.apply(ir)
     # IREE and torch-mlir have different versions of TOSA and StableHLO. Their custom syntax
     # differs, their generic form does not.

@@ -514,3 +514,26 @@ def test_sequences_of_positions():
     args = torch.randn(3, 4), torch.tensor([[0, 1], [2, 3], [-1, 1]])
     report = unmess.check(unmess.capture(at_pairs, args), on="reference")
     assert report.ok, report
+
+
+def read_from_views(x, i):
+    return (
+        x[..., 3].gather(0, i),
+        x[1, :, ::2].mT[i[0]],
+        x[:, 1:, ::2].mT[i[0], 1],
+        x[..., 1].reshape(-1)[i],
+        F.pad(x[..., 1][None], (2, 2), mode="reflect"),
+    )
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_indices_of_views_with_strides(dynamic):
+    """IREE does not gather from a view whose elements are not adjacent along its last axis."""
+    sizes = {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}
+    args = torch.randn(5, 6, 8), torch.randint(0, 4, (5, 6))
+    shapes = (sizes, sizes) if dynamic else None
+    run = unmess.load(unmess.capture(read_from_views, args, dynamic_shapes=shapes), on="iree-cpu")
+    for rows, columns in [(5, 6), *([(7, 9)] if dynamic else [])]:
+        args = torch.randn(rows, columns, 8), torch.randint(0, 4, (rows, columns))
+        for ours, theirs in zip(run(*args), read_from_views(*args), strict=True):
+            assert torch.equal(ours, theirs)

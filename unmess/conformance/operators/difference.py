@@ -17,6 +17,10 @@ from unmess.difference import Float64Leaf, compare_leaf
 
 # The allowed multiple of eager's own distance to the float64 result.
 _AGAINST_EAGER = 4
+# Eager's distance to the exact result if its dtype is float64 or complex128, in units in the last
+# place of the largest element. Nothing is more precise. If an operand had a lower precision, the
+# result with operands in float64 is another one.
+_OWN_UNITS = 4
 # The number of seeds for random results of eager.
 _SEEDS = 6
 # The relative difference of random numbers that counts as rounding. Many results have few values,
@@ -218,9 +222,11 @@ def _parts(
     if exact is not None and theirs.numel():
         own = (theirs.double() - exact).abs()
         own = torch.where(torch.isfinite(own), own, 0)
-        allowed = allowed + _AGAINST_EAGER * (
-            own.max() if accuracy.against_float64 == "worst" else own
-        )
+        if accuracy.against_float64 == "worst":
+            own = own.max()
+            if theirs.dtype == torch.float64:
+                own = _OWN_UNITS * eps * torch.where(scale.isfinite(), scale, 0).max()
+        allowed = allowed + _AGAINST_EAGER * own
     wrong |= (theirs != ours) & ~((theirs - ours).abs() <= allowed) & ~theirs.isnan()
     return _first(wrong, theirs, ours)
 
@@ -241,8 +247,6 @@ def _floating(
         wrong |= (expected == 0) & (actual == 0) & (expected.signbit() != actual.signbit())
     if bool(wrong.any()):
         return _first(wrong, theirs, ours)
-    # Nothing is more precise than a float64 result. If an operand had a lower precision, `truth` is
-    # another result, because its operands are float64.
     is_wide = theirs.dtype == torch.float64
     exact = expected if truth is None or is_wide else truth.double()
     # If eager overflows and float64 does not, expect eager's result.
@@ -262,8 +266,7 @@ def _floating(
         if accuracy.against_float64 == "worst" and own.numel():
             own = own.max()
             if is_wide:
-                # Eager's error may be a few units in the last place of the largest element.
-                own = 4 * limits.eps * torch.where(special, 0, exact.abs()).max()
+                own = _OWN_UNITS * limits.eps * torch.where(special, 0, exact.abs()).max()
         allowed = allowed + _AGAINST_EAGER * own
     return _first(~special & ((actual - exact).abs() > allowed), theirs, ours)
 
