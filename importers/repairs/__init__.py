@@ -29,7 +29,7 @@ from importers.repairs.literals import (
 from importers.repairs.narrow_integers import compute_in_wider_integers, limit_shift_counts
 from importers.repairs.numbers import assert_numbers, compute_numbers_as_tensors
 from importers.repairs.reshape import split_symbolic_views
-from importers.repairs.retrace import convert_leading_numbers_to_f64
+from importers.repairs.retrace import convert_leading_numbers
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
 from unmess.core.program.note import Note
@@ -177,12 +177,12 @@ REPAIRS = (
         prevent_folding_of_quotients,
     ),
     Repair(
-        "number before an f64 tensor",
-        "0.1 - x, linspace",
+        "number before a tensor",
+        "x.shape[0] - x; 0.1 - x and linspace in f64",
         "run",
-        "torch-mlir's importer converts a number to f32 if it stands for the first tensor of an "
-        "operator",
-        convert_leading_numbers_to_f64,
+        "if a number stands for the first tensor of an operator, torch-mlir's importer converts it "
+        "to f32, or leaves it a number if it is symbolic",
+        convert_leading_numbers,
     ),
     Repair(
         "empty results",

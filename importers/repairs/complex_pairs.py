@@ -20,7 +20,7 @@ from torch.utils import _pytree as pytree
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
 from importers.repairs import fourier
-from importers.repairs.complex_operators import OPERATORS, Complex
+from importers.repairs.complex_operators import OPERATORS, Complex, real_dtype
 from importers.repairs.constants import constant_placeholder
 
 _FOURIER = {
@@ -145,10 +145,19 @@ class _Splitter:
     def _pair(self, node: torch.fx.Node) -> _Pair:
         """Returns the pair of a complex node; splits a node that has none at its first use."""
         if node not in self._pairs:
+            # A trace would decompose these operators to slices of `view_as_real`.
             self._pairs[node] = _Pair(
-                *self._inlined(lambda z: (torch.real(z), torch.imag(z)), [node], node)
+                self._part(torch.ops.aten.real, node), self._part(torch.ops.aten.imag, node)
             )
         return self._pairs[node]
+
+    def _part(self, operator: torch._ops.OpOverloadPacket, node: torch.fx.Node) -> torch.fx.Node:
+        part = self._graph.call_function(operator.default, (node,))
+        part.meta = {
+            **origin_of(node),
+            "val": torch.empty_like(node.meta["val"], dtype=real_dtype(node.meta["val"].dtype)),
+        }
+        return part
 
     def _whole(self, node: torch.fx.Node) -> torch.fx.Node:
         """Returns a complex node for one that was rewritten; any other node unchanged."""

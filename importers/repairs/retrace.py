@@ -9,6 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from importers.decompositions import decomposition_table
+from importers.decompositions.numbers import as_tensor
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
 
 
@@ -59,10 +60,10 @@ def replace_calls(
     return len(nodes)
 
 
-def convert_leading_numbers_to_f64(graph: torch.fx.Graph) -> int:
-    """Converts a number that is the first operand of an operator with an f64 result to a tensor.
+def convert_leading_numbers(graph: torch.fx.Graph) -> int:
+    """Converts numbers that are the first operand of an operator on tensors, as in 0.1 - x.
 
-    An example is 0.1 - x. Returns how many there were.
+    Only symbolic numbers, and those of operators with an f64 result. Returns how many there were.
     """
     nodes = [node for node in graph.nodes if _begins_with_a_number(node)]
     return replace_calls(graph, nodes, lambda node: _of_a_tensor(node.target))
@@ -72,13 +73,18 @@ def _begins_with_a_number(node: torch.fx.Node) -> bool:
     if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
         return False
     first = node.target._schema.arguments[:1]
-    if not node.args or type(node.args[0]) is not float or str(first[0].type) != "Tensor":
+    if not node.args or str(first[0].type) != "Tensor":
         return False
-    return node.meta["val"].dtype == torch.float64
+    number = node.args[0]
+    if isinstance(number, torch.fx.Node):
+        return isinstance(number.meta.get("val"), (*torch.types.py_sym_types, int, float))
+    return type(number) is float and node.meta["val"].dtype == torch.float64
 
 
 def _of_a_tensor(target: torch._ops.OpOverload) -> Any:
-    def call(number: float, *args: Any, **kwargs: Any) -> Any:
-        return target(torch.full((), number, dtype=torch.float64), *args, **kwargs)
+    def call(number: Any, *args: Any, **kwargs: Any) -> Any:
+        others = [each for each in args if isinstance(each, torch.Tensor)]
+        dtype = torch.result_type(number, others[0]) if others else torch.float64
+        return target(as_tensor(number, dtype), *args, **kwargs)
 
     return call

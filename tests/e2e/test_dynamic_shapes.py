@@ -221,3 +221,22 @@ def test_a_size_that_squeeze_would_remove_is_refused(function):
     assert torch.equal(run(x), function(x))
     with pytest.raises(unmess.Error, match=r"valid only for x.shape\[1\] != 1"):
         run(x[:, :1])
+
+
+def operate_on_a_size(x, i):
+    """Calls operators with a size where they take a tensor, and reflects at a dynamic end."""
+    n = x.shape[0]
+    sub, div = torch.ops.aten.sub.Tensor, torch.ops.aten.div.Tensor
+    spectrum = torch.stft(x[:, 0], 16, window=torch.ones(16), center=True, return_complex=True)
+    padded = torch.nn.functional.pad(x.mT[None], (2, 3, 1, 0), mode="reflect")
+    return n - x, sub(n, i.int()), div(n, x.double()), sub(n, i[0, 0]), spectrum.abs(), padded
+
+
+def test_a_size_as_the_first_operand():
+    args = torch.rand(20, 3) + 1, torch.randint(1, 9, (20, 3))
+    dynamic = ({0: torch.export.Dim.AUTO}, {0: torch.export.Dim.AUTO})
+    run = unmess.load(unmess.capture(operate_on_a_size, args, dynamic_shapes=dynamic))
+    for rows in (20, 33):
+        x, i = torch.rand(rows, 3) + 1, torch.randint(1, 9, (rows, 3))
+        for ours, theirs in zip(run(x, i), operate_on_a_size(x, i), strict=True):
+            torch.testing.assert_close(ours, theirs)

@@ -325,8 +325,8 @@ def between_a_row_and_a_column(x, y):
     return torch.lerp(x, y, 0.3)
 
 
-def imaginary_part_of_a_conjugate(x):
-    return torch.complex(x, x + 1).conj().imag
+def negated_view(x):
+    return torch._neg_view(x) + 1
 
 
 def powers_of_integers(x, y):
@@ -610,7 +610,7 @@ CASES = [
     Case("clamp", F.relu6, (SPECIAL,), "NaN"),
     Case("clamp", limits_of_each, (SPECIAL, SPECIAL.roll(1), SPECIAL.roll(2)), "NaN"),
     Case("copy with strides", between_a_row_and_a_column, (random(3, 3, 1).mT, random(1, 1, 3))),
-    Case("negation as a view", imaginary_part_of_a_conjugate, (random(3),)),
+    Case("negation as a view", negated_view, (random(3),)),
     Case(
         "powers",
         powers_of_integers,
@@ -625,7 +625,7 @@ CASES = [
         "type",
     ),
     Case("special function in f64", torch.lgamma, (SPECIAL,)),
-    Case("number before an f64 tensor", tenth_less, (random(3, dtype=torch.float64),), "differs"),
+    Case("number before a tensor", tenth_less, (random(3, dtype=torch.float64),), "differs"),
     Case("number as a tensor", times_the_logarithm_of_a_number, (random(3).abs(),)),
     Case("integers beside floating-point constants", less_a_filled_one, (random(3),), "differ"),
     Case("NaN in comparisons", extremes, (SPECIAL, SPECIAL.flip(0)), "NaN"),

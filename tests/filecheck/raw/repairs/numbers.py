@@ -15,7 +15,7 @@ import torch
 # CHECK:         torch.aten.mul.Scalar %x, %[[MINUS]]
 
 # CHECK-LABEL: before_f64:
-# CHECK-NEXT:  note: repair: number before an f64 tensor (1 times)
+# CHECK-NEXT:  note: repair: number before a tensor (1 times)
 # CHECK-NOT:     f32
 # CHECK:         torch.aten.sub.Tensor {{.*}} : !torch.vtensor<[],f64>, !torch.vtensor<[2],f64>
 
