@@ -21,6 +21,7 @@ from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
+from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
 from pipelines.iree.updates import keep_inputs
@@ -129,7 +130,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     },
     **{
         step.name: partial(_with_iree, step)
-        for step in (HIDE_CONSTANTS, MULTIPLY_PACKED, SEPARATE_PACKING)
+        for step in (HIDE_CONSTANTS, KEEP_SORTED_VALUES, MULTIPLY_PACKED, SEPARATE_PACKING)
     },
     "iree-keep-inputs": _keep_inputs,
     "reference-fuse": lambda module: fuse(module, "module"),

@@ -21,6 +21,8 @@ from importers.decompositions.tracing import inline, origin_of, trace, tracing
 aten = torch.ops.aten
 
 _READS = frozenset({aten._local_scalar_dense.default, aten.item.default})
+# IREE has no numbers of these types outside of tensors.
+_NARROW = (torch.bfloat16, torch.float16)
 _COMPARISONS = {
     operator.lt: torch.lt,
     operator.le: torch.le,
@@ -89,7 +91,7 @@ def _is_wanted(node: torch.fx.Node) -> bool:
     if not isinstance(value, torch.types.py_sym_types):
         return False
     if node.target in _READS:
-        return node.args[0].meta["val"].dtype == torch.bool
+        return node.args[0].meta["val"].dtype in (torch.bool, *_NARROW)
     operands = [_value(operand) for operand in node.args]
     # A guard may have replaced the symbol of a number by a constant.
     is_data = any(map(_is_read, node.args))
@@ -103,7 +105,7 @@ def _is_wanted(node: torch.fx.Node) -> bool:
 def _replace(graph: torch.fx.Graph, node: torch.fx.Node, table: Mapping) -> None:
     is_flag = isinstance(node.meta["val"], (bool, torch.SymBool))
     if node.target in _READS:
-        operands, compute = [_read_by(node)], _identity
+        operands, compute = [_read_by(node)], _wide
     else:
         operands = [_read_by(x) if _is_read(x) else x for x in node.args]
         compute = _COMPARISONS.get(node.target) or _ARITHMETIC[node.target]
@@ -157,8 +159,9 @@ def _tensor(value: Any, node: torch.fx.Node) -> torch.Tensor:
     return torch.full((), value, dtype=torch.float64 if is_float else torch.int64)
 
 
-def _identity(x: torch.Tensor) -> torch.Tensor:
-    return x
+def _wide(x: torch.Tensor) -> torch.Tensor:
+    """Returns floats as f64, which has all their values; other tensors unchanged."""
+    return x.double() if x.is_floating_point() else x
 
 
 def _is_read(x: Any) -> bool:

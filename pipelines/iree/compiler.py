@@ -21,6 +21,7 @@ from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_out
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
+from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stablehlo_input import to_iree
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
 from pipelines.iree.targets import Target
@@ -112,6 +113,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
         LONG_SUMS.apply(ir)
         KEEP_SUMS_OF_PRODUCTS.apply(ir)
         READ_WHOLE_TENSORS.apply(ir)
+        KEEP_SORTED_VALUES.apply(ir)
         HIDE_CONSTANTS.apply(ir)
     # IREE and torch-mlir have different versions of TOSA and StableHLO. Their custom syntax
     # differs, their generic form does not.
