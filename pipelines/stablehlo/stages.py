@@ -107,12 +107,15 @@ def needs_linalg(module: ir.Module) -> bool:
     """Returns whether IREE needs a program as linalg.
 
     This holds for products of integers that were converted from unsigned ones: IREE's compiler
-    removes the conversion, and multiplies the bits as signed integers. It holds for programs of
+    removes the conversion, and multiplies the bits as signed integers. It holds for weights of
+    unsigned integers, which the compiler does not load. It holds for programs of
     other tools with dynamic sizes, and for two forms in programs of unmess. The compiler fails for
     loops that update rows, unless the steps for linalg rewrite them. It makes a top-k of a sort and
     a slice, and fails if the indices are 64-bit integers.
     """
     if find_operations(module, _is_product_of_integers) and find_operations(module, _is_unsigned):
+        return True
+    if find_operations(module, _has_unsigned_weight):
         return True
     if is_foreign(module):
         return bool(find_operations(module, _is_dynamic))
@@ -129,7 +132,24 @@ def _is_unsigned(operation: ir.Operation) -> bool:
     """Returns whether an operation converts unsigned integers."""
     if operation.name != "stablehlo.convert":
         return False
-    element_type = ir.RankedTensorType(operation.operands[0].type).element_type
+    return _is_tensor_of_unsigned(operation.operands[0].type)
+
+
+def _has_unsigned_weight(operation: ir.Operation) -> bool:
+    """Returns whether a function takes weights of unsigned integers."""
+    if operation.name != "func.func" or "arg_attrs" not in operation.attributes:
+        return False
+    kinds = ir.FunctionType(ir.TypeAttr(operation.attributes["function_type"]).value).inputs
+    return any(
+        "unmess.weight" in about and _is_tensor_of_unsigned(kind)
+        for about, kind in zip(operation.attributes["arg_attrs"], kinds, strict=True)
+    )
+
+
+def _is_tensor_of_unsigned(kind: ir.Type) -> bool:
+    if not isinstance(kind, ir.RankedTensorType):
+        return False
+    element_type = kind.element_type
     return isinstance(element_type, ir.IntegerType) and element_type.is_unsigned
 
 

@@ -102,6 +102,17 @@ def test_iree_multiplies_unsigned_integers_as_signed():
     assert not torch.equal(product, x.int() @ y.int())
 
 
+def test_iree_does_not_load_unsigned_globals():
+    with pytest.raises(Exception, match=r"failed to legalize operation 'util\.global\.load'"):
+        run_by_iree("""
+        util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<2xui8>
+        func.func @main() -> tensor<2xi32> {
+          %0 = util.global.load @w : tensor<2xui8>
+          %1 = stablehlo.convert %0 : (tensor<2xui8>) -> tensor<2xi32>
+          return %1 : tensor<2xi32>
+        }""")
+
+
 def test_iree_does_not_compile_a_loop_with_a_computed_boolean():
     with pytest.raises(Exception, match=r"target materialization from \('i1'\)"):
         run_by_iree("""
