@@ -4,11 +4,20 @@ A format is a file with four things: the name by which a GGUF file says that a t
 its blocks are split into separate tensors, how these are unpacked in the program (operators of
 PyTorch on integer tensors, so that every output dialect has them), and how blocks are unpacked in
 NumPy, which is the truth for the tests.
+
+A layout is a file that does the same for the tensors of a folder of transformers: how config.json
+names it, which tensors hold a matrix, how these become the tensors of a format, and how they are
+unpacked in NumPy.
 """
 
 from __future__ import annotations
 
-from importers.packed.format import Format
+from importers.packed.awq import AWQ
+from importers.packed.compressed_tensors import COMPRESSED_TENSORS
+from importers.packed.format import Format, Packing
+from importers.packed.gptq import GPTQ
+from importers.packed.grouped import INT4, INT8
+from importers.packed.layout import Layout
 from importers.packed.q4 import Q4_0, Q4_1
 from importers.packed.q4_k import Q4_K
 from importers.packed.q5 import Q5_0, Q5_1
@@ -16,9 +25,13 @@ from importers.packed.q5_k import Q5_K
 from importers.packed.q6_k import Q6_K
 from importers.packed.q8 import Q8_0
 
-__all__ = ["FORMATS", "Format"]
+__all__ = ["FORMATS", "LAYOUTS", "PACKINGS", "Format", "Layout", "Packing"]
 
 # By the name of the tensor type in GGUF.
 FORMATS: dict[str, Format] = {
     each.name: each for each in (Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K)
 }
+# By the name in the operator that unpacks weights.
+PACKINGS: dict[str, Packing] = {**FORMATS, **{each.name: each for each in (INT4, INT8)}}
+# By `quant_method` in config.json.
+LAYOUTS: dict[str, Layout] = {each.method: each for each in (GPTQ, AWQ, COMPRESSED_TENSORS)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -12,9 +13,24 @@ import torch
 Parts = Mapping[str, torch.Tensor]
 
 
+class Packing(Protocol):
+    """How the tensors of a packed matrix represent its weights."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the operator that unpacks weights."""
+
+    @property
+    def unpack(self) -> Callable[[Parts, torch.dtype], torch.Tensor]:
+        """Computes the weights, as `Format.unpack`."""
+
+    def columns(self, parts: Parts) -> int:
+        """Returns the number of weights in a row."""
+
+
 @dataclass(frozen=True)
 class Format:
-    """A format of packed weights. A row of a matrix is a sequence of blocks.
+    """A format of packed weights in GGUF files. A row of a matrix is a sequence of blocks.
 
     Attributes:
         name: the name of the tensor type in GGUF.
@@ -35,6 +51,10 @@ class Format:
     split: Callable[[np.ndarray], dict[str, np.ndarray]]
     unpack: Callable[[Parts, torch.dtype], torch.Tensor]
     truth: Callable[[np.ndarray], np.ndarray]
+
+    def columns(self, parts: Parts) -> int:
+        """Returns the number of weights in a row."""
+        return parts["integers"].shape[1] * self.elements
 
     def blocks(self, data: np.ndarray) -> np.ndarray:
         """Returns the bytes of a matrix, uint8 of (rows, bytes), as (rows, blocks, bytes)."""

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 import torch
 from torch.nn import functional
 
-from importers.packed.format import Format
+from importers.packed.format import Packing
+from importers.packed.layout import PackedMatrix
 from importers.packed.operator import unpack
 
 
@@ -21,12 +22,20 @@ class PackedWeight(torch.nn.Module):
     Attributes:
         format: how the buffers represent the matrix.
         dtype: the dtype of the matrix.
+        columns: a buffer, int64: for each column of the matrix, the input of the layer that it
+            belongs to. None if they are in order.
     """
 
-    def __init__(self, format: Format, parts: Mapping[str, torch.Tensor]):
+    def __init__(
+        self,
+        format: Packing,
+        parts: Mapping[str, torch.Tensor],
+        columns: torch.Tensor | None = None,
+    ):
         super().__init__()
         self.format = format
         self.dtype = torch.float32
+        self.register_buffer("columns", columns)
         self._names = tuple(parts)
         for name, tensor in parts.items():
             self.register_buffer(name, tensor)
@@ -71,6 +80,8 @@ class PackedLinear(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """See `torch.nn.Linear.forward`."""
+        if self.weight.columns is not None:
+            x = x.index_select(-1, self.weight.columns)
         return functional.linear(x, self.weight(), self.bias)
 
 
@@ -90,6 +101,18 @@ class PackedEmbedding(torch.nn.Module):
 _PACKED = {torch.nn.Linear: PackedLinear, torch.nn.Embedding: PackedEmbedding}
 
 
+def packed_note(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Returns a note on the weights that stay packed, if there are any.
+
+    Args:
+        counts: the number of weights by format.
+    """
+    if not counts:
+        return ()
+    texts = (f"{count / 1e6:,.1f} million in {name}" for name, count in counts.items())
+    return (f"weights stay packed, and the program unpacks them: {', '.join(texts)}",)
+
+
 def can_hold_packed(layer: torch.nn.Module) -> bool:
     """Returns whether there is a packed layer like this one. Subclasses may compute differently."""
     if type(layer) is torch.nn.Embedding:
@@ -98,22 +121,23 @@ def can_hold_packed(layer: torch.nn.Module) -> bool:
 
 
 def put_packed(
-    model: torch.nn.Module, found: Mapping[str, tuple[Format, Callable[[], Mapping]]]
+    model: torch.nn.Module, found: Mapping[str, Callable[[], PackedMatrix]]
 ) -> dict[str, int]:
     """Replaces layers by layers with packed weights, in place. Tied weights stay tied.
 
     Args:
-        found: by the name of a layer's weight, its format and a function that returns its parts.
+        found: by the name of a layer's weight, a function that returns the packed matrix.
 
     Returns:
         The number of weights (elements) by format.
     """
     counts: dict[str, int] = {}
     tied: dict[int, PackedWeight] = {}
-    for name, (format, parts) in found.items():
-        weight = model.get_parameter(name)
-        tied[id(weight)] = PackedWeight(format, parts())
-        counts[format.name] = counts.get(format.name, 0) + math.prod(weight.shape)
+    for name, read in found.items():
+        weight, matrix = model.get_parameter(name), read()
+        tied[id(weight)] = PackedWeight(matrix.packing, matrix.parts, matrix.columns)
+        kind = matrix.packing.name
+        counts[kind] = counts.get(kind, 0) + math.prod(weight.shape)
     for path, layer in list(model.named_modules(remove_duplicate=False)):
         packed = tied.get(id(getattr(layer, "weight", None)))
         if packed is not None:

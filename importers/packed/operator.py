@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from importers.packed import FORMATS
+from importers.packed import PACKINGS
 
 _library = torch.library.Library("unmess", "DEF")
 _library.define(
@@ -34,7 +34,7 @@ def unpack_parts(
 ) -> torch.Tensor:
     """Computes the operator with operators of PyTorch. Computes in f32, or in f64 if asked to."""
     number = torch.float64 if dtype == torch.float64 else torch.float32
-    unpacked = FORMATS[format].unpack(dict(zip(names, parts, strict=True)), number)
+    unpacked = PACKINGS[format].unpack(dict(zip(names, parts, strict=True)), number)
     return unpacked.flatten(1).to(dtype)
 
 
@@ -42,8 +42,8 @@ def _shape(
     parts: Sequence[torch.Tensor], names: Sequence[str], format: str, dtype: torch.dtype
 ) -> torch.Tensor:
     """Returns an empty tensor like the result."""
-    rows, blocks = parts[0].shape[:2]
-    return parts[0].new_empty(rows, blocks * FORMATS[format].elements, dtype=dtype)
+    columns = PACKINGS[format].columns(dict(zip(names, parts, strict=True)))
+    return parts[0].new_empty(parts[0].shape[0], columns, dtype=dtype)
 
 
 _library.impl("unpack", unpack_parts, "CompositeExplicitAutograd")

@@ -145,7 +145,7 @@ def generate(
         (temperature, top_k, top_p, seed),
         stop,
     )
-    decoder = Decoder(max_length, dtype, unpacks_weights(model, runner))
+    decoder = Decoder(max_length, dtype, unpacks_weights(runner))
     request = Request(model, decoder=decoder, trust=trust)
     with working(session, request, Need(tokenizer=True), no_cache=no_cache) as cached:
         loaded = load(cached, task)

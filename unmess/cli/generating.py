@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from unmess.bundle import Bundle
     from unmess.core.program.programs import Programs
 
-# The end of the model strings whose weights may be packed.
-GGUF = ".gguf"
-
 
 @dataclass(frozen=True)
 class Task:
@@ -100,12 +97,12 @@ def _check_length(task: Task, prompt_tokens: int, text: dict[str, Any]) -> None:
     check_length(prompt_tokens, task.max_new_tokens, task.max_length, len(text["start"]))
 
 
-def unpacks_weights(model: str, runner: str) -> bool:
-    """Returns whether a model's packed weights are unpacked before its program is stored.
+def unpacks_weights(runner: str) -> bool:
+    """Returns whether packed weights are unpacked before a program for this runner is stored.
 
     A stored program is IR, which is not unpacked when it is loaded.
     """
-    if not model.endswith(GGUF) or runner == BUNDLED:
+    if runner == BUNDLED:
         return False
     # Imported here, because it may import the backend's file.
     from pipelines.backends.finding import find_backend
@@ -216,7 +213,7 @@ class _Decoder:
         _check_length(task, count, text)
         dtype = None if task.dtype is None else getattr(torch, task.dtype)
         programs = capture_decoder(source, task.max_length, dtype)
-        if unpacks_weights(self._model, task.runner):
+        if unpacks_weights(task.runner):
             # Imported here to save start-up time: it imports parts of Inductor.
             from importers.folding import unpack_weights
 

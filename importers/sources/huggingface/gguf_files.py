@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import torch
 
-from importers.packed import FORMATS, Format
-from importers.packed.layers import can_hold_packed, put_packed
+from importers.packed import FORMATS
+from importers.packed.layers import can_hold_packed, packed_note, put_packed
+from importers.packed.layout import PackedMatrix
 from unmess.core.errors.error import Error
 
 
@@ -72,7 +73,7 @@ class PackedTensors:
     """
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[Format, _Matrix]] = {}
+        self._found: dict[str, _Matrix] = {}
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
@@ -85,11 +86,7 @@ class PackedTensors:
 
     def put_into(self, model: torch.nn.Module) -> tuple[str, ...]:
         """Replaces the layers of the matrices, and returns a note if there are any."""
-        counts = put_packed(model, self._found)
-        if not counts:
-            return ()
-        texts = (f"{count / 1e6:,.1f} million in {name}" for name, count in counts.items())
-        return (f"weights stay packed, and the program unpacks them: {', '.join(texts)}",)
+        return packed_note(put_packed(model, self._found))
 
     def _load(
         self,
@@ -118,7 +115,7 @@ class PackedTensors:
                 others.append(tensor)
             else:
                 packed[name] = torch.zeros((), dtype=torch_dtype).expand(matrix.shape)
-                self._found[name] = (FORMATS[tensor.tensor_type.name], matrix)
+                self._found[name] = matrix
         with mock.patch.object(reader, "tensors", others):
             loaded = load(path, return_tensors=True, **options)
         loaded["tensors"] |= packed
@@ -126,7 +123,7 @@ class PackedTensors:
 
 
 class _Matrix:
-    """The bytes of a quantized matrix in the file; calling it returns its parts.
+    """The bytes of a quantized matrix in the file; calling it returns the packed matrix.
 
     Attributes:
         shape: the number of rows and columns of weights.
@@ -141,9 +138,10 @@ class _Matrix:
             tensor.data.shape[1] // self._format.bytes * self._format.elements,
         )
 
-    def __call__(self) -> Mapping[str, torch.Tensor]:
+    def __call__(self) -> PackedMatrix:
         is_ordered = np.array_equal(self._order, np.arange(len(self._order)))
-        return self._format.parts(self._data if is_ordered else self._data[self._order])
+        data = self._data if is_ordered else self._data[self._order]
+        return PackedMatrix(self._format, self._format.parts(data))
 
 
 def _architecture(reader: Any) -> str:

@@ -15,6 +15,7 @@ from importers.sources.huggingface.custom_code import (
 )
 from importers.sources.huggingface.gguf_files import PackedTensors, need_gguf, parse_once
 from importers.sources.huggingface.hub import ask_hub, is_there
+from importers.sources.huggingface.packed_folders import PackedFolder, packed_layout
 from importers.sources.huggingface.processed import find_tokenizer, processed_example
 from importers.sources.random_weights import SEED, seeded
 from importers.sources.source import Source
@@ -28,7 +29,8 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
     """Loads the model in a folder or on the hub.
 
     Args:
-        path: a folder or hub name, as transformers accepts it.
+        path: a folder or hub name, as transformers accepts it. Weights in a layout of
+            `importers/packed/` stay packed.
         gguf: a file in the folder with configuration, weights and tokenizer. Quantized matrices
             stay packed (`importers/packed/`).
         trust: whether to import Python code that comes with the model.
@@ -37,16 +39,17 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
         Error: stage `source`, if there is no such model, one of its files is missing or damaged,
             the weights do not fit the configuration, or the model needs trust.
     """
+    import torch
     import transformers
 
     parsing = keeping = contextlib.nullcontext()
-    packed = PackedTensors()
+    packed: PackedTensors | PackedFolder = PackedTensors()
     if gguf is not None:
         need_gguf()
         parsing, keeping = parse_once(), packed.kept()
     folder = os.path.isdir(path)
     local = gguf is not None or is_there(path, "config.json")
-    form = {} if gguf is None else {"gguf_file": gguf}
+    form: dict[str, Any] = {} if gguf is None else {"gguf_file": gguf}
     if folder and not local:
         raise Error(
             "source",
@@ -68,6 +71,10 @@ def find_pretrained(path: str, name: str, gguf: str | None = None, trust: bool =
             model_class = transformers.AutoModelForCausalLM
             if gguf is None:
                 model_class = _model_class(config, trust)
+                if (folder_weights := packed_layout(path, config)) is not None:
+                    packed, keeping = folder_weights, folder_weights.kept()
+                    # Packed weights are exact in any dtype, and runners' products are in f32.
+                    form["dtype"] = torch.float32
             with keeping, seeded(), _no_progress_bar():
                 model, loaded = model_class.from_pretrained(
                     path,

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 import unmess
-from importers.packed import FORMATS
+from importers.packed import FORMATS, PACKINGS
 from importers.packed.layers import PackedLinear, PackedWeight, can_hold_packed, put_packed
+from importers.packed.layout import PackedMatrix
 
 ROWS = 6
 # Where blocks have f16 numbers. All other bytes may have any value.
@@ -92,7 +93,8 @@ def test_tied_weights_stay_tied():
     model, form = Tied(), FORMATS["Q8_0"]
     layer = model.layer
     data = blocks("Q8_0", "usual")
-    counts = put_packed(model, {"embedding.weight": (form, lambda: form.parts(data))})
+    matrix = PackedMatrix(form, form.parts(data))
+    counts = put_packed(model, {"embedding.weight": lambda: matrix})
     assert counts == {"Q8_0": ROWS * 512}
     assert model.head.weight is model.embedding.weight
     assert model.layer is layer
@@ -136,7 +138,7 @@ def test_a_capture_unpacks_equal_weights_once(monkeypatch):
         calls.append(parts["scales"].shape)
         return form.unpack(parts, dtype)
 
-    monkeypatch.setitem(FORMATS, "Q4_1", replace(form, unpack=counted))
+    monkeypatch.setitem(PACKINGS, "Q4_1", replace(form, unpack=counted))
     linear = torch.nn.Linear(512, 512, bias=False)
     layers = [PackedLinear(linear, weight("Q4_1", 512)) for _ in range(3)]
     program = unmess.capture(torch.nn.Sequential(*layers), (torch.zeros(2, 512),))

@@ -1,0 +1,119 @@
+"""Folders of compressed-tensors: `pack-quantized` of 4 or 8 bits, and `int-quantized`.
+
+`weight_scale` is (rows, groups), or has one scale for the matrix. `pack-quantized` has
+`weight_packed`, (rows, columns / n), whose integers of 32 bits have n weights of adjacent columns
+each, the lowest bits first, plus half their range; `weight_shape`, the rows and columns without
+padding; and maybe `weight_zero_point`, (rows / n, groups), packed in the same way along the rows.
+`int-quantized` has `weight`, int8 of (rows, columns), and maybe `weight_zero_point`, int8 of (rows,
+groups). `weight_g_idx` has the group of each column.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from importers.packed.grouped import grouped, unsigned
+from importers.packed.layout import Config, Layout, PackedMatrix, Tensors, adjacent
+
+_FORMATS = ("pack-quantized", "int-quantized")
+_STRATEGIES = ("tensor", "channel", "group")
+
+
+def _unsupported(config: Config) -> str | None:
+    status = config.get("quantization_status", "compressed")
+    if status != "compressed":
+        return f"the quantization_status {status}"
+    if config.get("kv_cache_scheme"):
+        return "a quantized key-value cache (kv_cache_scheme)"
+    if (config.get("sparsity_config") or {}).get("format", "dense") != "dense":
+        return f"sparse weights ({config['sparsity_config']['format']})"
+    if (config.get("transform_config") or {}).get("config_groups"):
+        return "transforms of weights and activations (transform_config)"
+    found = (_unsupported_group(each, config) for each in config.get("config_groups", {}).values())
+    return next(filter(None, found), None)
+
+
+def _unsupported_group(group: Config, config: Config) -> str | None:
+    form, weights = group.get("format") or config.get("format"), group.get("weights") or {}
+    kind, bits = weights.get("type", "int"), weights.get("num_bits", 8)
+    if form not in _FORMATS:
+        return f"the format {form}"
+    if kind != "int" or bits not in (4, 8):
+        return f"weights of {bits} bits of the type {kind}"
+    if group.get("input_activations") or group.get("output_activations"):
+        return "quantized activations"
+    strategy = weights.get("strategy") or "tensor"
+    return None if strategy in _STRATEGIES else f"the strategy {strategy}"
+
+
+def _scales(tensors: Tensors, rows: int) -> torch.Tensor:
+    """Returns the scales, (rows, groups)."""
+    scales = tensors["weight_scale"]
+    return (scales if scales.dim() == 2 else scales.reshape(-1, 1)).expand(rows, -1)
+
+
+def _groups(tensors: Tensors) -> np.ndarray | None:
+    """Returns the group of each column; None if they are in order. The package writes -1 then."""
+    groups = tensors["weight_g_idx"].numpy() if "weight_g_idx" in tensors else None
+    return None if groups is None or (groups < 0).any() else groups
+
+
+def _bits(tensors: Tensors) -> int:
+    if "weight_packed" not in tensors:
+        return 8
+    return 4 if tensors["weight_packed"].shape[1] == -(-int(tensors["weight_shape"][1]) // 8) else 8
+
+
+def _read(tensors: Tensors, config: Config) -> PackedMatrix:
+    bits = _bits(tensors)
+    if bits == 8 and "weight" in tensors:
+        numbers = tensors["weight"].numpy().view(np.uint8) ^ 128
+    else:
+        numbers = unsigned(tensors["weight_packed"], bits)[:, : int(tensors["weight_shape"][1])]
+    scales = _scales(tensors, len(numbers))
+    zero_points = np.full(scales.shape, 1 << (bits - 1), np.uint8)
+    stored = tensors.get("weight_zero_point")
+    if stored is not None and stored.dtype == torch.int32:
+        zero_points = unsigned(stored.T, bits)[:, : len(numbers)].T
+    elif stored is not None:
+        stored = stored.reshape(len(stored), -1).expand(scales.shape).numpy()
+        zero_points = zero_points + stored.view(np.uint8)
+    order = adjacent(_groups(tensors), scales.shape[1], numbers.shape[1])
+    if order is None:
+        return PackedMatrix(*grouped(bits, numbers, scales, zero_points))
+    parts = grouped(bits, numbers[:, order], scales, zero_points)
+    return PackedMatrix(*parts, torch.from_numpy(order))
+
+
+def _truth(tensors: Tensors, config: Config) -> np.ndarray:
+    bits = _bits(tensors)
+    middle, mask, shifts = 1 << (bits - 1), (1 << bits) - 1, np.arange(0, 32, bits)
+    if "weight_packed" in tensors:
+        rows, columns = tensors["weight_shape"].tolist()
+        numbers = (tensors["weight_packed"].numpy()[..., None] >> shifts) & mask
+        numbers = numbers.reshape(rows, -1)[:, :columns] - middle
+    else:
+        numbers = tensors["weight"].numpy().astype(np.int32)
+    rows, columns = numbers.shape
+    scales = _scales(tensors, rows).float().numpy()
+    zero_points = tensors.get("weight_zero_point", torch.zeros(1, 1, dtype=torch.int8)).numpy()
+    if zero_points.dtype == np.int32:
+        zero_points = (zero_points[:, None] >> shifts[:, None]) & mask
+        zero_points = zero_points.reshape(-1, scales.shape[1])[:rows] - middle
+    zero_points = np.broadcast_to(zero_points.reshape(len(zero_points), -1), scales.shape)
+    groups = _groups(tensors)
+    if groups is None:
+        groups = np.arange(columns) // (columns // scales.shape[1])
+    return scales[:, groups] * (numbers - zero_points[:, groups].astype(np.float32))
+
+
+COMPRESSED_TENSORS = Layout(
+    "compressed-tensors",
+    _unsupported,
+    "weight_scale",
+    (),
+    ("weight", "weight_packed", "weight_shape", "weight_zero_point", "weight_g_idx"),
+    _read,
+    _truth,
+)

@@ -1,0 +1,154 @@
+"""Keeps the weights of quantized folders packed: GPTQ, AWQ and compressed-tensors.
+
+transformers needs packages for these folders, with layers of their own for each kind of device.
+Here, it loads the model as if it were not quantized, with placeholders for packed matrices.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+from unittest import mock
+
+import torch
+
+from importers.packed import LAYOUTS, Layout
+from importers.packed.layers import can_hold_packed, packed_note, put_packed
+from importers.packed.layout import PackedMatrix
+from unmess.core.errors.error import Error, first_line
+
+
+def packed_layout(path: str, config: Any) -> PackedFolder | None:
+    """Returns the packed weights that the configuration of a model announces, or None.
+
+    Removes the announcement from the configuration, so that transformers needs no package.
+
+    Raises:
+        Error: stage `source`, if this variant of the layout is not supported.
+    """
+    for part in (config, config.get_text_config()):
+        about = getattr(part, "quantization_config", None)
+        layout = LAYOUTS.get(about.get("quant_method")) if isinstance(about, dict) else None
+        if layout is None:
+            continue
+        if problem := layout.unsupported(about):
+            raise Error(
+                "source",
+                f"{path} is quantized by {layout.method} with {problem}, which is not supported",
+                hint="docs/quantization.md lists what is supported",
+            )
+        del part.quantization_config
+        return PackedFolder(path, layout, about, config.get_text_config().dtype)
+    return None
+
+
+class PackedFolder:
+    """The packed matrices of a folder, which transformers does not unpack.
+
+    transformers loads a placeholder without memory for each of them, and all other tensors as
+    always. `put_into` then replaces the layers. Matrices whose layer is of another kind, or has
+    another name in the file, are unpacked.
+    """
+
+    def __init__(
+        self, path: str, layout: Layout, about: Mapping[str, Any], dtype: torch.dtype | None
+    ) -> None:
+        self._path, self._layout, self._about, self._dtype = path, layout, about, dtype
+        self._found: dict[str, PackedMatrix] = {}
+        self._unpacked: list[str] = []
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Makes transformers load placeholders inside the `with` block."""
+        import transformers
+
+        load = transformers.PreTrainedModel._load_pretrained_model
+
+        def load_placeholders(model: Any, state: Any, files: Any, options: Any) -> Any:
+            with contextlib.ExitStack() as opened:
+                return load(model, self._state(model, files, opened), files, options)
+
+        target = transformers.PreTrainedModel
+        with mock.patch.object(target, "_load_pretrained_model", staticmethod(load_placeholders)):
+            yield
+
+    def put_into(self, model: torch.nn.Module) -> tuple[str, ...]:
+        """Replaces the layers of the matrices, and returns notes."""
+        notes = packed_note(
+            put_packed(model, {name: (lambda m=matrix: m) for name, matrix in self._found.items()})
+        )
+        if self._dtype not in (None, torch.float32):
+            notes += (f"computes in float32; config.json says {self._dtype}".replace("torch.", ""),)
+        if self._unpacked:
+            some = ", ".join(self._unpacked[:3]) + (", …" if len(self._unpacked) > 3 else "")
+            notes += (f"weights that do not stay packed ({len(self._unpacked)}): {some}",)
+        return notes
+
+    def _state(self, model: Any, files: list[str], opened: contextlib.ExitStack) -> dict[str, Any]:
+        """Returns what transformers loads, by the names in the files."""
+        from safetensors import safe_open
+
+        state: dict[str, Any] = {}
+        for path in files:
+            file = opened.enter_context(safe_open(path, framework="pt"))
+            state |= {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        suffix = f".{self._layout.main}"
+        stems = [name.removesuffix(suffix) for name in state if name.endswith(suffix)]
+        if not stems:
+            raise self._error(f"there is no tensor whose name ends in {suffix}")
+        for stem in stems:
+            self._take(stem, state, _layer(model, stem))
+        names = (self._layout.main, *self._layout.required)
+        for name in state:
+            # AWQ also scales activations of some models, such as BLOOM.
+            if name.rpartition(".")[2] in names:
+                raise self._error(f"the tensor {name} belongs to no matrix")
+        return state
+
+    def _take(self, stem: str, state: dict[str, Any], layer: torch.nn.Module | None) -> None:
+        """Replaces the tensors of a matrix by a placeholder, or by the unpacked matrix."""
+        layout, weight = self._layout, f"{stem}.weight"
+        tensors = {}
+        for name in (layout.main, *layout.required, *layout.optional):
+            if f"{stem}.{name}" in state:
+                tensors[name] = state.pop(f"{stem}.{name}")[...]
+            elif name not in layout.optional:
+                raise self._error(f"there is no tensor {stem}.{name}")
+        bias = f"{stem}.bias"
+        has_bias = layer is None or getattr(layer, "bias", None) is not None
+        # Some versions of AutoGPTQ write a bias of zeros for each layer without bias.
+        if not has_bias and bias in state and not state[bias][...].any():
+            del state[bias]
+        try:
+            if layer is not None and can_hold_packed(layer):
+                matrix = layout.read(tensors, self._about)
+                self._found[weight] = matrix
+                rows = matrix.parts["integers"].shape[0]
+                shape = rows, matrix.packing.columns(matrix.parts)
+                state[weight] = torch.zeros(()).expand(shape)
+                return
+            unpacked = torch.from_numpy(layout.truth(tensors, self._about))
+        except (KeyError, ValueError, IndexError) as problem:
+            raise self._error(
+                f"the tensors of {stem} do not fit: {first_line(problem)}"
+            ) from problem
+        # The weight of transformers' Conv1D (GPT-2) is transposed.
+        is_transposed = type(layer).__name__ == "Conv1D"
+        state[weight] = unpacked.T.contiguous() if is_transposed else unpacked
+        self._unpacked.append(weight)
+
+    def _error(self, problem: str) -> Error:
+        return Error(
+            "source",
+            f"cannot read the weights of {self._path}, quantized by {self._layout.method}: "
+            f"{problem}",
+            hint="the folder is damaged, or its layout is another one than config.json says",
+        )
+
+
+def _layer(model: torch.nn.Module, path: str) -> torch.nn.Module | None:
+    try:
+        return model.get_submodule(path)
+    except AttributeError:
+        return None
