@@ -175,6 +175,8 @@ def _rewrite(product: ir.Operation) -> None:
     fields = [axis for axis in range(1, len(inner) + 1) if axis not in main.loops]
     if math.prod(inner[axis - 1] for axis in fields) > _MOST_FIELDS:
         fields = []
+    # A row may be one group. IREE would remove a loop over it, and the schedule with it.
+    fields += [axis for axis, size in enumerate(inner, 1) if size == 1 and axis not in fields]
     reduced = [axis for axis in range(1, len(inner) + 1) if axis not in fields]
     count, _ = sizes_of(product.operands[0])
     # Loops: rows of the product, vectors of columns, lanes, and those that are summed over. IREE

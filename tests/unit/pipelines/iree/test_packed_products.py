@@ -6,11 +6,14 @@ import re
 import numpy as np
 import pytest
 import torch
+from packed_layouts import CASES
+from torch_mlir import ir
 
 import unmess
 from benchmarks.iree_dispatches import measured
-from importers.packed import FORMATS
+from importers.packed import FORMATS, LAYOUTS
 from importers.packed.layers import PackedEmbedding, PackedLinear, PackedWeight
+from pipelines.ir.modules import find_operations
 from pipelines.iree.backend import backend
 from pipelines.iree.lanes import extract_rearranged_weights
 from pipelines.iree.packed_products import multiply_packed
@@ -51,6 +54,24 @@ def test_one_operation(name, batch):
     assert packed == sum(
         math.prod(argument.spec.shape) for argument in module.signature.of_kind("weight")
     )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_operation_for_each_layout(name):
+    case = CASES[name]
+    tensors, _ = case.matrix(64, 256)
+    matrix = LAYOUTS[case.method].read(tensors, case.config)
+    weight = PackedWeight(matrix.packing, matrix.parts, matrix.columns)
+    layer = PackedLinear(torch.nn.Linear(256, 64, bias=False), weight).eval()
+    module = multiplied(unmess.capture(layer, (torch.zeros(3, 256),)))
+    assert module.ir.operation.verify()
+    (product,) = find_operations(module.ir, lambda each: "compilation_info" in each.attributes)
+    # IREE removes loops that run once, and then the schedule does not fit.
+    assert 1 not in ir.RankedTensorType(product.operands[0].type).shape
+    kinds = [str(each) for each in product.attributes["iterator_types"]]
+    groups = matrix.parts["scales"].shape[1]
+    assert sum("reduction" in kind for kind in kinds) == (1 if groups == 1 else 2)
+    assert not find_operations(module.ir, lambda each: each.name == "linalg.matmul")
 
 
 def test_rows_that_no_lanes_divide():
