@@ -18,6 +18,7 @@ from importers.packed.format import Format, Packing
 from importers.packed.gptq import GPTQ
 from importers.packed.grouped import INT4, INT8
 from importers.packed.layout import Layout
+from importers.packed.mxfp4 import MXFP4, MXFP4_EXPERTS
 from importers.packed.q4 import Q4_0, Q4_1
 from importers.packed.q4_k import Q4_K
 from importers.packed.q5 import Q5_0, Q5_1
@@ -29,9 +30,11 @@ __all__ = ["FORMATS", "LAYOUTS", "PACKINGS", "Format", "Layout", "Packing"]
 
 # By the name of the tensor type in GGUF.
 FORMATS: dict[str, Format] = {
-    each.name: each for each in (Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K)
+    each.name: each for each in (Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, MXFP4)
 }
 # By the name in the operator that unpacks weights.
 PACKINGS: dict[str, Packing] = {**FORMATS, **{each.name: each for each in (INT4, INT8)}}
 # By `quant_method` in config.json.
-LAYOUTS: dict[str, Layout] = {each.method: each for each in (GPTQ, AWQ, COMPRESSED_TENSORS)}
+LAYOUTS: dict[str, Layout] = {
+    each.method: each for each in (GPTQ, AWQ, COMPRESSED_TENSORS, MXFP4_EXPERTS)
+}

@@ -48,7 +48,7 @@ class Format:
     name: str
     elements: int
     bytes: int
-    split: Callable[[np.ndarray], dict[str, np.ndarray]]
+    split: Callable[[np.ndarray], Mapping[str, np.ndarray | torch.Tensor]]
     unpack: Callable[[Parts, torch.dtype], torch.Tensor]
     truth: Callable[[np.ndarray], np.ndarray]
 
@@ -63,7 +63,14 @@ class Format:
     def parts(self, data: np.ndarray) -> dict[str, torch.Tensor]:
         """Returns the tensors for the bytes of a matrix, each in memory of its own."""
         split = self.split(self.blocks(data))
-        return {name: torch.from_numpy(np.array(part, order="C")) for name, part in split.items()}
+        return {name: as_tensor(part) for name, part in split.items()}
+
+
+def as_tensor(part: np.ndarray | torch.Tensor) -> torch.Tensor:
+    """Returns a contiguous tensor; that of an array has memory of its own."""
+    if isinstance(part, torch.Tensor):
+        return part.contiguous()
+    return torch.from_numpy(np.array(part, order="C"))
 
 
 def half(field: np.ndarray) -> np.ndarray:

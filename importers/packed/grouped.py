@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from importers.packed.format import Parts, fields
+from importers.packed.format import Parts, as_tensor, fields
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def grouped(
     if zero_points.shape != tuple(scales.shape):
         raise ValueError(f"scales are {list(scales.shape)}, zero points {list(zero_points.shape)}")
     numbers = numbers.reshape(*scales.shape, numbers.shape[1] // scales.shape[1])
-    parts = {"integers": numbers, "scales": scales.contiguous()}
+    parts = {"integers": numbers, "scales": scales}
     if (zero_points != 1 << (bits - 1)).any():
         parts["zero_points"] = zero_points
     if bits == 4:
@@ -86,12 +86,7 @@ def grouped(
     else:
         signed = {name: part for name, part in parts.items() if name != "scales"}
         parts |= {name: (part ^ 128).view(np.int8) for name, part in signed.items()}
-    tensors = {
-        name: part
-        if isinstance(part, torch.Tensor)
-        else torch.from_numpy(np.array(part, order="C"))
-        for name, part in parts.items()
-    }
+    tensors = {name: as_tensor(part) for name, part in parts.items()}
     return (INT4 if bits == 4 else INT8), tensors
 
 

@@ -98,6 +98,29 @@ class PackedEmbedding(torch.nn.Module):
         return self.weight.rows(indices)
 
 
+class PackedExperts(PackedWeight):
+    """The matrices of experts in a packed format, for layers that index a weight by expert.
+
+    Its tensors have the experts as first axis.
+    """
+
+    def __getitem__(self, experts: torch.Tensor) -> torch.Tensor:
+        """Returns the matrices of some experts: (*experts, columns, rows). Unpacks these only."""
+        flat = experts.reshape(-1)
+        selected = {name: getattr(self, name).index_select(0, flat) for name in self._names}
+        rows = selected["integers"].shape[1]
+        unpacked = unpack(
+            {name: part.flatten(0, 1) for name, part in selected.items()},
+            self.format.name,
+            self.dtype,
+        )
+        return unpacked.reshape(*experts.shape, rows, -1).transpose(-1, -2)
+
+    def forward(self) -> torch.Tensor:
+        """Returns the matrices of all experts: (experts, columns, rows)."""
+        return self[torch.arange(len(self.get_buffer("integers")))]
+
+
 _PACKED = {torch.nn.Linear: PackedLinear, torch.nn.Embedding: PackedEmbedding}
 
 
@@ -118,6 +141,33 @@ def can_hold_packed(layer: torch.nn.Module) -> bool:
     if type(layer) is torch.nn.Embedding:
         return layer.max_norm is None
     return type(layer) in _PACKED
+
+
+def can_hold_packed_experts(layer: torch.nn.Module) -> bool:
+    """Returns whether a layer of transformers has experts that are (columns, rows) each."""
+    return bool(getattr(layer, "is_transposed", False))
+
+
+def put_packed_experts(
+    model: torch.nn.Module, found: Mapping[str, Callable[[], PackedMatrix]]
+) -> dict[str, int]:
+    """Replaces the weights of experts by packed ones, in place.
+
+    Args:
+        found: by the name of a weight, a function that returns the packed matrices.
+
+    Returns:
+        The number of weights (elements) by format.
+    """
+    counts: dict[str, int] = {}
+    for name, read in found.items():
+        matrix, (path, _, parameter) = read(), name.rpartition(".")
+        layer = model.get_submodule(path)
+        delattr(layer, parameter)
+        setattr(layer, parameter, PackedExperts(matrix.packing, matrix.parts))
+        kind = matrix.packing.name
+        counts[kind] = counts.get(kind, 0) + math.prod(matrix.shape)
+    return counts
 
 
 def put_packed(

@@ -21,7 +21,7 @@ class PackedMatrix:
 
     Attributes:
         packing: how the parts represent the matrix.
-        parts: its tensors by name.
+        parts: its tensors by name. Those of experts have the experts as first axis.
         columns: if the file has groups of columns that are not adjacent: the original place of each
             column, int64. Adjacent columns of the packed matrix are of the same group.
     """
@@ -29,6 +29,15 @@ class PackedMatrix:
     packing: Packing
     parts: Mapping[str, torch.Tensor]
     columns: torch.Tensor | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, columns), or (experts, columns, rows)."""
+        integers = self.parts["integers"]
+        if integers.dim() == 3:
+            return integers.shape[0], self.packing.columns(self.parts)
+        of_one = {name: part[0] for name, part in self.parts.items()}
+        return integers.shape[0], self.packing.columns(of_one), integers.shape[1]
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,8 @@ class Layout:
         read: returns the packed matrix, (rows, columns) as the weight of `torch.nn.Linear`, from
             its tensors and the configuration. Raises ValueError for tensors that do not fit.
         truth: computes the matrix in NumPy: f32 of (rows, columns).
+        is_of_experts: whether the matrices are those of experts, (experts, columns, rows). Their
+            tensors are named after a parameter, as `down_proj_blocks`, not after a layer.
     """
 
     method: str
@@ -54,6 +65,24 @@ class Layout:
     optional: tuple[str, ...]
     read: Callable[[Tensors, Config], PackedMatrix]
     truth: Callable[[Tensors, Config], np.ndarray]
+    is_of_experts: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """The end of the names of all `main` tensors."""
+        return self.tensor_name("", self.main)
+
+    def tensor_name(self, stem: str, part: str) -> str:
+        """Returns the name of a tensor in the files.
+
+        Args:
+            stem: the name of the layer or the parameter.
+        """
+        return f"{stem}_{part}" if self.is_of_experts else f"{stem}.{part}"
+
+    def weight_name(self, stem: str) -> str:
+        """Returns the name of the weight in the model."""
+        return stem if self.is_of_experts else f"{stem}.weight"
 
 
 def adjacent(groups: np.ndarray | None, count: int, columns: int) -> np.ndarray | None:

@@ -26,7 +26,18 @@ MATRICES = {
     "blk.0.ffn_gate": ("Q4_K", HIDDEN),
     "blk.0.ffn_up": ("Q5_K", HIDDEN),
     "blk.0.ffn_down": ("F16", HIDDEN),
+    "blk.1.attn_q": ("Q8_0", HIDDEN),
+    "blk.1.attn_k": ("MXFP4", KEYS),
+    "blk.1.attn_v": ("Q4_0", KEYS),
+    "blk.1.attn_output": ("MXFP4", HIDDEN),
+    "blk.1.ffn_gate": ("F16", HIDDEN),
+    "blk.1.ffn_up": ("Q4_0", HIDDEN),
+    "blk.1.ffn_down": ("MXFP4", HIDDEN),
 }
+NORMS = (
+    "output_norm",
+    *(f"blk.{block}.{kind}_norm" for block in (0, 1) for kind in ("attn", "ffn")),
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +46,7 @@ def path(tmp_path_factory):
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(64)
     writer.add_embedding_length(HIDDEN)
-    writer.add_block_count(1)
+    writer.add_block_count(2)
     writer.add_feed_forward_length(HIDDEN)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(KEY_HEADS)
@@ -50,7 +61,7 @@ def path(tmp_path_factory):
         form = gguf.GGMLQuantizationType[kind]
         data = _matrix(random, form, rows)
         writer.add_tensor(f"{name}.weight", data, raw_dtype=form)
-    for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
+    for name in NORMS:
         writer.add_tensor(f"{name}.weight", random.uniform(0.5, 1, HIDDEN).astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -92,7 +103,7 @@ def test_matrices_stay_packed(source, unpacked):
     theirs = dict(unpacked.named_parameters())
     ours = dict(source.model.named_modules())
     names = [name for name in theirs if f"{name}.integers" in dict(source.model.named_buffers())]
-    assert len(names) == len(FORMATS)
+    assert len(names) == sum(kind != "F16" for kind, _ in MATRICES.values())
     for name in names:
         assert torch.equal(ours[name](), theirs[name]), name
 

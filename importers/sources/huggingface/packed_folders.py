@@ -1,7 +1,8 @@
-"""Keeps the weights of quantized folders packed: GPTQ, AWQ and compressed-tensors.
+"""Keeps the weights of quantized folders packed: GPTQ, AWQ, compressed-tensors and MXFP4.
 
-transformers needs packages for these folders, with layers of their own for each kind of device.
-Here, it loads the model as if it were not quantized, with placeholders for packed matrices.
+transformers needs packages for these folders, with layers of their own for each kind of device, or
+unpacks MXFP4. Here, it loads the model as if it were not quantized, with placeholders for packed
+matrices.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ from unittest import mock
 import torch
 
 from importers.packed import LAYOUTS, Layout
-from importers.packed.layers import can_hold_packed, packed_note, put_packed
+from importers.packed.layers import (
+    can_hold_packed,
+    can_hold_packed_experts,
+    packed_note,
+    put_packed,
+    put_packed_experts,
+)
 from importers.packed.layout import PackedMatrix
 from unmess.core.errors.error import Error, first_line
 
@@ -73,11 +80,17 @@ class PackedFolder:
         with mock.patch.object(target, "_load_pretrained_model", staticmethod(load_placeholders)):
             yield
 
-    def put_into(self, model: torch.nn.Module) -> tuple[str, ...]:
+    def put_into(self, model: Any) -> tuple[str, ...]:
         """Replaces the layers of the matrices, and returns notes."""
-        notes = packed_note(
-            put_packed(model, {name: (lambda m=matrix: m) for name, matrix in self._found.items()})
-        )
+        found = {name: (lambda m=matrix: m) for name, matrix in self._found.items()}
+        notes: tuple[str, ...] = ()
+        if self._layout.is_of_experts and found:
+            notes += packed_note(put_packed_experts(model, found))
+            # Other implementations use the matrices of all experts.
+            model.set_experts_implementation("batched_mm")
+            notes += ("experts are computed by batched_mm, which selects packed weights",)
+        else:
+            notes += packed_note(put_packed(model, found))
         if self._dtype not in (None, torch.float32):
             notes += (f"computes in float32; config.json says {self._dtype}".replace("torch.", ""),)
         if self._unpacked:
@@ -93,40 +106,40 @@ class PackedFolder:
         for path in files:
             file = opened.enter_context(safe_open(path, framework="pt"))
             state |= {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        suffix = f".{self._layout.main}"
+        layout, suffix = self._layout, self._layout.suffix
         stems = [name.removesuffix(suffix) for name in state if name.endswith(suffix)]
         if not stems:
             raise self._error(f"there is no tensor whose name ends in {suffix}")
         for stem in stems:
-            self._take(stem, state, _layer(model, stem))
-        names = (self._layout.main, *self._layout.required)
+            self._take(stem, state, _layer(model, layout.weight_name(stem)))
+        ends = tuple(layout.tensor_name("", part) for part in (layout.main, *layout.required))
         for name in state:
             # AWQ also scales activations of some models, such as BLOOM.
-            if name.rpartition(".")[2] in names:
+            if name.endswith(ends):
                 raise self._error(f"the tensor {name} belongs to no matrix")
         return state
 
     def _take(self, stem: str, state: dict[str, Any], layer: torch.nn.Module | None) -> None:
         """Replaces the tensors of a matrix by a placeholder, or by the unpacked matrix."""
-        layout, weight = self._layout, f"{stem}.weight"
+        layout, weight = self._layout, self._layout.weight_name(stem)
         tensors = {}
-        for name in (layout.main, *layout.required, *layout.optional):
-            if f"{stem}.{name}" in state:
-                tensors[name] = state.pop(f"{stem}.{name}")[...]
-            elif name not in layout.optional:
-                raise self._error(f"there is no tensor {stem}.{name}")
+        for part in (layout.main, *layout.required, *layout.optional):
+            name = layout.tensor_name(stem, part)
+            if name in state:
+                tensors[part] = state.pop(name)[...]
+            elif part not in layout.optional:
+                raise self._error(f"there is no tensor {name}")
         bias = f"{stem}.bias"
         has_bias = layer is None or getattr(layer, "bias", None) is not None
         # Some versions of AutoGPTQ write a bias of zeros for each layer without bias.
         if not has_bias and bias in state and not state[bias][...].any():
             del state[bias]
         try:
-            if layer is not None and can_hold_packed(layer):
+            can_hold = can_hold_packed_experts if layout.is_of_experts else can_hold_packed
+            if layer is not None and can_hold(layer):
                 matrix = layout.read(tensors, self._about)
                 self._found[weight] = matrix
-                rows = matrix.parts["integers"].shape[0]
-                shape = rows, matrix.packing.columns(matrix.parts)
-                state[weight] = torch.zeros(()).expand(shape)
+                state[weight] = torch.zeros(()).expand(matrix.shape)
                 return
             unpacked = torch.from_numpy(layout.truth(tensors, self._about))
         except (KeyError, ValueError, IndexError) as problem:
@@ -147,8 +160,9 @@ class PackedFolder:
         )
 
 
-def _layer(model: torch.nn.Module, path: str) -> torch.nn.Module | None:
+def _layer(model: torch.nn.Module, weight: str) -> torch.nn.Module | None:
+    """Returns the layer that has a weight of this name."""
     try:
-        return model.get_submodule(path)
+        return model.get_submodule(weight.rpartition(".")[0])
     except AttributeError:
         return None
