@@ -44,6 +44,8 @@ _LONGEST = (
     "test_reference_failures.py",
     "test_quiet.py",
     "test_packed_weights.py",
+    "test_packed_folders.py",
+    "test_packed_experts.py",
     "test_reference_memory.py",
     "test_smollm2.py",
     "test_recipe_page.py",
