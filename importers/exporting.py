@@ -26,6 +26,11 @@ def capture_hint(problem: BaseException) -> str:
     text = f"{type(problem).__name__} {problem}"
     if "which it writes in the same call" in text:
         return "call the model once in eager before the capture, if only its first call differs"
+    if "Could not extract specialized integer" in text:
+        return (
+            "a number that the program must know, such as the number of results, a rank or an "
+            "axis, comes from a tensor: pass it as a Python integer"
+        )
     if depends_on_data(problem):
         return "the control flow depends on values: use torch.where or torch.cond, or torch._check"
     if "DynamicShapes" in text or "Constraints violated" in text or "ConstraintViolation" in text:

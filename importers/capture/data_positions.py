@@ -25,7 +25,7 @@ class DataPositions(TorchFunctionMode):
     """Replaces `x[..., i, ...]` and assignments to it by operators if `i` depends on data.
 
     Positions are 0-d integer tensors, and the results of their `item()`. So are the bounds of
-    slices.
+    slices, and numbers of parts (`torch.tensor_split`).
     """
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -37,7 +37,7 @@ class DataPositions(TorchFunctionMode):
             args = (args[0], masks_as_indices(args[0], args[1]) or args[1])
         if func in _ACCESSES and (items := _items(args[0], args[1])) is not None:
             return _ACCESSES[func](args[0], items, *args[2:])
-        if func in _FUNCTIONS and any(map(_depends_on_data, (*args[2:], *kwargs.values()))):
+        if func in _FUNCTIONS and any(map(_depends_on_data, (*args[1:], *kwargs.values()))):
             return _FUNCTIONS[func](*args, **kwargs)
         return func(*args, **kwargs)
 
@@ -229,6 +229,15 @@ def _slice_scatter(
     return torch.ops.aten.slice_scatter.default(input, src, dim, *bounds)
 
 
+def _tensor_split(input: torch.Tensor, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
+    """Reads a 0-d tensor with the number of parts in Python, where tracers see it."""
+    name = "tensor_indices_or_sections"
+    if name in kwargs:
+        args = (kwargs.pop(name), *args)
+    parts, *rest = args
+    return input.tensor_split(parts.item() if _is_position(parts) else parts, *rest, **kwargs)
+
+
 _FUNCTIONS = {
     torch.narrow: _narrow,
     torch.Tensor.narrow: _narrow,
@@ -237,6 +246,8 @@ _FUNCTIONS = {
     torch.select_copy: _select_copy,
     torch.slice_scatter: _slice_scatter,
     torch.Tensor.slice_scatter: _slice_scatter,
+    torch.tensor_split: _tensor_split,
+    torch.Tensor.tensor_split: _tensor_split,
 }
 _ACCESSES = {torch.Tensor.__getitem__: _get, torch.Tensor.__setitem__: _set}
 

@@ -117,3 +117,54 @@ def test_numbers_of_narrow_floats(dtype, runner):
     (number, product), expected = run(x), function(x)
     assert number == expected[0]
     torch.testing.assert_close(product, expected[1])
+
+
+def parts(x, n):
+    return torch.tensor_split(x, n.item())
+
+
+def parts_by_a_tensor(x, n):
+    return torch.tensor_split(x, n)
+
+
+def parts_by_keyword(x, n):
+    return torch.tensor_split(input=x, tensor_indices_or_sections=n, dim=-1)
+
+
+def chunks(x, n):
+    return x.chunk(n.item())
+
+
+def pieces(x, n):
+    return x.split(n.item())
+
+
+def rows_of_a_slice(x, n):
+    return x[: n.item()].unbind()
+
+
+def rank(x, n):
+    return x.reshape([1] * n.item() + [12])
+
+
+COUNTED = [parts, parts_by_a_tensor, parts_by_keyword, chunks, pieces, rows_of_a_slice, rank]
+
+
+@pytest.mark.parametrize("function", COUNTED)
+def test_a_number_of_results_fixed_by_the_example_is_checked_at_run(function):
+    x = torch.arange(12.0)
+    run = unmess.load(unmess.capture(function, (x, torch.tensor(3))), on="reference")
+    torch.testing.assert_close(list(run(-x, torch.tensor(3))), list(function(-x, torch.tensor(3))))
+    for count in (2, 4):
+        with pytest.raises(unmess.Error, match="a number that depends on data") as caught:
+            run(x, torch.tensor(count))
+        assert caught.value.where == f"{__file__}:{function.__code__.co_firstlineno + 1}"
+        assert "capture the model with these arguments" in caught.value.hint
+
+
+def test_a_number_of_results_that_torch_export_needs():
+    arguments = (torch.arange(12.0), torch.tensor(3))
+    with pytest.raises(unmess.Error, match="tried: non-strict") as caught:
+        unmess.capture(parts, arguments, strategy="non-strict")
+    assert caught.value.where == f"{__file__}:{parts.__code__.co_firstlineno + 1}"
+    assert "pass it as a Python integer" in caught.value.hint

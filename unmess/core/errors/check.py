@@ -11,6 +11,13 @@ from unmess.core.errors.error import Error
 # eager PyTorch. Output dialects without assertions omit these checks.
 VALUE_PREFIX = "invalid value: "
 _HINT = "an index, a size or a divisor is out of range: run this call in eager PyTorch"
+# PyTorch's message for a condition on numbers that depend on data, such as those that draft export
+# assumes.
+_RANGE = re.compile(r"Runtime assertion failed for expression (?P<condition>.+?) on node")
+_RANGE_HINT = (
+    "run this call in eager PyTorch; if it succeeds there, the capture fixed this number to the "
+    "example's: capture the model with these arguments"
+)
 _SPELLED = re.compile(
     r"check failed: (?P<message>.*?)(?: \[(?P<where>[^\[\]\n]+:\d+)\])?(?:; |\n|$)"
 )
@@ -38,8 +45,12 @@ class Check:
             cause = f"out of memory: cannot allocate {amount:,} bytes"
             hint = "run the model on smaller inputs; eager PyTorch may need as much memory"
         else:
-            cause = f"a check in the program failed: {self.message}"
-            hint = _HINT
+            message, hint = self.message, _HINT
+            if found := _RANGE.match(message):
+                condition = found["condition"]
+                message = f"a number that depends on data does not meet the condition {condition}"
+                hint = _RANGE_HINT
+            cause = f"a check in the program failed: {message}"
         return Error("run", cause, where=self.where, hint=hint)
 
     def spelled(self) -> str:
