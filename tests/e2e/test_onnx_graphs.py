@@ -276,6 +276,155 @@ def test_loop(saved, runner, count):
     assert report.ok, report.error
 
 
+BOOL, INT64 = TensorProto.BOOL, TensorProto.INT64
+
+
+def loop_graph(nodes, state, outputs, name="body"):
+    """Returns the body of a loop with one state `s`, whose condition is always true."""
+    return helper.make_graph(
+        [*nodes, node("Identity", [f"{name}_c"], [f"{name}_d"])],
+        name,
+        [value(f"{name}_i", [], INT64), value(f"{name}_c", [], BOOL), state],
+        [value(f"{name}_d", [], BOOL), *outputs],
+    )
+
+
+def loop_over_elements(sizes):
+    """Returns a loop with as many steps as `x` has elements: running sums, and their doubles."""
+    nodes = [
+        node("Gather", ["x", "body_i"], ["e"]),
+        node("Add", ["s", "e"], ["t"]),
+        node("Mul", ["t", "two"], ["o"]),
+    ]
+    body = loop_graph(nodes, value("s", []), [value("t", []), value("o", [])])
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        node("Squeeze", ["shape"], ["count"]),
+        node("Loop", ["count", "", "zero"], ["y", "all"], body=body),
+    ]
+    zero, two = constant("zero", 0, np.float32), constant("two", 2, np.float32)
+    outputs = [value("y", []), value("all", sizes)]
+    return model(nodes, [value("x", sizes)], outputs, [zero, two])
+
+
+def loop_without_steps():
+    nodes = [node("Add", ["s", "x"], ["t"]), node("Neg", ["t"], ["o"])]
+    body = loop_graph(nodes, value("s", [3]), [value("t", [3]), value("o", [3])])
+    nodes = [node("Loop", ["count", "", "x"], ["y", "all"], body=body)]
+    outputs = [value("y", [3]), value("all", [0, 3])]
+    return model(nodes, [value("x", [3])], outputs, [constant("count", 0)])
+
+
+def growing_loop(count, sizes=(3,)):
+    nodes = [node("Concat", ["s", "x"], ["t"], axis=0)]
+    body = loop_graph(nodes, value("s", [None]), [value("t", [None])])
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        node("Squeeze", ["shape"], ["size"]),
+        node("Loop", [count, "", "x"], ["y"], body=body),
+    ]
+    return model(nodes, [value("x", sizes)], [value("y", [None])], [constant("many", 12)])
+
+
+def loop_in_a_loop():
+    nodes = [node("Add", ["p", "s"], ["q"]), node("Mul", ["q", "x"], ["o"])]
+    inner = loop_graph(nodes, value("p", [3]), [value("q", [3]), value("o", [3])], "inner")
+    nodes = [node("Loop", ["steps", "", "s"], ["t", "all_o"], body=inner)]
+    outer = loop_graph(nodes, value("s", [3]), [value("t", [3]), value("all_o", [9, 3])], "outer")
+    nodes = [node("Loop", ["steps", "", "x"], ["y", "all"], body=outer)]
+    outputs = [value("y", [3]), value("all", [9, 9, 3])]
+    return model(nodes, [value("x", [3])], outputs, [constant("steps", 9)])
+
+
+def branches_in_a_loop():
+    def branch(name, op):
+        nodes = [node(op, ["s", "x"], [name])]
+        return helper.make_graph(nodes, name, [], [value(name, [3])])
+
+    nodes = [
+        node("ReduceSum", ["s"], ["sum"], keepdims=0),
+        node("Less", ["sum", "limit"], ["is_small"]),
+        node(
+            "If",
+            ["is_small"],
+            ["t"],
+            then_branch=branch("a", "Add"),
+            else_branch=branch("b", "Sub"),
+        ),
+    ]
+    body = loop_graph(nodes, value("s", [3]), [value("t", [3])])
+    nodes = [node("Loop", ["count", "", "x"], ["y"], body=body)]
+    initializers = [constant("count", 12), constant("limit", 2, np.float32)]
+    return model(nodes, [value("x", [3])], [value("y", [3])], initializers)
+
+
+def backward_scan():
+    nodes = [node("Add", ["s", "e"], ["t"]), node("Mul", ["t", "x"], ["o"])]
+    body = helper.make_graph(
+        nodes, "body", [value("s", [3]), value("e", [3])], [value("t", [3]), value("o", [3])]
+    )
+    options = {"scan_input_axes": [-1], "scan_input_directions": [1]}
+    options |= {"scan_output_axes": [1], "scan_output_directions": [1]}
+    scan = node("Scan", ["x", "rows"], ["y", "all"], body=body, num_scan_inputs=1, **options)
+    outputs = [value("y", [3]), value("all", [3, 12])]
+    return model([scan], [value("x", [3])], outputs, [weights("rows", 3, 12)])
+
+
+CONTROL_FLOW = {
+    "loop over elements": loop_over_elements(["n"]),
+    "loop over 12 elements": loop_over_elements([12]),
+    "loop without steps": loop_without_steps(),
+    "growing loop": growing_loop("many"),
+    "loop in a loop": loop_in_a_loop(),
+    "branches in a loop": branches_in_a_loop(),
+    "backward scan": backward_scan(),
+}
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("name", CONTROL_FLOW)
+def test_control_flow(saved, name, runner):
+    file = saved(CONTROL_FLOW[name])
+    program = unmess.capture(file)
+    run, session = unmess.load(program, on=runner), onnxruntime.InferenceSession(file)
+    size = session.get_inputs()[0].shape[0]
+    for length in (5, 1, 0) if size == "n" else (size, size):
+        x = torch.randn(length)
+        expected = [torch.from_numpy(np.asarray(y)) for y in session.run(None, {"x": x.numpy()})]
+        found = run(x)
+        found = list(found) if isinstance(found, tuple) else [found]
+        torch.testing.assert_close(found, expected)
+
+
+def test_loop_of_dynamic_length_whose_state_grows(saved):
+    with pytest.raises(unmess.Error, match="state that changes its shape") as caught:
+        unmess.capture(saved(growing_loop("size", ["n"])))
+    assert caught.value.stage == "import"
+
+
+def test_branches_of_different_ranks(saved):
+    def branch(name, op, shape, inputs):
+        return helper.make_graph([node(op, inputs, [name])], name, [], [value(name, shape)])
+
+    proto = model(
+        [
+            node(
+                "If",
+                ["c"],
+                ["either"],
+                then_branch=branch("a", "Unsqueeze", [1, 3], ["x", "axes"]),
+                else_branch=branch("b", "Neg", [3], ["x"]),
+            ),
+            node("Flatten", ["either"], ["y"], axis=0),
+        ],
+        [value("x", [3]), value("c", [], BOOL)],
+        [value("y", [1, 3])],
+        [constant("axes", [0])],
+    )
+    with pytest.raises(unmess.Error, match="branches that return tensors of different ranks"):
+        unmess.capture(saved(proto))
+
+
 def lstm(steps):
     nodes = [node("LSTM", ["x", "W", "R", "B", "", "", "", "P"], ["y", "h", "c"], hidden_size=3)]
     initializers = [

@@ -11,7 +11,9 @@ import onnx
 import torch
 from torch._higher_order_ops.cond import cond_op
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from importers.onnx.element_types import dtype_of
 from importers.onnx.node import Node, inside
 from importers.onnx.operators.loops import UNROLLED, apart, element, repeated
 from importers.onnx.registry import operator
@@ -34,7 +36,10 @@ def if_(node: Node, condition: Tensor) -> tuple[Value, ...]:
     functions = [partial(_branch, node, graph, outer) for graph in branches]
     if get_proxy_mode() is None:
         # Run both: the capture traces both, and each may need values fixed.
-        results = [function(*tensors) for function in functions][0 if bool(condition) else 1]
+        both = [function(*tensors) for function in functions]
+        if any(a.dim() != b.dim() for a, b in zip(*both, strict=True)):
+            raise node.refuse("with branches that return tensors of different ranks")
+        results = both[0 if bool(condition) else 1]
     else:
         results = cond_op(condition.reshape(()), *functions, apart(tensors))
     return tuple(Value(each, sources=value.sources) for each in results)
@@ -98,15 +103,22 @@ def scan(node: Node, *_inputs: Tensor) -> tuple[Tensor | Value, ...]:
 
 @operator("Loop")
 def loop(node: Node, _count: Tensor | None, _condition: Tensor | None, *_state: Tensor):
-    """Lowers `Loop`, with a trip count that is known during the capture."""
+    """Lowers `Loop`, with a trip count that is known during the capture, or is a size."""
     body = node.get("body")
     count = node.number(0) if node.has(0) else None
     states = list(node.values[2:])
-    if not isinstance(count, int) and count is not None:
-        raise node.refuse("with a dynamic number of iterations")
+    is_size = count is not None and not isinstance(count, int)
     constant = _constant_condition(node, body)
-    if count is not None and constant and count > UNROLLED:
-        return _counted(node, body, count, states)
+    if is_size and not constant:
+        raise node.refuse("with a dynamic number of iterations and a computed condition")
+    if is_size or (count is not None and constant and count > UNROLLED):
+        try:
+            return _counted(node, body, count, states)
+        except _ChangedShape:
+            if is_size:
+                raise node.refuse(
+                    "with a dynamic number of iterations and a state that changes its shape"
+                ) from None
     goes_on = node.number(1, True) if node.has(1) else True
     collected: list[list[Value]] = []
     number = 0
@@ -119,12 +131,32 @@ def loop(node: Node, _count: Tensor | None, _condition: Tensor | None, *_state: 
         number += 1
         goes_on = _read(node, condition) if count is None or number < count else False
     stacks = [torch.stack([v.tensor() for v in each]) for each in zip(*collected, strict=True)]
-    if not collected and len(node.proto.output) > len(states):
-        raise node.refuse("without iterations but with scan outputs")
+    if not collected:
+        stacks = [_no_steps(node, each) for each in body.output[1 + len(states) :]]
     return (*states, *stacks)
 
 
-def _counted(node: Node, body: onnx.GraphProto, count: int, states: list[Value]):
+def _no_steps(node: Node, output: onnx.ValueInfoProto) -> Tensor:
+    """Returns the scan output of a loop without iterations."""
+    kind = output.type.tensor_type
+    if not all(size.HasField("dim_value") for size in kind.shape.dim):
+        raise node.refuse("without iterations but with a scan output of unknown size")
+    shape = (0, *(size.dim_value for size in kind.shape.dim))
+    return torch.empty(shape, dtype=dtype_of(kind.elem_type, node.operator))
+
+
+class _ChangedShape(Exception):
+    """The state of a loop has another shape after a step."""
+
+
+def _counted(
+    node: Node, body: onnx.GraphProto, count: int | torch.SymInt, states: list[Value]
+) -> tuple[Tensor, ...]:
+    """Lowers a `Loop` whose condition is always true to a loop of the program.
+
+    Raises:
+        _ChangedShape: the state does not keep its shapes.
+    """
     outer = node.from_outside(body)
     around = {name: value.tensor() for name, value in outer.items()}
 
@@ -132,10 +164,19 @@ def _counted(node: Node, body: onnx.GraphProto, count: int, states: list[Value])
         first = _number(number) if isinstance(number, int) else Value(number.reshape(()))
         given = node.call(body, [first, _flag(True), *map(Value, state)], inside(outer, around))
         tensors = [value.tensor() for value in given[1:]]
+        if not all(map(_may_have_equal_shapes, state, tensors)):
+            raise _ChangedShape
         return tensors[: len(states)], tensors[len(states) :]
 
     state, collected = repeated(count, step, [value.tensor() for value in states], around)
     return (*state, *collected)
+
+
+def _may_have_equal_shapes(before: Tensor, after: Tensor) -> bool:
+    return before.dim() == after.dim() and not any(
+        statically_known_true(old != new)
+        for old, new in zip(before.shape, after.shape, strict=True)
+    )
 
 
 def _constant_condition(node: Node, body: onnx.GraphProto) -> bool:
