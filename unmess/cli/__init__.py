@@ -1,40 +1,27 @@
 """The `unmess` command group: one file per subcommand, each a thin layer over the library.
 
 Nothing here imports PyTorch until a command needs it, so that help and usage errors appear at once.
+A command line imports only the file of its subcommand.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
+import importlib
+from collections.abc import Iterator, Mapping
 
 import click
 
-from unmess.cli.analyze import analyze
-from unmess.cli.cache import cache
-from unmess.cli.check import check
-from unmess.cli.conformance import conformance
-from unmess.cli.contract import contract
-from unmess.cli.corpus import corpus
-from unmess.cli.doctor import doctor
-from unmess.cli.generate import generate
-from unmess.cli.import_ import import_
-from unmess.cli.matrix import matrix
-from unmess.cli.models import models
-from unmess.cli.ops import ops
-from unmess.cli.package import package_
-from unmess.cli.partition import partition_
-from unmess.cli.pipeline import pipeline
-from unmess.cli.portable import portable
-from unmess.cli.recipe import recipe
-from unmess.cli.repairs import repairs
-from unmess.cli.report import report
-from unmess.cli.run import run
-from unmess.cli.schema import schema
-from unmess.cli.targets import targets
-from unmess.cli.triage import triage
-from unmess.cli.tune import tune
-from unmess.cli.view import view
-
+_NAMES = (
+    *("analyze", "cache", "check", "conformance", "contract", "corpus", "doctor", "generate"),
+    *("import", "matrix", "models", "ops", "package", "partition", "pipeline", "portable"),
+    *("recipe", "repairs", "report", "run", "schema", "targets", "triage", "tune", "view"),
+)
+# The file and the function of commands whose names Python or another function has.
+_OTHER_NAMES = {
+    "import": ("import_", "import_"),
+    "package": ("package", "package_"),
+    "partition": ("partition", "partition_"),
+}
 # Packages whose versions decide what lowers and runs; `--version` prints them.
 _LIBRARIES = ("torch", "torch-mlir", "iree-base-compiler")
 
@@ -49,6 +36,8 @@ def _print_version(context: click.Context, _parameter: click.Parameter, wanted: 
 
 
 def _version(package: str) -> str:
+    import importlib.metadata
+
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -66,7 +55,26 @@ def _own_version() -> str:
     return tomllib.loads(project.read_text())["project"]["version"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(Mapping[str, click.Command]):
+    """The subcommands by name. Each is imported when it is used."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in _NAMES:
+            raise KeyError(name)
+        file, command = _OTHER_NAMES.get(name, (name, name))
+        return getattr(importlib.import_module(f"unmess.cli.{file}"), command)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_NAMES)
+
+    def __len__(self) -> int:
+        return len(_NAMES)
+
+
+@click.group(
+    commands=_Commands(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -108,33 +116,3 @@ def cli() -> None:
     Tab completion: put this into ~/.bashrc (zsh_source and fish_source work too)
       eval "$(_UNMESS_COMPLETE=bash_source unmess)"
     """
-
-
-for _command in (
-    import_,
-    run,
-    check,
-    triage,
-    matrix,
-    report,
-    recipe,
-    corpus,
-    conformance,
-    generate,
-    tune,
-    package_,
-    models,
-    doctor,
-    targets,
-    ops,
-    analyze,
-    view,
-    partition_,
-    portable,
-    schema,
-    repairs,
-    contract,
-    pipeline,
-    cache,
-):
-    cli.add_command(_command)
