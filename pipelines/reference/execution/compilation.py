@@ -5,21 +5,22 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch_mlir.execution_engine import ExecutionEngine
 
 from pipelines.compiled import Compiled, cache_key, find, has_globals, keep, lowered
 from pipelines.reference.execution.object_code import ObjectCode, Unloadable
-from pipelines.reference.pipeline import lower_to_llvm
 from pipelines.reference.runtime import Runtime
-from pipelines.reference.steps.assertions import Assertions
 from unmess.core.errors.check import Check
 from unmess.core.errors.error import Error, first_line
 from unmess.core.module.module import Module
 from unmess.core.options.processor import processor
 from unmess.core.processes.current_stage import enter_stage
+
+if TYPE_CHECKING:
+    from pipelines.reference.steps.assertions import Assertions
 
 
 class Code(Protocol):
@@ -61,6 +62,9 @@ def machine_code(
         except Unloadable:
             # It loaded when it was stored. This process lacks a library that it uses.
             pass
+    # Imported here, because cached programs do not need it.
+    from pipelines.reference.steps.assertions import Assertions
+
     module = lowered(module, seconds, unchecked)
     enter_stage("compile")
     changes = has_globals(module)
@@ -78,6 +82,9 @@ def machine_code(
 
 def _compile(module: Module, assertions: Assertions, unchecked: bool) -> ExecutionEngine:
     """Compiles a module at stage `linalg`. Lowers its IR in place."""
+    # Imported here, because cached programs do not need it.
+    from pipelines.reference.pipeline import lower_to_llvm
+
     threads = torch.get_num_threads()
     level = lower_to_llvm(module.ir, module.name, assertions, module.entries, threads, unchecked)
     try:
