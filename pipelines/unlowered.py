@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 from torch_mlir.passmanager import PassManager
 
+from pipelines.ir.lazy_dialects import func
 from unmess.core.module.module import STRICT_SIZES
 
 # Operations of the torch dialect that are only operands or structure of operators.

@@ -7,11 +7,8 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import itertools
 from pathlib import Path
-
-import yaml
 
 from unmess.core.files.writing import write_text
 
@@ -54,6 +51,8 @@ def ask_library(source: str) -> dict[str, str]:
 
 def record_models(source: str, path: Path = FILE) -> None:
     """Writes the names of the installed library. Names of other sources are kept."""
+    import yaml
+
     models = ask_library(source)
     entry = {"version": _version(source), "models": models}
     if source == "hf":
@@ -68,10 +67,15 @@ def record_models(source: str, path: Path = FILE) -> None:
 
 
 def _version(source: str) -> str:
+    import importlib.metadata
+
     return importlib.metadata.version(LIBRARIES[source])
 
 
 @functools.cache
 def _read(path: Path) -> dict:
+    # Imported here, because the import takes 0.07 s, and models in files need no names.
+    import yaml
+
     # The C loader takes 12 ms, the Python loader 0.3 s.
     return yaml.load(path.read_text(), yaml.CSafeLoader) or {}

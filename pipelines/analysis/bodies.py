@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
 from pipelines.analysis.sizes import destinations, indexing_maps
-from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import arith, linalg
 
 _COMMUTATIVE = re.compile(
     r"arith\.((add|mul)[fi]|(and|or|xor)i|(max|min)(imum|num)f|(max|min)[su]i)"
 )
-_PREDICATES = {"arith.cmpf": arith.CmpFPredicate, "arith.cmpi": arith.CmpIPredicate}
+_PREDICATES = {"arith.cmpf": "CmpFPredicate", "arith.cmpi": "CmpIPredicate"}
 # Default values of attributes. Labels omit them.
 _DEFAULTS = {
     "fastmath": "#arith.fastmath<none>",
@@ -233,7 +232,8 @@ def _label(operation: ir.Operation, value: ir.Value) -> str:
     attributes = operation.attributes
     parts = [name]
     if operation.name in _PREDICATES:
-        predicate = _PREDICATES[operation.name](ir.IntegerAttr(attributes["predicate"]).value)
+        predicates = getattr(arith, _PREDICATES[operation.name])
+        predicate = predicates(ir.IntegerAttr(attributes["predicate"]).value)
         parts.append(predicate.name.lower())
     if operation.name == "linalg.index":
         return f"index{ir.IntegerAttr(attributes['dim']).value}"

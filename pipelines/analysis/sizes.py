@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
-from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import arith, linalg
 from unmess.core.errors.user_source import location_line
 from unmess.core.signature.size_expression import SizeExpression
 

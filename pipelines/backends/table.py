@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,8 @@ from unmess.core.errors.error import Error
 from unmess.core.options.names import check_name
 
 if TYPE_CHECKING:
+    import importlib.metadata
+
     from pipelines.backends.backend import Backend
 
 # Other packages declare their backends in this group of entry points.
@@ -65,6 +66,8 @@ def installed() -> dict[str, importlib.metadata.EntryPoint]:
     Raises:
         Error: stage `usage`; two packages have different backends of the same name.
     """
+    import importlib.metadata
+
     found: dict[str, importlib.metadata.EntryPoint] = {}
     for point in importlib.metadata.entry_points(group=GROUP):
         other = found.setdefault(point.name, point)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
 from pipelines.indices.loops import counted_by, enclosing_generic, loop_sizes
 from pipelines.indices.ranges import Ranges
 from pipelines.indices.scatter import limits
 from pipelines.indices.slices import slice_axes
 from pipelines.indices.values import Size, compare, constant, number, origin, size_of
+from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
 
 # Accesses to single elements, and the position of their first index among the operands.

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
 from pipelines.indices.flags import OUT_OF_RANGE, require_everywhere, require_valid_index
 from pipelines.indices.loops import counted_by, enclosing_generic, loops_in
 from pipelines.indices.values import Size, compare, number, producer, size_of, size_value
 from pipelines.ir.contraction import indexing_maps
+from pipelines.ir.lazy_dialects import arith
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, cf
 from torch_mlir.passmanager import PassManager
 
 from pipelines.indices.accesses import FIRST_INDEX, SCATTER, SLICES, unproved
@@ -13,6 +12,7 @@ from pipelines.indices.loops import enclosing_generic
 from pipelines.indices.scatter import check_scatter
 from pipelines.indices.slices import OUTSIDE, slice_axes
 from pipelines.indices.values import number, size_of, size_value
+from pipelines.ir.lazy_dialects import arith, cf
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Step
 

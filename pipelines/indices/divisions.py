@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, cf
 
 from pipelines.indices.bodies import Body, check_body
 from pipelines.indices.loops import enclosing_generic
 from pipelines.indices.values import compare, constant, number
+from pipelines.ir.lazy_dialects import arith, cf
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Step
 

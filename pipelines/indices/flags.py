@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, cf, tensor
 
 from pipelines.indices.values import Size, all_of, compare, number, size_value
-from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import arith, cf, linalg, tensor
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 OUT_OF_RANGE = "index out of range"

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from torch_mlir import ir
-from torch_mlir.dialects import arith, func
 from torch_mlir.passmanager import PassManager
 
 from pipelines.indices.loops import counted_by, enclosing_generic, loop_sizes
 from pipelines.indices.refinement import selection
 from pipelines.indices.values import constant, number, producer, size_of
 from pipelines.ir.contraction import indexing_maps
+from pipelines.ir.lazy_dialects import arith, func
 
 _LARGEST = 2**62
 # Operations whose results have elements of their first operand.
@@ -174,6 +173,9 @@ def _copy(value: ir.Value) -> ir.Value:
 
 def _extremes(attribute: ir.Attribute) -> tuple[int, int] | None:
     """Returns the smallest and the largest element of a literal of integers, or None."""
+    # Imported here, because the import takes 0.13 s.
+    import numpy as np
+
     if isinstance(attribute, ir.DenseIntElementsAttr):
         if attribute.is_splat:
             each = ir.IntegerAttr(attribute.get_splat_value()).value

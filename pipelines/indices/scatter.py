@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
 from pipelines.indices.flags import OUT_OF_RANGE, require_everywhere, require_valid_index
 from pipelines.indices.values import Size, compare, number, size_of, size_value
 from pipelines.ir import tensor_ops
+from pipelines.ir.lazy_dialects import arith
 
 
 def limits(scatter: ir.Operation) -> list[int] | None:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, cf
 
 from pipelines.indices.values import compare, number, producer
+from pipelines.ir.lazy_dialects import arith, cf
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Step
 

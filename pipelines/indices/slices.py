@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
 from pipelines.indices.values import Size, all_of, compare, number, origin, size_of, size_value
+from pipelines.ir.lazy_dialects import arith
 
 OUTSIDE = "slice out of range"
 _DYNAMIC = ir.ShapedType.get_dynamic_size()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, memref, tensor
+
+from pipelines.ir.lazy_dialects import arith, memref, tensor
 
 # The size of an axis: a number, a value of type index, or the axis of a tensor or buffer.
 Size = int | ir.Value | tuple[ir.Value, int]

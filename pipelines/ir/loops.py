@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, scf, tensor
+
+from pipelines.ir.lazy_dialects import arith, scf, tensor
 
 # A static number, or a value of type index.
 Size = int | ir.Value

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, cf, tensor
 
 from pipelines.indices.values import compare, constant, number, producer
-from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import arith, cf, linalg, tensor
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Step
 from unmess.core.errors.check import Check

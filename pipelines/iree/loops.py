@@ -9,8 +9,9 @@ instead of `scf` loops, the programs compile and the results are right.
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 from torch_mlir.passmanager import PassManager
+
+from pipelines.ir.lazy_dialects import func
 
 _LOOPS = ("scf.for", "scf.while")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
+from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import copy_module, entry_function
 from pipelines.iree.loops import lower_loops
 from pipelines.iree.updates import keep_inputs

@@ -9,8 +9,8 @@ product. No sum changes, because sums begin with 0.
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
+from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
 from pipelines.pipeline import Step
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
+
+from pipelines.ir.lazy_dialects import func
 
 # Operations whose result shares the memory of the first operand.
 _VIEWS = {

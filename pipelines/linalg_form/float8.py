@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, func
 from torch_mlir.passmanager import PassManager
 
+from pipelines.ir.lazy_dialects import arith, func
 from pipelines.pipeline import Step
 
 _PREFIX = "unmess_float8_"

@@ -7,11 +7,9 @@ torch-mlir's lowerings every comparison with NaN is false, so sorted results are
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
+from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
-
-_Predicate = arith.CmpFPredicate
 
 
 def order_nan(module: ir.Module) -> None:
@@ -41,10 +39,10 @@ def _predicate(comparison: ir.Operation) -> int:
 def _keep_nan_last(comparison: ir.Operation) -> None:
     """Makes the comparison also true if the operand that should be larger is NaN."""
     smaller, larger = comparison.operands
-    if _predicate(comparison) in (_Predicate.OGE, _Predicate.OGT):
+    if _predicate(comparison) in (arith.CmpFPredicate.OGE, arith.CmpFPredicate.OGT):
         smaller, larger = larger, smaller
     with ir.InsertionPoint.after(comparison), comparison.location:
-        is_nan = arith.CmpFOp(_Predicate.UNO, larger, larger).result
+        is_nan = arith.CmpFOp(arith.CmpFPredicate.UNO, larger, larger).result
         stays = arith.OrIOp(comparison.result, is_nan)
     comparison.result.replace_all_uses_except(stays.result, stays.operation)
 
@@ -52,7 +50,7 @@ def _keep_nan_last(comparison: ir.Operation) -> None:
 def _decides_place(comparison: ir.Operation, generic: ir.Operation) -> bool:
     """Returns whether it compares an element with the current extreme, and selects an integer."""
     body, extreme = generic.regions[0].blocks[0], comparison.operands[1]
-    if _predicate(comparison) not in (_Predicate.OGT, _Predicate.OLT):
+    if _predicate(comparison) not in (arith.CmpFPredicate.OGT, arith.CmpFPredicate.OLT):
         return False
     if extreme not in list(body.arguments)[-len(generic.results) :]:
         return False
@@ -65,11 +63,14 @@ def _decides_place(comparison: ir.Operation, generic: ir.Operation) -> bool:
 def _take_first_nan(comparison: ir.Operation) -> None:
     """Makes NaN win against any current extreme except NaN."""
     _, extreme = comparison.operands
-    unordered = {_Predicate.OGT: _Predicate.UGT, _Predicate.OLT: _Predicate.ULT}
+    unordered = {
+        arith.CmpFPredicate.OGT: arith.CmpFPredicate.UGT,
+        arith.CmpFPredicate.OLT: arith.CmpFPredicate.ULT,
+    }
     number = ir.IntegerType.get_signless(64)
     predicate = unordered[_predicate(comparison)]
     comparison.attributes["predicate"] = ir.IntegerAttr.get(number, predicate)
     with ir.InsertionPoint.after(comparison), comparison.location:
-        is_number = arith.CmpFOp(_Predicate.ORD, extreme, extreme).result
+        is_number = arith.CmpFOp(arith.CmpFPredicate.ORD, extreme, extreme).result
         beats = arith.AndIOp(comparison.result, is_number)
     comparison.result.replace_all_uses_except(beats.result, beats.operation)

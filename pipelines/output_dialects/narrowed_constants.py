@@ -8,8 +8,8 @@ do not have.
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
+from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, scf, tensor
 
 from pipelines.ir.generics import inline
+from pipelines.ir.lazy_dialects import arith, scf, tensor
 from pipelines.ir.modules import find_operations
 
 

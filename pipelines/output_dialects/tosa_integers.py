@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
@@ -62,6 +61,9 @@ def keep_uint8_values(module: ir.Module) -> None:
 
 def _sign_literals(module: ir.Module) -> None:
     """Replaces literals of unsigned integers by constants of TOSA with the same bits."""
+    # Imported here, because the import takes 0.13 s.
+    import numpy as np
+
     literals = find_operations(module, _is_unsigned_literal)
     if literals:
         load_dialects(module, "convert-torch-to-tosa")

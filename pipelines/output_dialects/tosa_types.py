@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
@@ -123,6 +122,9 @@ def _tensor_of_f32(kind: ir.Type) -> ir.Type:
 
 
 def _narrowed(attribute: ir.Attribute) -> ir.Attribute:
+    # Imported here, because the import takes 0.13 s.
+    import numpy as np
+
     single = ir.F32Type.get()
     if isinstance(attribute, ir.FloatAttr) and attribute.type == ir.F64Type.get():
         return ir.FloatAttr.get(single, attribute.value)

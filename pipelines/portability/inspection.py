@@ -14,7 +14,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TypedDict
 
-from mlir import ir
+from unmess.core.ir.lazy_numpy import import_bindings
+
+ir = import_bindings("mlir.ir")
 
 # An operation in generic form, and its indentation: a diagnostic may point after its regions.
 _OPERATION = re.compile(r'^(\s*)(?:%\S.*? = )?"([\w.$-]+)"\(')

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, math
 
 from pipelines.ir.generics import elementwise
+from pipelines.ir.lazy_dialects import arith, math
 from pipelines.ir.modules import build_op
 from pipelines.stablehlo.origin import foreign_operations
 from pipelines.stablehlo.tensors import empty_like

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from torch_mlir import ir
-from torch_mlir.dialects import cf, tensor
 
+from pipelines.ir.lazy_dialects import cf, tensor
 from pipelines.ir.modules import find_operations
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line

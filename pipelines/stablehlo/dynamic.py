@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, tensor
 
 from pipelines.ir.generics import generic
-from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import arith, linalg, tensor
 from pipelines.ir.loops import Size, index, size
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.stablehlo.gather import lower_gather

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
-from torch_mlir.dialects import arith, tensor
 
 from pipelines.ir.generics import elementwise, generic
-from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import arith, linalg, tensor
 from pipelines.ir.loops import Size, index, size
 from pipelines.ir.modules import build_op
 from pipelines.stablehlo.origin import foreign_operations

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
-from torch_mlir.dialects import arith, scf, tensor
 
+from pipelines.ir.lazy_dialects import arith, scf, tensor
 from pipelines.ir.loops import Size, Slice, index, repeat_each, size
 from pipelines.ir.modules import find_operations
 from pipelines.stablehlo.bodies import mapped

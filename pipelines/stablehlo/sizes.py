@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, cf, tensor
 
+from pipelines.ir.lazy_dialects import arith, cf, tensor
 from pipelines.ir.loops import Size, index
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
-_Predicate = arith.CmpIPredicate
 _COMPARISONS = {
-    "EQ": _Predicate.eq,
-    "NE": _Predicate.ne,
-    "LT": _Predicate.slt,
-    "LE": _Predicate.sle,
-    "GT": _Predicate.sgt,
-    "GE": _Predicate.sge,
+    "EQ": "eq",
+    "NE": "ne",
+    "LT": "slt",
+    "LE": "sle",
+    "GT": "sgt",
+    "GE": "sge",
 }
 _BINARY: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
     "add": lambda x, y: arith.AddIOp(x, y).result,
@@ -102,7 +101,8 @@ def _computed(operation: ir.Operation, name: str, place: int) -> ir.Value:
         return _BINARY[name](*operands)
     if name == "compare":
         direction = str(operation.attributes["comparison_direction"]).split()[-1].rstrip(">")
-        return arith.CmpIOp(_COMPARISONS[direction], *operands).result
+        predicate = arith.CmpIPredicate[_COMPARISONS[direction]]
+        return arith.CmpIOp(predicate, *operands).result
     if name == "select":
         return arith.SelectOp(*operands).result
     (x,) = operands

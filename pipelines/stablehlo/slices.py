@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, tensor
 
 from pipelines.ir.generics import generic
-from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import arith, linalg, tensor
 from pipelines.ir.loops import Size, Slice, index, size
 from pipelines.stablehlo.gather import as_signed
 from pipelines.stablehlo.sizes import assert_size, element

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
-from torch_mlir.dialects import arith, tensor
 
 from pipelines.ir.generics import inline
+from pipelines.ir.lazy_dialects import arith, tensor
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.stablehlo.bodies import mapped
 from pipelines.stablehlo.origin import foreign_operations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import tensor
 
+from pipelines.ir.lazy_dialects import tensor
 from pipelines.ir.loops import Size, size
 
 

@@ -6,10 +6,9 @@ import math as numbers
 from collections.abc import Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, math, tensor
 
 from pipelines.ir.generics import elementwise, generic
-from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.lazy_dialects import arith, linalg, math, tensor
 from pipelines.ir.loops import size
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
+from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
@@ -136,6 +135,9 @@ def _retype(values: Iterable[ir.Value], matches, change) -> None:
 
 
 def _constant(booleans: ir.Attribute) -> ir.Attribute:
+    # Imported here, because the import takes 0.13 s.
+    import numpy as np
+
     wide = _in_bytes(booleans.type)
     numbers = ir.DenseIntElementsAttr(booleans)
     if numbers.is_splat:

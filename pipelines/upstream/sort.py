@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, math, tensor
 
 from pipelines.ir.generics import inline
+from pipelines.ir.lazy_dialects import arith, math, tensor
 from pipelines.ir.loops import Size, Slice, index, repeat, repeat_each, size
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, tensor
 
 from pipelines.ir.generics import elementwise, inline
+from pipelines.ir.lazy_dialects import arith, tensor
 from pipelines.ir.loops import Slice, index, repeat, repeat_each, size
 
 

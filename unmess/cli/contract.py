@@ -10,6 +10,7 @@ from unmess.cli import arguments
 from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import STAGE_FAILED
+from unmess.core.ir.lazy_numpy import import_bindings
 from unmess.core.options.names import IR_SUFFIXES, check_name
 
 _AT = ("raw", "torch")
@@ -45,6 +46,8 @@ def contract(
     if is_file:
         arguments.check_no_example(model, capture)
     with session.working(model, pytorch=not is_file):
+        if is_file:
+            import_bindings()
         from pipelines import contract as backend
         from pipelines.legal_ops import legal_ops
 

@@ -8,6 +8,7 @@ import click
 
 from unmess.cli.session import Session, command
 from unmess.core.errors.stages import LOWERED
+from unmess.core.ir.lazy_numpy import import_bindings
 from unmess.core.options.names import check_name
 
 _NAMES = (*LOWERED, "upstream", "reference")
@@ -27,6 +28,7 @@ def pipeline(session: Session, name: str | None) -> None:
     if name is not None:
         check_name("pipeline", name, _NAMES)
     with session.working("pipeline", pytorch=False, is_model=False):
+        import_bindings()
         from pipelines.listing import steps_of
 
         listed = {one: steps_of(one) for one in (LOWERED if name is None else (name,))}

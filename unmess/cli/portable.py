@@ -14,6 +14,7 @@ from unmess.cli import arguments
 from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import STAGE_FAILED
+from unmess.core.ir.lazy_numpy import import_bindings
 from unmess.core.options.names import IR_SUFFIXES, check_stage, check_upstream_only
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def portable(
     with session.working(model, pytorch=not is_file), contextlib.ExitStack() as stack:
         # Start it first: it imports upstream MLIR while this process imports torch-mlir.
         inspector = stack.enter_context(Inspector()) if is_file else None
+        if is_file:
+            import_bindings()
         from pipelines.portability.portability import examine
         from unmess.core.ir.parsing import parse_file
 

@@ -75,10 +75,10 @@ class Session:
         Raises:
             Error: stage `source`, for a model string that names nothing.
         """
-        # Imported here: the import takes 50 ms, which `--help` need not spend.
-        from importers.sources.model_string import check_model_string
-
         if is_model:
+            # Imported here: the import takes 50 ms, which other commands need not spend.
+            from importers.sources.model_string import check_model_string
+
             check_model_string(model)
 
         def begin(stage: str) -> None:

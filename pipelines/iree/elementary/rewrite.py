@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
+from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
 from pipelines.iree.elementary import functions, trigonometry
 from pipelines.iree.elementary.scalar import Scalar

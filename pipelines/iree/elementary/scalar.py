@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
-_FLOAT = arith.CmpFPredicate
-_INT = arith.CmpIPredicate
+from pipelines.ir.lazy_dialects import arith
+
 # Splits 53 bits into halves.
 _SPLIT = 2.0**27 + 1
 
@@ -85,36 +84,38 @@ class Scalar:
         """Shifts right and fills with zeros."""
         return self._with(other, "", "shrui")
 
-    def _compared(self, other: Operand, floats: _FLOAT, integers: _INT) -> Scalar:
+    def _compared(
+        self, other: Operand, floats: arith.CmpFPredicate, integers: arith.CmpIPredicate
+    ) -> Scalar:
         left, right = self.value, self._like(other).value
         if self.is_float:
             return Scalar(arith.CmpFOp(floats, left, right).result)
         return Scalar(arith.CmpIOp(integers, left, right).result)
 
     def __lt__(self, other: Operand) -> Scalar:
-        return self._compared(other, _FLOAT.OLT, _INT.slt)
+        return self._compared(other, arith.CmpFPredicate.OLT, arith.CmpIPredicate.slt)
 
     def __le__(self, other: Operand) -> Scalar:
-        return self._compared(other, _FLOAT.OLE, _INT.sle)
+        return self._compared(other, arith.CmpFPredicate.OLE, arith.CmpIPredicate.sle)
 
     def __gt__(self, other: Operand) -> Scalar:
-        return self._compared(other, _FLOAT.OGT, _INT.sgt)
+        return self._compared(other, arith.CmpFPredicate.OGT, arith.CmpIPredicate.sgt)
 
     def __ge__(self, other: Operand) -> Scalar:
-        return self._compared(other, _FLOAT.OGE, _INT.sge)
+        return self._compared(other, arith.CmpFPredicate.OGE, arith.CmpIPredicate.sge)
 
     def equals(self, other: Operand) -> Scalar:
         """Compares numbers for equality; false if either is NaN."""
-        return self._compared(other, _FLOAT.OEQ, _INT.eq)
+        return self._compared(other, arith.CmpFPredicate.OEQ, arith.CmpIPredicate.eq)
 
     def is_below(self, other: Operand) -> Scalar:
         """Compares integers as unsigned: less than."""
         right = self._like(other).value
-        return Scalar(arith.CmpIOp(_INT.ult, self.value, right).result)
+        return Scalar(arith.CmpIOp(arith.CmpIPredicate.ult, self.value, right).result)
 
     def is_nan(self) -> Scalar:
         """Returns whether a number is NaN."""
-        return Scalar(arith.CmpFOp(_FLOAT.UNO, self.value, self.value).result)
+        return Scalar(arith.CmpFOp(arith.CmpFPredicate.UNO, self.value, self.value).result)
 
     def bits(self) -> Scalar:
         """Returns the i64 with the same bits as this f64."""

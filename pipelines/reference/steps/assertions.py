@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, func, scf
 
-from pipelines.ir.lazy_dialects import llvm
+from pipelines.ir.lazy_dialects import arith, func, llvm, scf
 from pipelines.ir.modules import find_operations
 from pipelines.reference.runtime import ALLOCATE, FAIL
 from unmess.core.errors.check import Check

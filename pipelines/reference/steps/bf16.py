@@ -9,9 +9,8 @@ instructions flush to zero.
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
-from pipelines.ir.lazy_dialects import llvm
+from pipelines.ir.lazy_dialects import arith, llvm
 from pipelines.ir.modules import find_operations
 
 # Operations that only move or convert bf16 numbers. `arith-expand` lowers extf and truncf to
@@ -105,7 +104,7 @@ def _in_f32(type: ir.Type) -> ir.Type:
     return ir.Type.parse(str(type).replace("bf16", "f32"))
 
 
-_CONVERSIONS = {"arith.truncf": arith.TruncFOp, "arith.extf": arith.ExtFOp}
+_CONVERSIONS = ("arith.truncf", "arith.extf")
 
 
 def narrow_through_f32(module: ir.Module) -> None:
@@ -116,7 +115,8 @@ def narrow_through_f32(module: ir.Module) -> None:
     with module.context:
         for operation in find_operations(module, _skips_f32):
             with operation.location, ir.InsertionPoint(operation):
-                single = _CONVERSIONS[operation.name](ir.F32Type.get(), operation.operands[0])
+                convert = arith.TruncFOp if operation.name == "arith.truncf" else arith.ExtFOp
+                single = convert(ir.F32Type.get(), operation.operands[0])
                 operation.operands[0] = single.result
 
 

@@ -12,13 +12,13 @@ import math
 from collections.abc import Callable
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, cf
 
 from pipelines.indices.accesses import FIRST_INDEX, SLICES, unproved
 from pipelines.indices.flags import OUT_OF_RANGE
 from pipelines.indices.slices import OUTSIDE, slice_axes
 from pipelines.indices.values import Size, all_of, compare, constant, number, size_of, size_value
 from pipelines.ir.contraction import indexing_maps
+from pipelines.ir.lazy_dialects import arith, cf
 from pipelines.ir.modules import find_operations
 
 # Signed divisions, which may trap for a divisor of -1, and whether that divisor negates the result.

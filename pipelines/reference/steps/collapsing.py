@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 from torch_mlir import ir
-from torch_mlir.dialects import memref
 
 from pipelines.ir.contraction import find_contraction, indexing_maps
+from pipelines.ir.lazy_dialects import memref
 from pipelines.ir.modules import find_operations
 
 

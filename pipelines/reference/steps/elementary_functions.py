@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, func, math
 
+from pipelines.ir.lazy_dialects import arith, func, math
 from pipelines.ir.modules import find_operations
 
 _FILE = Path(__file__).with_suffix(".mlir")

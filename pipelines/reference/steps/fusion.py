@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, func
 
 from pipelines.ir.contraction import find_contraction, indexing_maps
+from pipelines.ir.lazy_dialects import arith, func
 from pipelines.ir.modules import find_operations
 from pipelines.linalg_form.float8 import expand_float8_casts
 from pipelines.pipeline import Pipeline, Step

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
+from pipelines.ir.lazy_dialects import func
 from pipelines.reference.analysis.aliasing import VIEWS, are_distinct
 from pipelines.reference.steps.rows import ROWS
 

@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, builtin, func, memref
 
-from pipelines.ir.lazy_dialects import llvm
+from pipelines.ir.lazy_dialects import arith, builtin, func, llvm, memref
 from pipelines.ir.modules import entry_function
 from pipelines.reference.steps.outlining import is_outlined
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, memref, scf
 
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
+from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.reference.analysis.aliasing import VIEWS, memory_block
 
 # An attribute of the created loops.

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, memref, scf
 
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
+from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.reference.analysis.effort import known_integer
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, func
 
-from pipelines.ir.lazy_dialects import llvm
+from pipelines.ir.lazy_dialects import arith, func, llvm
 from pipelines.reference.runtime import DO_PARTS
 from pipelines.reference.steps.outlining import (
     OUTLINED,

@@ -1,8 +1,13 @@
-"""Commands that do not need PyTorch do not import it, because that takes seconds."""
+"""Commands that do not need PyTorch do not import it, because that takes seconds.
+
+Some of them also leave out what takes 0.05 s or more to import.
+"""
 
 import json
 import subprocess
 import sys
+
+import pytest
 
 FILES = {
     "linalg.mlir": """
@@ -102,3 +107,39 @@ def test_pytorch_is_not_imported(tmp_path):
     found = json.loads((tmp_path / "found.json").read_text())
     assert [(text, status) for text, status, _ in found] == list(COMMANDS)
     assert [(text, modules) for text, _, modules in found if modules] == []
+
+
+SLOW = ("numpy", "yaml", "importers.sources.models", "torch_mlir.dialects.linalg")
+DIALECTS = tuple(f"torch_mlir.dialects.{name}" for name in ("arith", "func", "torch"))
+IMPORTED = """
+import json, sys
+from unmess.__main__ import main
+from unmess.cli import cli
+status = main(sys.argv[1].split())
+commands = [name for name in cli.commands if f"unmess.cli.{name}" in sys.modules]
+with open("found.json", "w") as file:
+    json.dump([status, commands, list(sys.modules)], file)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "slow"),
+    [
+        ("pipeline", (*SLOW, *DIALECTS, "rich.table")),
+        ("cache ls", (*SLOW, *DIALECTS, "torch_mlir.ir", "rich.table")),
+        ("targets", (*SLOW, *DIALECTS, "torch_mlir.ir")),
+        ("contract torch.mlir", ("numpy", "yaml", *DIALECTS[:1], "rich.table")),
+        ("portable linalg.mlir", ("numpy", "yaml", *DIALECTS[2:], "rich.table")),
+    ],
+)
+def test_slow_modules_are_not_imported(tmp_path, text, slow):
+    for name in ("torch.mlir", "linalg.mlir"):
+        (tmp_path / name).write_text(FILES[name])
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, text], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    status, commands, modules = json.loads((tmp_path / "found.json").read_text())
+    assert status == 0, done.stderr
+    assert commands == [text.split()[0]]
+    assert sorted(set(slow) & set(modules)) == []

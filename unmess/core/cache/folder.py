@@ -6,14 +6,17 @@ import os
 import sys
 from pathlib import Path
 
-import platformdirs
-
 from unmess.core.files.private import check_private
 
 
 def cache_folder() -> Path:
     """Returns `UNMESS_CACHE`, or the platform's cache folder for unmess. It need not exist."""
-    return Path(os.environ.get("UNMESS_CACHE") or platformdirs.user_cache_dir("unmess"))
+    if folder := os.environ.get("UNMESS_CACHE"):
+        return Path(folder)
+    # Imported here, because commands that use no cache need not spend the time.
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("unmess"))
 
 
 def weights_folder() -> Path:
