@@ -23,6 +23,9 @@ _COMMON = (
     "torch.export.pt2_archive",
     "torch.fx.experimental.validator",
     "torch_mlir.dialects.torch",
+    # Passes import these at first use.
+    *(f"torch_mlir.dialects.{name}" for name in ("arith", "cf", "func", "math", "memref")),
+    *(f"torch_mlir.dialects.{name}" for name in ("scf", "tensor")),
     "importers.capture",
     # This takes longer than capturing a small model.
     "importers.capture.decompositions:prepare",
@@ -42,6 +45,7 @@ _COMMON = (
     "unmess.triage.call_recording",
     "unmess.triage.graph_recording",
     "pipelines.reference.backend",
+    "pipelines.reference.pipeline",
 )
 _OF_SOURCE = {
     "hf:": (

@@ -28,6 +28,9 @@ _MLIR = (
     "pipelines.registry",
     "pipelines.user_passes",
     "unmess.core.ir.parsing",
+    # Passes import the dialects at first use, and most tests need some of them.
+    *(f"torch_mlir.dialects.{name}" for name in ("arith", "cf", "func", "linalg", "llvm")),
+    *(f"torch_mlir.dialects.{name}" for name in ("math", "memref", "scf", "tensor", "torch")),
 )
 
 
