@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
+from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.loops import Size, index
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.pipeline import Step
