@@ -9,6 +9,7 @@ from functools import partial
 from pipelines.integers.linalg import integers_to_linalg
 from pipelines.integers.stablehlo import integers_to_stablehlo
 from pipelines.integers.tosa import integers_to_tosa
+from pipelines.linalg_form.branches import TENSOR_BRANCHES
 from pipelines.output_dialects.control_flow import (
     control_flow_to_stablehlo,
     control_flow_to_tosa,
@@ -213,6 +214,7 @@ LINALG = Pipeline(
             "func.func(torch-finalizing-backend-type-conversion)",
             "finalize type conversion; fails if an operator has no lowering",
         ),
+        TENSOR_BRANCHES,
         Step(
             "torch-verify-linalg-on-tensors-backend-contract",
             "verify that no torch operator is left",

@@ -79,6 +79,9 @@ MUTATIONS = {
     "no-narrowed-constants": Mutation(
         "linalg", *_without("linalg-narrowed-constants"), "linalg/narrowed_constants.mlir"
     ),
+    "no-tensor-branches": Mutation(
+        "linalg", *_without("linalg-tensor-branches"), "linalg/branches_to_tensors.mlir"
+    ),
     "no-nan-order": Mutation("linalg", *_without("linalg-nan-order"), "linalg/sort.mlir"),
     "nan-order-first": Mutation(
         "linalg", *_before("linalg-nan-order", "convert-torch-to-tmtensor"), "linalg/sort.mlir"

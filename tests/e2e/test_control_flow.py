@@ -168,3 +168,16 @@ def test_a_number_of_results_that_torch_export_needs():
         unmess.capture(parts, arguments, strategy="non-strict")
     assert caught.value.where == f"{__file__}:{parts.__code__.co_firstlineno + 1}"
     assert "pass it as a Python integer" in caught.value.hint
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_branches_that_choose_an_operand(runner):
+    def chosen(x, y):
+        first = lambda x, y: (x.clone(), x + y)  # noqa: E731
+        second = lambda x, y: (y.clone(), x * y)  # noqa: E731
+        return torch.cond(x.sum() > 0, first, second, (x, y))
+
+    x, y = torch.ones(3), -torch.ones(3)
+    run = unmess.load(unmess.capture(chosen, (x, y)), on=runner)
+    for args in ((x, y), (y, x)):
+        torch.testing.assert_close(run(*args), chosen(*args))
