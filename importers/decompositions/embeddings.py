@@ -25,8 +25,8 @@ def embedding_bag(
 ) -> Any:
     """Reduces rows of `table` (rows, width) in bags that start at `offsets` (bags).
 
-    The reduction is a sum, mean or maximum. Returns NotImplemented for plain sums of f32 and f64
-    with i64 indices.
+    The reduction is a sum, mean or maximum. Returns NotImplemented for plain sums of f32 with
+    i64 indices.
 
     Returns:
         The bags (bags, width), the bag of each index, the size of each bag, and zeros (bags), which
@@ -35,7 +35,7 @@ def embedding_bag(
     _check_offsets(offsets, indices.shape[0])
     plain = mode == _SUM and per_sample_weights is None
     plain = plain and padding_idx < 0 and not include_last_offset
-    plain = plain and table.dtype in (torch.float32, torch.float64)
+    plain = plain and table.dtype == torch.float32
     if plain and indices.dtype == offsets.dtype == torch.int64:
         return NotImplemented
     starts = offsets[:-1] if include_last_offset else offsets

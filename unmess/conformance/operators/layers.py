@@ -69,7 +69,11 @@ op(
 )
 op("F.embedding", C("i64[n,2] <4", "f32[5,3]", max_norm=1.0))
 op("F.embedding", C("i64[4] <5", "f32[5,3]", max_norm=1.0, norm_type=1.0))
-op("F.embedding_bag", C("i64[n,2] <5", "f32[5,3]"), C("i64[2,3] <5", "f32[5,3]", mode="sum"))
+op(
+    "F.embedding_bag",
+    *(C("i64[n,2] <5", "f32[5,3]"), C("i64[2,3] <5", "f32[5,3]", mode="sum")),
+    C("i64[2,3] <5", "f64[5,3]", mode="sum"),
+)
 op("F.one_hot", C("i64[n] <4", 4), C("i64[2,3] <4", 5), C("i64[2,n] <4"), accuracy=EXACT)
 
 # Convolutions: stride, padding, dilation, groups, depthwise, transposed, without a batch.
