@@ -427,6 +427,13 @@ def _placed(target: Callable[..., torch.Tensor]) -> Callable[..., Complex]:
     return place
 
 
+def _scatter_reduced(into: Any, *args: Any, **options: Any) -> Complex:
+    """Extends `scatter_reduce` to sums of complex numbers. Their products are not part by part."""
+    if args[3] != "sum":
+        raise NotImplementedError
+    return _placed(aten.scatter_reduce)(into, *args, **options)
+
+
 _LINEAR = (
     *(aten.reshape, aten.expand, aten.permute, aten.transpose),
     *(aten.t, aten.unsqueeze, aten.squeeze, aten.select, aten.slice, aten.flip, aten.roll),
@@ -446,6 +453,7 @@ OPERATORS: dict[torch._ops.OpOverloadPacket, Callable[..., Any]] = {
     # The parts may have other strides than the complex tensor, so `view` could fail on them.
     **dict.fromkeys((aten.view, aten._unsafe_view), _part_by_part(aten.reshape)),
     **{target: _placed(target) for target in _PLACING},
+    aten.scatter_reduce: _scatter_reduced,
     **dict.fromkeys(_IDENTITY, _same),
     **dict.fromkeys((aten._conj, aten.conj, aten._conj_physical, aten.conj_physical), _conjugate),
     aten.add: _add,

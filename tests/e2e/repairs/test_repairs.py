@@ -133,8 +133,8 @@ def written_nowhere(x, nowhere):
 
 def placed_complex(z):
     i = torch.tensor([[1], [0], [1]])
-    added = z.scatter_add(1, i, z)
-    return added, z.index_add(0, i[:2, 0], z[:2]), z[None].expand(2, 3, 2).reshape(-1)
+    added = z.scatter_add(1, i, z), z.scatter(0, i, z, reduce="add")
+    return *added, z.index_add(0, i[:2, 0], z[:2]), z[None].expand(2, 3, 2).reshape(-1)
 
 
 def products_of_lazily_conjugated(z, w):
