@@ -17,10 +17,12 @@ from unmess.difference import Float64Leaf, compare_leaf
 
 # The allowed multiple of eager's own distance to the float64 result.
 _AGAINST_EAGER = 4
-# Eager's distance to the exact result if its dtype is float64 or complex128, in units in the last
-# place of the largest element. Nothing is more precise. If an operand had a lower precision, the
-# result with operands in float64 is another one.
+# Nothing is more precise than a float64 or complex128 result. Its distance to the exact one is at
+# least assumed to be this many units in the last place of the largest element. Ill-conditioned
+# results are further away: as far as the result in float32 is from it, in their units.
 _OWN_UNITS = 4
+_WIDE = (torch.float64, torch.complex128)
+_UNIT_RATIO = torch.finfo(torch.float64).eps / torch.finfo(torch.float32).eps
 # The number of seeds for random results of eager.
 _SEEDS = 6
 # The relative difference of random numbers that counts as rounding. Many results have few values,
@@ -54,9 +56,15 @@ def difference(
     others, other_spec = pytree.tree_flatten(comparable(actual))
     if spec != other_spec:
         return f"the result is {other_spec}, eager's is {spec}"
-    exact = _in_float64(function, args, comparable) if accuracy.against_float64 else None
+    exact = coarse = None
+    if accuracy.against_float64:
+        exact = _at_precision(function, args, comparable, torch.float64)
+        if any(isinstance(leaf, torch.Tensor) and leaf.dtype in _WIDE for leaf in leaves):
+            coarse = _at_precision(function, args, comparable, torch.float32)
     for number, (theirs, ours) in enumerate(zip(leaves, others, strict=True)):
-        truth = exact[number] if exact is not None else None
+        is_wide = isinstance(theirs, torch.Tensor) and theirs.dtype in _WIDE
+        known = coarse if is_wide else exact
+        truth = known[number] if known is not None else None
         if problem := _leaf(theirs, ours, truth, accuracy, numerics):
             if _is_tolerated(theirs, ours, tolerances or {}):
                 continue
@@ -155,23 +163,25 @@ def _copied(args: tuple) -> tuple:
     return pytree.tree_map_only(torch.Tensor, torch.clone, args)
 
 
-_WIDER = {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
-
-
-def _in_float64(
-    function: Callable[..., Any], args: tuple, comparable: Callable[[Any], Any]
+def _at_precision(
+    function: Callable[..., Any],
+    args: tuple,
+    comparable: Callable[[Any], Any],
+    dtype: torch.dtype,
 ) -> list[Any] | None:
-    """Returns the leaves of the result in float64, or None if the function does not support it."""
-    wide = pytree.tree_map_only(
-        torch.Tensor,
-        lambda x: x.double() if x.is_floating_point() else x.to(_WIDER.get(x.dtype, x.dtype)),
-        _copied(args),
-    )
+    """Returns the leaves of the result in float32 or float64; None if that is not supported."""
+
+    def converted(x: torch.Tensor) -> torch.Tensor:
+        if x.is_complex():
+            return x.to(dtype.to_complex())
+        return x.to(dtype) if x.is_floating_point() else x
+
     if isinstance(function, torch.nn.Module):
-        function = copy.deepcopy(function).double()
+        function = copy.deepcopy(function).to(dtype)
     try:
         with torch.no_grad():
-            return pytree.tree_leaves(comparable(function(*wide)))
+            result = function(*pytree.tree_map_only(torch.Tensor, converted, _copied(args)))
+            return pytree.tree_leaves(comparable(result))
     except RuntimeError:
         return None
 
@@ -225,7 +235,9 @@ def _parts(
         if accuracy.against_float64 == "worst":
             own = own.max()
             if theirs.dtype == torch.float64:
-                own = _OWN_UNITS * eps * torch.where(scale.isfinite(), scale, 0).max()
+                own = _own_distance(theirs, exact, scale, ~torch.isfinite(scale))
+        elif theirs.dtype == torch.float64:
+            own = 0
         allowed = allowed + _AGAINST_EAGER * own
     wrong |= (theirs != ours) & ~((theirs - ours).abs() <= allowed) & ~theirs.isnan()
     return _first(wrong, theirs, ours)
@@ -266,9 +278,27 @@ def _floating(
         if accuracy.against_float64 == "worst" and own.numel():
             own = own.max()
             if is_wide:
-                own = _OWN_UNITS * limits.eps * torch.where(special, 0, exact.abs()).max()
+                own = _own_distance(expected, truth, exact.abs(), special)
         allowed = allowed + _AGAINST_EAGER * own
     return _first(~special & ((actual - exact).abs() > allowed), theirs, ours)
+
+
+def _own_distance(
+    expected: torch.Tensor, coarse: torch.Tensor, scale: torch.Tensor, special: torch.Tensor
+) -> torch.Tensor:
+    """Returns how far eager's float64 result may be from the exact one (0-d).
+
+    Args:
+        coarse: the result in float32.
+        scale: the magnitude of each element.
+        special: where the result is not finite.
+    """
+    eps = torch.finfo(torch.float64).eps
+    largest = torch.where(special, 0, scale).max()
+    distance = (expected - coarse.double()).abs()
+    # A result in float32 may overflow.
+    distance = torch.where(special | ~torch.isfinite(distance), 0, distance).max()
+    return torch.maximum(distance * _UNIT_RATIO, _OWN_UNITS * eps * largest)
 
 
 def _first(wrong: torch.Tensor, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
