@@ -12,8 +12,7 @@ from torch._decomp import core_aten_decompositions
 from torch._ops import OpOverload
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
-from importers.decompositions.catalog import DECOMPOSITIONS
-from importers.decompositions.decomposition import Decomposition
+from importers.decompositions.catalog import DECOMPOSITIONS, Decomposition
 from importers.decompositions.tracing import composite_operators
 from importers.decompositions.user import UserDecomposition, user_decompositions
 from unmess.core.program.note import Note

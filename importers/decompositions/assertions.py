@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,27 +15,19 @@ def require(condition: torch.Tensor, message: str) -> None:
     torch.ops.aten._assert_async.msg(condition.all(), VALUE_PREFIX + message)
 
 
-def checked(check: Callable[..., None]) -> Callable[..., Any]:
-    """Returns a decomposition that inserts the check and keeps the call."""
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        check(*args, **kwargs)
-        return NotImplemented
-
-    return function
-
-
-def require_probabilities(x: torch.Tensor, *_: Any, **__: Any) -> None:
-    """Requires numbers from 0 to 1, not NaN."""
+def require_probabilities(x: torch.Tensor, *_: Any, **__: Any) -> Any:
+    """Keeps a call, and requires numbers from 0 to 1, not NaN."""
     require(torch.logical_and(torch.ge(x, 0), torch.le(x, 1)), "a probability is not from 0 to 1")
+    return NotImplemented
 
 
 def require_indices_in_plane(
     x: torch.Tensor, places: torch.Tensor, size: list[int], *_: Any
-) -> None:
-    """Requires indices of elements of a plane of `size`."""
+) -> Any:
+    """Keeps a call, and requires indices of elements of a plane of `size`."""
     inside = torch.logical_and(torch.ge(places, 0), torch.lt(places, math.prod(size)))
     require(inside, "max_unpool has an index outside of its output")
+    return NotImplemented
 
 
 def require_category_weights(weights: torch.Tensor) -> None:

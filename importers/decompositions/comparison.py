@@ -2,64 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from importers.decompositions.overloads import takes_overload
 
-def compare_with_number(compare: Callable[..., torch.Tensor]) -> Callable[..., Any]:
-    """Returns a comparison of `x` with a number of the same kind as its elements.
+
+@takes_overload
+def compare_with_number(overload: torch._ops.OpOverload, x: torch.Tensor, number: float) -> Any:
+    """Compares `x` with a number of the same kind as its elements.
 
     An int becomes a float if `x` is floating point. If `x` is an integer tensor, an int wraps
-    around to the range of its dtype, and a float makes `x` floating point, as in eager. Other calls
-    return NotImplemented.
+    around to the range of its dtype, and a float makes `x` floating point, as in eager. Returns
+    NotImplemented for other calls.
     """
-
-    def comparison(x: torch.Tensor, number: float) -> Any:
-        if isinstance(number, float) and not (x.is_floating_point() or x.is_complex()):
-            return compare(x.to(torch.result_type(x, number)), number)
-        if not isinstance(number, int) or x.dtype == torch.bool or x.is_complex():
-            return NotImplemented
-        if x.is_floating_point():
-            return compare(x, float(number))
-        limits = torch.iinfo(x.dtype)
-        if limits.min <= number <= limits.max:
-            return NotImplemented
-        return compare(x, (number - limits.min) % (limits.max - limits.min + 1) + limits.min)
-
-    return comparison
+    if isinstance(number, float) and not (x.is_floating_point() or x.is_complex()):
+        return overload(x.to(torch.result_type(x, number)), number)
+    if not isinstance(number, int) or x.dtype == torch.bool or x.is_complex():
+        return NotImplemented
+    if x.is_floating_point():
+        return overload(x, float(number))
+    limits = torch.iinfo(x.dtype)
+    if limits.min <= number <= limits.max:
+        return NotImplemented
+    return overload(x, (number - limits.min) % (limits.max - limits.min + 1) + limits.min)
 
 
+@takes_overload
 def compare_booleans_with_number(
-    compare: Callable[[torch.Tensor, Any], torch.Tensor],
-) -> Callable[..., Any]:
-    """Returns a comparison of booleans, as numbers, with a number; others return NotImplemented."""
-
-    def compared(x: torch.Tensor, number: Any) -> Any:
-        if x.dtype != torch.bool:
-            return NotImplemented
-        if isinstance(number, bool):
-            number = int(number)
-        return compare(x.to(torch.result_type(x, number)), number)
-
-    return compared
+    overload: torch._ops.OpOverload, x: torch.Tensor, number: Any
+) -> Any:
+    """Compares booleans, as numbers, with a number; NotImplemented for other tensors."""
+    if x.dtype != torch.bool:
+        return NotImplemented
+    if isinstance(number, bool):
+        number = int(number)
+    return overload(x.to(torch.result_type(x, number)), number)
 
 
+@takes_overload
 def compare_booleans_with_integers(
-    compare: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
-) -> Callable[..., Any]:
-    """Returns a comparison of booleans, as numbers, with numbers; others return NotImplemented."""
-
-    def compared(x: torch.Tensor, y: torch.Tensor) -> Any:
-        if (x.dtype == torch.bool) == (y.dtype == torch.bool):
-            return NotImplemented
-        dtype = torch.result_type(x, y)
-        if dtype == torch.bool:
-            return NotImplemented
-        return compare(x.to(dtype), y.to(dtype))
-
-    return compared
+    overload: torch._ops.OpOverload, x: torch.Tensor, y: torch.Tensor
+) -> Any:
+    """Compares booleans, as numbers, with numbers; NotImplemented for other tensors."""
+    if (x.dtype == torch.bool) == (y.dtype == torch.bool):
+        return NotImplemented
+    dtype = torch.result_type(x, y)
+    if dtype == torch.bool:
+        return NotImplemented
+    return overload(x.to(dtype), y.to(dtype))
 
 
 def isclose(

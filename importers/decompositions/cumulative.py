@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from importers.decompositions.indexing import positions_along
+from importers.decompositions.overloads import takes_overload
 from importers.decompositions.scan import Combine, scan
 
 
@@ -53,19 +54,18 @@ def _extreme(replaces: Any) -> Combine:
     return combine
 
 
-def converted(operator: torch._ops.OpOverload) -> Any:
-    """Returns a decomposition of `cumsum` or `cumprod` with a `dtype` or without dimensions."""
-
-    def running(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
-        if dtype is None:
-            if x.dim():
-                return NotImplemented
-            dtype = x.dtype if x.is_floating_point() or x.is_complex() else torch.int64
-        x = x.clone() if x.dtype == dtype else x.to(dtype)
-        # The sum or product of integers is computed in i64.
-        return operator(x, dim).to(dtype) if x.dim() else x
-
-    return running
+@takes_overload
+def converted(
+    overload: torch._ops.OpOverload, x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None
+) -> Any:
+    """Computes `cumsum` or `cumprod` with a `dtype` or without dimensions."""
+    if dtype is None:
+        if x.dim():
+            return NotImplemented
+        dtype = x.dtype if x.is_floating_point() or x.is_complex() else torch.int64
+    x = x.clone() if x.dtype == dtype else x.to(dtype)
+    # The sum or product of integers is computed in i64.
+    return overload(x, dim).to(dtype) if x.dim() else x
 
 
 def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,6 +10,7 @@ from torch._prims_common import canonicalize_dim
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
 from importers.decompositions.assertions import require
+from importers.decompositions.overloads import takes_overload
 
 
 def index_without_dimensions(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -77,34 +77,36 @@ def take_along_dim(x: torch.Tensor, indices: torch.Tensor, dim: int | None = Non
     return torch.gather(x, dim, torch.remainder(indices, x.shape[dim]))
 
 
-def without_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., Any]:
-    """Returns PyTorch's decomposition of `index_add` or `index_copy`, without negative indices.
+@takes_overload
+def without_negative_indices(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    dim: int,
+    index: torch.Tensor,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    """Decomposes `index_add` and `index_copy` as PyTorch does, but rejects negative indices.
 
-    The decomposition uses `index_put`, which counts negative indices from the back. The two
-    operators reject them, so a negative index is replaced by the size of the axis, which
-    `index_put` rejects.
+    PyTorch's decomposition uses `index_put`, which counts negative indices from the back. A
+    negative index is replaced by the size of the axis, which `index_put` rejects.
     """
-    decomposition = decomposition_table[overload]
-
-    def place(x: torch.Tensor, dim: int, index: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        size = x.shape[dim] if x.dim() else 1
-        return decomposition(x, dim, torch.where(index < 0, size, index), *args, **kwargs)
-
-    return place
+    size = x.shape[dim] if x.dim() else 1
+    return decomposition_table[overload](
+        x, dim, torch.where(index < 0, size, index), *args, **kwargs
+    )
 
 
-def with_negative_indices(overload: torch._ops.OpOverload) -> Callable[..., Any]:
-    """Returns PyTorch's decomposition of `index_fill`, with negative indices from the back.
+@takes_overload
+def with_negative_indices(
+    overload: torch._ops.OpOverload, x: torch.Tensor, dim: int, index: torch.Tensor, value: Any
+) -> Any:
+    """Decomposes `index_fill` as PyTorch does, with negative indices from the back.
 
-    The decomposition uses `index_copy`, which rejects negative indices.
+    PyTorch's decomposition uses `index_copy`, which rejects negative indices.
     """
-    decomposition = decomposition_table[overload]
-
-    def fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> Any:
-        size = x.shape[dim] if x.dim() else 1
-        return decomposition(x, dim, torch.where(index < 0, index + size, index), value)
-
-    return fill
+    size = x.shape[dim] if x.dim() else 1
+    return decomposition_table[overload](x, dim, torch.where(index < 0, index + size, index), value)
 
 
 def positions_along(x: torch.Tensor, dim: int) -> torch.Tensor:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from importers.decompositions.indexing import positions_along
+from importers.decompositions.overloads import takes_overload
 
 
 def empty_in_order(size: Sequence[int], stride: Sequence[int], **options: Any) -> torch.Tensor:
@@ -96,16 +97,14 @@ def as_strided_scatter(
     return x.reshape(-1).index_put((place.reshape(-1),), values).reshape(x.shape)
 
 
-def copied(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a decomposition of `view_copy` and its relatives by the view itself.
+@takes_overload
+def copied(overload: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
+    """Computes `view_copy` and its relatives by the view itself.
 
     Values in MLIR have no memory, so a view and its copy are the same.
     """
-
-    def copy(*args: Any, **kwargs: Any) -> Any:
-        return view(*args, **kwargs)
-
-    return copy
+    view = overload.overloadpacket.__name__.removesuffix("_copy").removeprefix("_")
+    return getattr(getattr(torch.ops.aten, view), overload._overloadname)(*args, **kwargs)
 
 
 def narrow_copy(x: torch.Tensor, dim: int, start: int, length: int) -> torch.Tensor:

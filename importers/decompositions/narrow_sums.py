@@ -7,21 +7,20 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from importers.decompositions.overloads import takes_overload
+
 _NARROW = (torch.float16, torch.bfloat16)
 
 
-def in_f32(operator: torch._ops.OpOverload) -> Any:
-    """Returns a decomposition of `operator` that computes in f32 and rounds the result.
+@takes_overload
+def in_f32(overload: torch._ops.OpOverload, x: torch.Tensor, *args: Any, **options: Any) -> Any:
+    """Computes an operator in f32, and rounds the result.
 
-    It returns NotImplemented for wide operands and for calls with a `dtype`.
+    Returns NotImplemented for wide operands and for calls with a `dtype`.
     """
-
-    def wide(x: torch.Tensor, *args: Any, **options: Any) -> Any:
-        if x.dtype not in _NARROW or options.get("dtype") is not None:
-            return NotImplemented
-        return pytree.tree_map(lambda y: y.to(x.dtype), operator(x.float(), *args, **options))
-
-    return wide
+    if x.dtype not in _NARROW or options.get("dtype") is not None:
+        return NotImplemented
+    return pytree.tree_map(lambda y: y.to(x.dtype), overload(x.float(), *args, **options))
 
 
 def batch_norm(

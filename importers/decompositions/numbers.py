@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from importers.decompositions.overloads import takes_overload
 
-def with_tensor(
-    function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
-) -> Callable[[Any, Any], torch.Tensor]:
-    """Wraps `function` to take a number as either operand, as a tensor of the promoted dtype."""
 
-    def with_number(x: Any, y: Any) -> torch.Tensor:
-        dtype = torch.result_type(x, y)
-        return function(as_tensor(x, dtype), as_tensor(y, dtype))
-
-    return with_number
+@takes_overload
+def with_tensor(overload: torch._ops.OpOverload, x: Any, y: Any) -> torch.Tensor:
+    """Computes an operator with a number as either operand, as a tensor of the promoted dtype."""
+    dtype = torch.result_type(x, y)
+    return overload.overloadpacket(as_tensor(x, dtype), as_tensor(y, dtype))
 
 
 def as_tensor(x: Any, dtype: torch.dtype) -> torch.Tensor:

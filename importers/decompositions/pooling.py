@@ -6,11 +6,13 @@ be no batch, and maximum pooling also takes integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch._meta_registrations import pooling_output_shape
+
+from importers.decompositions.overloads import takes_overload
 
 
 def avg_pool2d(
@@ -46,79 +48,72 @@ def avg_pool2d(
     return torch.ops.aten.avg_pool2d.default(x, fitting, steps, margin, *rest)
 
 
-def without_batch(pool: torch._ops.OpOverload, axes: int) -> Callable[..., Any]:
-    """Returns a decomposition of `pool` that adds a batch of one to tensors without a batch.
-
-    It returns NotImplemented for other tensors.
-    """
-
-    def pooled(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if x.dim() != axes + 1:
-            return NotImplemented
-        result = pool(x.unsqueeze(0), *args, **kwargs)
-        if isinstance(result, torch.Tensor):
-            return result.squeeze(0)
-        # The maxima, and their indices.
-        return tuple(part.squeeze(0) for part in result)
-
-    return pooled
+@takes_overload
+def without_batch(
+    overload: torch._ops.OpOverload, x: torch.Tensor, *args: Any, **kwargs: Any
+) -> Any:
+    """Adds a batch of one to a tensor without a batch; NotImplemented for other tensors."""
+    if x.dim() != _axes(overload) + 1:
+        return NotImplemented
+    result = overload(x.unsqueeze(0), *args, **kwargs)
+    if isinstance(result, torch.Tensor):
+        return result.squeeze(0)
+    # The maxima, and their indices.
+    return tuple(part.squeeze(0) for part in result)
 
 
-def with_stride(pool: torch._ops.OpOverload) -> Callable[..., Any]:
-    """Returns a decomposition of `pool` that passes the default stride, the size of the window.
+@takes_overload
+def with_stride(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    *args: Any,
+) -> Any:
+    """Passes the default stride, the size of the window; NotImplemented if there is a stride."""
+    return NotImplemented if stride else overload(x, kernel_size, kernel_size, *args)
 
-    It returns NotImplemented if there is a stride.
-    """
 
-    def pooled(
-        x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), *args: Any
-    ) -> Any:
-        return NotImplemented if stride else pool(x, kernel_size, kernel_size, *args)
-
-    return pooled
+def _axes(overload: torch._ops.OpOverload) -> int:
+    """Returns the number of pooled axes."""
+    return next(axes for axes in (1, 2, 3) if f"pool{axes}d" in str(overload))
 
 
 def _pair(sizes: Sequence[int]) -> list[int]:
     return list(sizes) * 2 if len(sizes) == 1 else list(sizes)
 
 
-def max_pool_of_integers(axes: int) -> Callable[..., Any]:
-    """Returns a decomposition of `aten.max_pool2d_with_indices` or `aten.max_pool3d_with_indices`.
+@takes_overload
+def max_pool_of_integers(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    """Returns the maximum of each window and its index (i64) in the flattened pooled axes.
 
     Args:
-        axes: the number of pooled axes, 2 or 3.
+        x: integers of static pooled sizes, with or without a batch; else NotImplemented.
     """
-
-    def max_pool(
-        x: torch.Tensor,
-        kernel_size: Sequence[int],
-        stride: Sequence[int] = (),
-        padding: Sequence[int] = (0,),
-        dilation: Sequence[int] = (1,),
-        ceil_mode: bool = False,
-    ) -> Any:
-        """Returns the maximum of each window and its index (i64) in the flattened pooled axes.
-
-        Args:
-            x: integers of static pooled sizes, with or without a batch; else NotImplemented.
-        """
-        sizes = x.shape[-axes:]
-        if x.is_floating_point() or not all(isinstance(size, int) for size in sizes):
-            return NotImplemented
-        kernel, steps, margins, gaps = (
-            list(values) * axes if len(values) == 1 else list(values)
-            for values in (kernel_size, stride or kernel_size, padding, dilation)
+    axes = _axes(overload)
+    sizes = x.shape[-axes:]
+    if x.is_floating_point() or not all(isinstance(size, int) for size in sizes):
+        return NotImplemented
+    kernel, steps, margins, gaps = (
+        list(values) * axes if len(values) == 1 else list(values)
+        for values in (kernel_size, stride or kernel_size, padding, dilation)
+    )
+    places = []
+    for axis, size in enumerate(sizes):
+        count = pooling_output_shape(
+            size, kernel[axis], margins[axis], steps[axis], gaps[axis], ceil_mode
         )
-        places = []
-        for axis, size in enumerate(sizes):
-            count = pooling_output_shape(
-                size, kernel[axis], margins[axis], steps[axis], gaps[axis], ceil_mode
-            )
-            starts = torch.arange(count) * steps[axis] - margins[axis]
-            places.append(starts.unsqueeze(-1) + torch.arange(kernel[axis]) * gaps[axis])
-        return _largest(x, places)
-
-    return max_pool
+        starts = torch.arange(count) * steps[axis] - margins[axis]
+        places.append(starts.unsqueeze(-1) + torch.arange(kernel[axis]) * gaps[axis])
+    return _largest(x, places)
 
 
 def adaptive_max_pool(x: torch.Tensor, output_size: Sequence[int]) -> Any:

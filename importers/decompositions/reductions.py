@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from importers.decompositions.overloads import takes_overload
 
+
+@takes_overload
 def over_several(
-    over_one: Callable[[torch.Tensor, int, bool], torch.Tensor],
-) -> Callable[..., torch.Tensor]:
-    """Returns `any` or `all` over several dimensions, which reduces one dimension at a time."""
-
-    def reduce(
-        x: torch.Tensor, dim: Sequence[int] | None = None, keepdim: bool = False
-    ) -> torch.Tensor:
-        dtype = x.dtype if x.dtype == torch.uint8 else torch.bool
-        axes = range(x.dim()) if dim is None else {axis % x.dim() for axis in dim}
-        for axis in sorted(axes, reverse=True):
-            x = over_one(x, axis, keepdim)
-        # As in eager, the result for uint8 is uint8.
-        return x.to(dtype)
-
-    return reduce
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+) -> torch.Tensor:
+    """Computes `any` or `all` over several dimensions, one dimension at a time."""
+    dtype = x.dtype if x.dtype == torch.uint8 else torch.bool
+    axes = range(x.dim()) if dim is None else {axis % x.dim() for axis in dim}
+    for axis in sorted(axes, reverse=True):
+        x = overload.overloadpacket(x, axis, keepdim)
+    # As in eager, the result for uint8 is uint8.
+    return x.to(dtype)
 
 
 def any_or_all(x: torch.Tensor, dim: int, keepdim: bool = False) -> Any:
@@ -31,6 +31,12 @@ def any_or_all(x: torch.Tensor, dim: int, keepdim: bool = False) -> Any:
     if x.dim():
         return NotImplemented
     return torch.ne(x, 0).to(torch.uint8 if x.dtype == torch.uint8 else torch.bool)
+
+
+@takes_overload
+def of_booleans(overload: torch._ops.OpOverload, x: torch.Tensor) -> torch.Tensor:
+    """Computes `_is_any_true` or `_is_all_true`."""
+    return torch.any(x) if "any" in str(overload) else torch.all(x)
 
 
 def extreme(x: torch.Tensor, dim: Sequence[int] = (), keepdim: bool = False) -> Any:
@@ -65,25 +71,23 @@ def norm(
     return torch.ne(size, 0).to(size.dtype) if ord == 0 else size
 
 
-def of_no_elements(operator: torch._ops.OpOverload) -> Callable[..., Any]:
-    """Returns a decomposition of `var`, `std`, `var_mean` or `std_mean` of no elements: NaN.
+@takes_overload
+def of_no_elements(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    dim: Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Any:
+    """Computes `var`, `std`, `var_mean` or `std_mean` of no elements: NaN.
 
-    It returns NotImplemented for other calls.
+    Returns NotImplemented for other calls.
     """
-
-    def variance(
-        x: torch.Tensor,
-        dim: Sequence[int] | None = None,
-        *,
-        correction: float | None = None,
-        keepdim: bool = False,
-    ) -> Any:
-        axes = dim or range(x.dim())
-        if not any(isinstance(x.shape[axis], int) and x.shape[axis] == 0 for axis in axes):
-            return NotImplemented
-        nothing = torch.full_like(x.sum(dim, keepdim=keepdim), torch.nan)
-        if nothing.is_complex():
-            nothing = nothing.real
-        return (nothing, x.mean(dim, keepdim=keepdim)) if "mean" in str(operator) else nothing
-
-    return variance
+    axes = dim or range(x.dim())
+    if not any(isinstance(x.shape[axis], int) and x.shape[axis] == 0 for axis in axes):
+        return NotImplemented
+    nothing = torch.full_like(x.sum(dim, keepdim=keepdim), torch.nan)
+    if nothing.is_complex():
+        nothing = nothing.real
+    return (nothing, x.mean(dim, keepdim=keepdim)) if "mean" in str(overload) else nothing

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from importers.decompositions.overloads import takes_overload
+
 Kernel = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -64,29 +66,34 @@ def antialiased_weights(
     return weights / weights.sum(1, keepdim=True)
 
 
-def resize(kernel: str) -> Callable[..., Any]:
-    """Returns a decomposition of `_upsample_…2d_aa` for the kernel `bilinear` or `bicubic`."""
+@takes_overload
+def resize(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    output_size: Sequence[int],
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Any:
+    """Resizes floating-point `x` (batch, channels, height, width) with antialiasing.
 
-    def resized(
-        x: torch.Tensor,
-        output_size: Sequence[int],
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Any:
-        """Resizes floating-point `x` (batch, channels, height, width) to `output_size`."""
-        sizes = (*x.shape[-2:], *output_size)
-        is_static = all(isinstance(size, int) for size in sizes)
-        if not x.is_floating_point() or not is_static:
-            return NotImplemented
-        height, width, to_height, to_width = sizes
-        rows, columns = (
-            antialiased_weights(size, to, scale, *KERNELS[kernel], align_corners)
-            for size, to, scale in ((height, to_height, scales_h), (width, to_width, scales_w))
-        )
-        return rows.to(x.dtype) @ (x @ columns.to(x.dtype).T)
+    Returns NotImplemented for other dtypes and for dynamic heights and widths.
+    """
+    kernel = _kernel(overload)
+    sizes = (*x.shape[-2:], *output_size)
+    is_static = all(isinstance(size, int) for size in sizes)
+    if not x.is_floating_point() or not is_static:
+        return NotImplemented
+    height, width, to_height, to_width = sizes
+    rows, columns = (
+        antialiased_weights(size, to, scale, *KERNELS[kernel], align_corners)
+        for size, to, scale in ((height, to_height, scales_h), (width, to_width, scales_w))
+    )
+    return rows.to(x.dtype) @ (x @ columns.to(x.dtype).T)
 
-    return resized
+
+def _kernel(overload: torch._ops.OpOverload) -> str:
+    return "bicubic" if "bicubic" in str(overload) else "bilinear"
 
 
 # The kernels without antialiasing, and how far they reach.
@@ -95,62 +102,53 @@ _PLAIN = {"bilinear": (KERNELS["bilinear"][0], 1), "bicubic": (cubic(-0.75), 2)}
 _MOST_BITS = 22
 
 
-def resize_bytes(kernel: str, antialias: bool) -> Callable[..., Any]:
-    """Returns a decomposition of resizing, for the kernel `bilinear` or `bicubic`.
+@takes_overload
+def resize_bytes(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    output_size: Sequence[int],
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Any:
+    """Resizes uint8 `x` (batch, channels, height, width) to `output_size`.
 
-    It takes the arguments of `upsample_bilinear2d` and its relatives.
+    Returns NotImplemented for other dtypes and for dynamic heights and widths.
     """
+    kernel, antialias = _kernel(overload), "_aa" in str(overload)
+    sizes = (*x.shape[-2:], *output_size)
+    is_static = all(isinstance(size, int) for size in sizes)
+    if x.dtype != torch.uint8 or not is_static or (antialias and align_corners):
+        return NotImplemented
+    height, width, to_height, to_width = sizes
 
-    def resized(
-        x: torch.Tensor,
-        output_size: Sequence[int],
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Any:
-        """Resizes uint8 `x` (batch, channels, height, width) to `output_size`.
+    def weights(size: int, to: int, scale: float | None) -> torch.Tensor:
+        if antialias:
+            return antialiased_weights(size, to, scale, *KERNELS[kernel])
+        return _weights(size, to, scale, align_corners, *_PLAIN[kernel])
 
-        Returns NotImplemented for other dtypes and for dynamic heights and widths.
-        """
-        sizes = (*x.shape[-2:], *output_size)
-        is_static = all(isinstance(size, int) for size in sizes)
-        if x.dtype != torch.uint8 or not is_static or (antialias and align_corners):
+    columns, bits = _rounded(lambda: weights(width, to_width, scales_w))
+    wide = _shifted(x.to(torch.int32) @ columns.T, bits)
+    rows, bits = _rounded(lambda: weights(height, to_height, scales_h))
+    return _shifted(rows @ wide, bits).to(torch.uint8)
+
+
+@takes_overload
+def resize_bytes_by_factors(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    output_size: Sequence[int] | None,
+    align_corners: bool,
+    scale_factors: Sequence[float] | None,
+) -> Any:
+    """Resizes `x` to a size, or by factors; rounds the new size down. See `resize_bytes`."""
+    factors = scale_factors or (None, None)
+    if output_size is None:
+        pairs = zip(x.shape[-2:], factors, strict=True)
+        if not all(isinstance(size, int) for size in x.shape[-2:]):
             return NotImplemented
-        height, width, to_height, to_width = sizes
-
-        def weights(size: int, to: int, scale: float | None) -> torch.Tensor:
-            if antialias:
-                return antialiased_weights(size, to, scale, *KERNELS[kernel])
-            return _weights(size, to, scale, align_corners, *_PLAIN[kernel])
-
-        columns, bits = _rounded(lambda: weights(width, to_width, scales_w))
-        wide = _shifted(x.to(torch.int32) @ columns.T, bits)
-        rows, bits = _rounded(lambda: weights(height, to_height, scales_h))
-        return _shifted(rows @ wide, bits).to(torch.uint8)
-
-    return resized
-
-
-def resize_bytes_by_factors(kernel: str) -> Callable[..., Any]:
-    """Returns a decomposition of `upsample_…2d.vec`, without antialiasing; see `resize_bytes`."""
-    resized = resize_bytes(kernel, antialias=False)
-
-    def by_factors(
-        x: torch.Tensor,
-        output_size: Sequence[int] | None,
-        align_corners: bool,
-        scale_factors: Sequence[float] | None,
-    ) -> Any:
-        """Resizes `x` to a size, or by factors; rounds the new size down."""
-        factors = scale_factors or (None, None)
-        if output_size is None:
-            pairs = zip(x.shape[-2:], factors, strict=True)
-            if not all(isinstance(size, int) for size in x.shape[-2:]):
-                return NotImplemented
-            output_size = [int(size * factor) for size, factor in pairs]
-        return resized(x, output_size, align_corners, *factors)
-
-    return by_factors
+        output_size = [int(size * factor) for size, factor in pairs]
+    return resize_bytes(overload, x, output_size, align_corners, *factors)
 
 
 def _weights(

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from importers.decompositions.assertions import require
+from importers.decompositions.overloads import takes_overload
 
 # The reductions of `scatter`, and their names in `scatter_reduce`.
 _REDUCTIONS = {"add": "sum", "multiply": "prod"}
 
 
-def normalize_scatter(overload: torch._ops.OpOverload) -> Callable[..., Any]:
-    """Returns a decomposition of a scatter into one with a non-negative `dim`.
-
-    It adds a dimension to operands that have none.
-    """
-
-    def scatter(
-        x: torch.Tensor, dim: int, index: torch.Tensor, source: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        if x.dim() and index.dim():
-            if dim >= 0:
-                return NotImplemented
-            return overload(x, dim % x.dim(), index, source, *args, **kwargs)
-        if isinstance(source, torch.Tensor):
-            source = _with_dimensions(source)
-        result = overload(_with_dimensions(x), 0, _with_dimensions(index), source, *args, **kwargs)
-        return result.reshape(x.shape)
-
-    return scatter
+@takes_overload
+def normalize_scatter(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    dim: int,
+    index: torch.Tensor,
+    source: Any,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    """Scatters with a non-negative `dim`. Adds a dimension to operands that have none."""
+    if x.dim() and index.dim():
+        if dim >= 0:
+            return NotImplemented
+        return overload(x, dim % x.dim(), index, source, *args, **kwargs)
+    if isinstance(source, torch.Tensor):
+        source = _with_dimensions(source)
+    result = overload(_with_dimensions(x), 0, _with_dimensions(index), source, *args, **kwargs)
+    return result.reshape(x.shape)
 
 
 def gather(x: torch.Tensor, dim: int, index: torch.Tensor, *, sparse_grad: bool = False) -> Any:

@@ -3,33 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
-
-def _window(values: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Returns the operator that computes `values(i, n, *parameters)` for each place i.
-
-    n is the length of a periodic window, and one less for another one. A window of length 1 is 1.
-    """
-
-    def window(
-        length: int,
-        periodic: bool = True,
-        *parameters: float,
-        dtype: torch.dtype | None = None,
-        **_options: Any,
-    ) -> torch.Tensor:
-        dtype = dtype or torch.get_default_dtype()
-        if length <= 1:
-            return torch.ones(length, dtype=dtype)
-        return values(
-            torch.arange(length, dtype=dtype), length if periodic else length - 1, *parameters
-        )
-
-    return window
+from importers.decompositions.overloads import takes_overload
 
 
 def _hamming(place: torch.Tensor, n: int, alpha: float = 0.54, beta: float = 0.46) -> torch.Tensor:
@@ -52,21 +30,28 @@ def _kaiser(place: torch.Tensor, n: int, beta: float = 12.0) -> torch.Tensor:
     return torch.special.i0(beta * torch.sqrt(1 - distance * distance)) / largest
 
 
-# By operator and overload.
-WINDOWS = {
-    **dict.fromkeys(
-        (
-            "hamming_window.default",
-            "hamming_window.periodic",
-            "hamming_window.periodic_alpha",
-            "hamming_window.periodic_alpha_beta",
-        ),
-        _window(_hamming),
-    ),
-    **dict.fromkeys(("blackman_window.default", "blackman_window.periodic"), _window(_blackman)),
-    **dict.fromkeys(("bartlett_window.default", "bartlett_window.periodic"), _window(_bartlett)),
-    **dict.fromkeys(
-        ("kaiser_window.default", "kaiser_window.periodic", "kaiser_window.beta"),
-        _window(_kaiser),
-    ),
+# By operator: computes the window at each place i of 0, 1, 2, ….
+_VALUES = {
+    "hamming_window": _hamming,
+    "blackman_window": _blackman,
+    "bartlett_window": _bartlett,
+    "kaiser_window": _kaiser,
 }
+
+
+@takes_overload
+def window(
+    overload: torch._ops.OpOverload,
+    length: int,
+    periodic: bool = True,
+    *parameters: float,
+    dtype: torch.dtype | None = None,
+    **_options: Any,
+) -> torch.Tensor:
+    """Computes a window. A periodic one lacks its last element, and one of length 1 is 1."""
+    dtype = dtype or torch.get_default_dtype()
+    if length <= 1:
+        return torch.ones(length, dtype=dtype)
+    values = _VALUES[overload.overloadpacket.__name__]
+    place = torch.arange(length, dtype=dtype)
+    return values(place, length if periodic else length - 1, *parameters)

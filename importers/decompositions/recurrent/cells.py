@@ -108,6 +108,10 @@ def _gru_step(
 
 
 LSTM = Cell(_lstm_step, _lstm_constants)
-GRU = Cell(_gru_step, _gru_constants)
-RNN_TANH = _rnn(torch.tanh)
-RNN_RELU = _rnn(torch.relu)
+# By operator.
+CELLS = {
+    "lstm": LSTM,
+    "gru": Cell(_gru_step, _gru_constants),
+    "rnn_tanh": _rnn(torch.tanh),
+    "rnn_relu": _rnn(torch.relu),
+}

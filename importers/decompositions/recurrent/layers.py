@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 
-from importers.decompositions.recurrent.cells import LSTM, Cell, Weights
+from importers.decompositions.overloads import takes_overload
+from importers.decompositions.recurrent.cells import CELLS, LSTM, Cell, Weights
 from importers.decompositions.recurrent.loops import run
 
 Tensor = torch.Tensor
 
 
-def layers(cell: Cell) -> Callable[..., Any]:
-    """Returns the decomposition of `aten.KIND.input` for a kind of cell."""
-
-    def decomposition(
-        x: Tensor,
-        states: Tensor | Sequence[Tensor],
-        weights: Sequence[Tensor],
-        has_biases: bool,
-        num_layers: int,
-        dropout: float,
-        train: bool,
-        bidirectional: bool,
-        batch_first: bool,
-    ) -> tuple[Tensor, ...]:
-        x = x.transpose(0, 1) if batch_first else x
-        states = [states] if isinstance(states, Tensor) else states
-        groups = grouped(weights, has_biases, 1 + bidirectional, num_layers)
-        x, finals = stack(cell, x, states, groups, dropout if train else 0.0)
-        return (x.transpose(0, 1) if batch_first else x), *finals
-
-    return decomposition
+@takes_overload
+def layers(
+    overload: torch._ops.OpOverload,
+    x: Tensor,
+    states: Tensor | Sequence[Tensor],
+    weights: Sequence[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, ...]:
+    """Computes `aten.lstm.input` and its relatives."""
+    x = x.transpose(0, 1) if batch_first else x
+    states = [states] if isinstance(states, Tensor) else states
+    groups = grouped(weights, has_biases, 1 + bidirectional, num_layers)
+    cell = CELLS[overload.overloadpacket.__name__]
+    x, finals = stack(cell, x, states, groups, dropout if train else 0.0)
+    return (x.transpose(0, 1) if batch_first else x), *finals
 
 
 def grouped(
@@ -89,35 +88,32 @@ def stack(
     return x, [torch.stack(each) for each in zip(*finals, strict=True)]
 
 
-def packed_layers(cell: Cell) -> Callable[..., Any]:
-    """Returns the decomposition of `aten.KIND.data` for a kind of cell.
+@takes_overload
+def packed_layers(
+    overload: torch._ops.OpOverload,
+    x: Tensor,
+    batch_sizes: Tensor,
+    states: Tensor | Sequence[Tensor],
+    weights: Sequence[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, ...]:
+    """Computes `aten.lstm.data` and its relatives.
 
     It pads the sequences, and the steps only change those that have not ended.
     """
-
-    def decomposition(
-        x: Tensor,
-        batch_sizes: Tensor,
-        states: Tensor | Sequence[Tensor],
-        weights: Sequence[Tensor],
-        has_biases: bool,
-        num_layers: int,
-        dropout: float,
-        train: bool,
-        bidirectional: bool,
-    ) -> tuple[Tensor, ...]:
-        states = [states] if isinstance(states, Tensor) else states
-        batch = states[0].shape[1]
-        ends = batch_sizes.cumsum(0)
-        starts = ends - batch_sizes
-        padded = _padded(x, starts, batch_sizes, batch)
-        groups = grouped(weights, has_biases, 1 + bidirectional, num_layers)
-        outputs, finals = stack(
-            cell, padded, states, groups, dropout if train else 0.0, batch_sizes
-        )
-        return _packed(outputs, starts, ends, x.shape[0]), *finals
-
-    return decomposition
+    states = [states] if isinstance(states, Tensor) else states
+    batch = states[0].shape[1]
+    ends = batch_sizes.cumsum(0)
+    starts = ends - batch_sizes
+    padded = _padded(x, starts, batch_sizes, batch)
+    groups = grouped(weights, has_biases, 1 + bidirectional, num_layers)
+    cell = CELLS[overload.overloadpacket.__name__]
+    outputs, finals = stack(cell, padded, states, groups, dropout if train else 0.0, batch_sizes)
+    return _packed(outputs, starts, ends, x.shape[0]), *finals
 
 
 def _padded(x: Tensor, starts: Tensor, batch_sizes: Tensor, batch: int) -> Tensor:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch._higher_order_ops.while_loop import while_loop_op
 
+from importers.decompositions.overloads import takes_overload
 from importers.decompositions.special.evaluation import in_f64
 
 # Above this degree, eager computes a Chebyshev polynomial between -1 and 1 by the angle.
@@ -149,7 +150,7 @@ def _legendre(x: Values, n: Values) -> Values:
 
 
 # The keys are the operators' names after `special_`.
-POLYNOMIALS = {
+_POLYNOMIALS = {
     **{f"chebyshev_polynomial_{kind}": _chebyshev(kind, False) for kind in "tuvw"},
     **{f"shifted_chebyshev_polynomial_{kind}": _chebyshev(kind, True) for kind in "tuvw"},
     "hermite_polynomial_h": _hermite(True),
@@ -157,3 +158,9 @@ POLYNOMIALS = {
     "laguerre_polynomial_l": in_f64(_laguerre),
     "legendre_polynomial_p": in_f64(_legendre),
 }
+
+
+@takes_overload
+def polynomial(overload: torch._ops.OpOverload, x: Any, n: Any) -> Any:
+    """Computes `special_chebyshev_polynomial_t` and its relatives."""
+    return _POLYNOMIALS[overload.overloadpacket.__name__.removeprefix("special_")](x, n)

@@ -1,15 +1,26 @@
-"""The list that `unmess repairs` prints matches the code."""
+"""The list of repairs that `unmess repairs` prints, and that captures apply."""
 
-from importers.repair_list import record_repairs, recorded_repairs
-from importers.repairs.listing import every_repair
+import torch
 
-
-def test_recorded_list_matches_the_code():
-    # After changing a repair or decomposition, run: ./pixiw run repair-list
-    assert recorded_repairs() == every_repair()
+from importers.decompositions import DECOMPOSITIONS
+from importers.repair_list import recorded_repairs
+from importers.repairs import REPAIRS
 
 
-def test_a_recorded_list_is_read_back(tmp_path):
-    listed = every_repair()[:3]
-    record_repairs(listed, tmp_path / "list.yaml")
-    assert recorded_repairs(tmp_path / "list.yaml") == listed
+def test_captures_apply_all_that_is_listed():
+    listed = [(each.name, each.mends) for each in recorded_repairs() if each.kind != "import"]
+    decompositions = [(each.name, each.operator) for each in DECOMPOSITIONS]
+    assert listed[: len(decompositions)] == decompositions
+    assert [name for name, _ in listed[len(decompositions) :]] == [each.name for each in REPAIRS]
+
+
+def test_listed_operators_of_pytorch_exist():
+    missing = [each.operator for each in DECOMPOSITIONS if each.overload is None]
+    assert [each for each in missing if each.startswith(("aten::", "prims::"))] == []
+
+
+def test_a_function_of_several_operators_gets_the_operator():
+    functions = {each.operator: each.function for each in DECOMPOSITIONS}
+    x = torch.tensor([[True, False], [False, True]])
+    assert functions["aten::any.dims"](x, [0, 1])
+    assert not functions["aten::all.dims"](x, [0, 1])

@@ -9,7 +9,7 @@ _ROOT = Path(__file__).resolve().parents[3]
 
 
 def digest_of(*folders: str) -> str:
-    """Returns a digest of all our code in some folders, such as `unmess/core`.
+    """Returns a digest of all our code and tables in some folders, such as `unmess/core`.
 
     Call this when the code is imported, so that the digest matches the imported code even if files
     change later.
@@ -17,6 +17,6 @@ def digest_of(*folders: str) -> str:
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted((_ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".mlir"):
+            if path.suffix in (".py", ".mlir", ".yaml"):
                 digest.update(path.read_bytes())
     return digest.hexdigest()
