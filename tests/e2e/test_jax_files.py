@@ -17,9 +17,6 @@ RUNNERS = ("reference", "iree-cpu")
 FOLDER = Path(os.environ.get("UNMESS_JAX_FILES") or Path(__file__).with_name("jax_files"))
 NAMES = sorted(path.stem for path in FOLDER.glob("*.npz"))
 TOLERANCE = {torch.bfloat16: 2**-6, torch.float32: 1e-5}
-# IREE cannot allocate memory of dynamic size for the sort, and does not support dynamic sizes in
-# the loops of the scatter.
-REFUSED = {("dynamic_sort", "iree-cpu"): "IREE does not compile the module"}
 
 
 def path_of(name):
@@ -55,10 +52,6 @@ def assert_equal(actual, expected, tolerance):
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_program_matches_jax(name, runner):
-    if cause := REFUSED.get((name, runner)):
-        with pytest.raises(unmess.Error, match=cause):
-            unmess.load(path_of(name), on=runner)
-        return
     args, expected = tensors(name, "arg"), tensors(name, "result")
     # Results computed from bf16 have the precision of bf16, whatever their dtype is.
     tolerance = max(TOLERANCE.get(tensor.dtype, 0) for tensor in (*args, *expected))
