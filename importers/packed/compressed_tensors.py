@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from importers.packed.grouped import grouped, unsigned
-from importers.packed.layout import Config, Layout, PackedMatrix, Tensors, adjacent
+from importers.packed.grouped import in_adjacent_groups, unsigned
+from importers.packed.layout import Config, Layout, PackedMatrix, Tensors
 
 _FORMATS = ("pack-quantized", "int-quantized")
 _STRATEGIES = ("tensor", "channel", "group")
@@ -79,11 +79,7 @@ def _read(tensors: Tensors, config: Config) -> PackedMatrix:
     elif stored is not None:
         stored = stored.reshape(len(stored), -1).expand(scales.shape).numpy()
         zero_points = zero_points + stored.view(np.uint8)
-    order = adjacent(_groups(tensors), scales.shape[1], numbers.shape[1])
-    if order is None:
-        return PackedMatrix(*grouped(bits, numbers, scales, zero_points))
-    parts = grouped(bits, numbers[:, order], scales, zero_points)
-    return PackedMatrix(*parts, torch.from_numpy(order))
+    return in_adjacent_groups(bits, numbers, scales, zero_points, _groups(tensors))
 
 
 def _truth(tensors: Tensors, config: Config) -> np.ndarray:

@@ -9,10 +9,9 @@ version of the layout stores zero points minus one, modulo 2**bits.
 from __future__ import annotations
 
 import numpy as np
-import torch
 
-from importers.packed.grouped import grouped, unsigned
-from importers.packed.layout import Config, Layout, PackedMatrix, Tensors, adjacent
+from importers.packed.grouped import in_adjacent_groups, unsigned
+from importers.packed.layout import Config, Layout, PackedMatrix, Tensors
 
 _FIRST, _SECOND = "gptq", "gptq_v2"
 
@@ -44,11 +43,7 @@ def _read(tensors: Tensors, config: Config) -> PackedMatrix:
     zero_points = unsigned(tensors["qzeros"], bits).T
     if _version(config) == _FIRST:
         zero_points = (zero_points + np.uint8(1)) & np.uint8((1 << bits) - 1)
-    order = adjacent(_groups(tensors), scales.shape[1], numbers.shape[1])
-    if order is None:
-        return PackedMatrix(*grouped(bits, numbers, scales, zero_points))
-    parts = grouped(bits, numbers[:, order], scales, zero_points)
-    return PackedMatrix(*parts, torch.from_numpy(order))
+    return in_adjacent_groups(bits, numbers, scales, zero_points, _groups(tensors))
 
 
 def _truth(tensors: Tensors, config: Config) -> np.ndarray:

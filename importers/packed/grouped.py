@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from importers.packed.format import Parts, as_tensor, fields
+from importers.packed.layout import PackedMatrix, adjacent
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,25 @@ def grouped(
         parts |= {name: (part ^ 128).view(np.int8) for name, part in signed.items()}
     tensors = {name: as_tensor(part) for name, part in parts.items()}
     return (INT4 if bits == 4 else INT8), tensors
+
+
+def in_adjacent_groups(
+    bits: int,
+    numbers: np.ndarray,
+    scales: torch.Tensor,
+    zero_points: np.ndarray,
+    groups: np.ndarray | None,
+) -> PackedMatrix:
+    """Returns a matrix like `grouped`, whose columns it reorders if their groups are not adjacent.
+
+    Args:
+        groups: the group of each column; None if they are adjacent.
+    """
+    order = adjacent(groups, scales.shape[1], numbers.shape[1])
+    if order is None:
+        return PackedMatrix(*grouped(bits, numbers, scales, zero_points))
+    parts = grouped(bits, numbers[:, order], scales, zero_points)
+    return PackedMatrix(*parts, torch.from_numpy(order))
 
 
 def unsigned(packed: torch.Tensor, bits: int) -> np.ndarray:

@@ -98,12 +98,7 @@ class Slice:
             names = ("static_offsets", "static_sizes", "static_strides")
             offsets, sizes, strides = (tuple(owner.attributes[name]) for name in names)
             if len(owner.operands) == 1 and set(strides) == {1}:
-                kept: list[int] = []
-                shape = ir.RankedTensorType(value.type).shape
-                for axis, length in enumerate(sizes):
-                    if shape[len(kept) : len(kept) + 1] == [length]:
-                        kept.append(axis)
-                return owner.operands[0], cls(offsets, sizes, tuple(kept))
+                return owner.operands[0], cls(offsets, sizes, tuple(sliced_axes(owner)))
         return value, cls.at(value, {})
 
     def take(self, whole: ir.Value) -> ir.Value:
@@ -125,6 +120,19 @@ class Slice:
         offsets, static_offsets = _apart(self.offsets)
         sizes, static_sizes = _apart(self.sizes)
         return offsets, sizes, [], static_offsets, static_sizes, ones
+
+
+def sliced_axes(operation: ir.Operation) -> list[int]:
+    """Returns the axes of the operand of a `tensor.extract_slice` that its result has.
+
+    The slice has size 1 along the others.
+    """
+    shape = ir.RankedTensorType(operation.results[0].type).shape
+    kept: list[int] = []
+    for axis, length in enumerate(operation.attributes["static_sizes"]):
+        if shape[len(kept) : len(kept) + 1] == [length]:
+            kept.append(axis)
+    return kept
 
 
 def _apart(numbers: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:

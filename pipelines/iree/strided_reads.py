@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith
-from pipelines.ir.loops import Size, index
+from pipelines.ir.loops import Size, index, sliced_axes
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.pipeline import Step
 
@@ -83,7 +83,7 @@ def _places_in_source(view: ir.Operation, places: Sequence[Size]) -> list[Size]:
             axes[0]: place for axes, place in zip(_long_axes(view), places, strict=True) if axes
         }
         return [given.get(axis, 0) for axis in range(rank)]
-    given = dict(zip(_sliced_axes(view), places, strict=True))
+    given = dict(zip(sliced_axes(view), places, strict=True))
     offsets, strides = _mixed(view, "offsets", 1), _mixed(view, "strides", 3)
     return [_affine(given.get(axis, 0), offsets[axis], strides[axis]) for axis in range(rank)]
 
@@ -95,22 +95,11 @@ def _long_axes(reshape: ir.Operation) -> list[list[int]]:
     """
     value = reshape.results[0] if reshape.name == "tensor.expand_shape" else reshape.operands[0]
     shape = ir.RankedTensorType(value.type).shape
-    groups = ([ir.IntegerAttr(axis).value for axis in group] for group in _groups(reshape))
+    groups = (
+        [ir.IntegerAttr(axis).value for axis in ir.ArrayAttr(group)]
+        for group in reshape.attributes["reassociation"]
+    )
     return [[axis for axis in axes if shape[axis] != 1] for axes in groups]
-
-
-def _groups(reshape: ir.Operation) -> list[ir.ArrayAttr]:
-    return [ir.ArrayAttr(group) for group in reshape.attributes["reassociation"]]
-
-
-def _sliced_axes(view: ir.Operation) -> list[int]:
-    """Returns the axes of a slice's operand that remain; the slice has size 1 along the others."""
-    shape = ir.RankedTensorType(view.results[0].type).shape
-    kept: list[int] = []
-    for axis, size in enumerate(view.attributes["static_sizes"]):
-        if shape[len(kept) : len(kept) + 1] == [size]:
-            kept.append(axis)
-    return kept
 
 
 def _mixed(view: ir.Operation, name: str, group: int) -> list[Size]:
