@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from torch_mlir import ir
 
+from pipelines.ir.modules import find_operations
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
@@ -58,15 +59,7 @@ def custom_operators(
     module: ir.Module, chosen: Callable[[str], bool] = is_custom
 ) -> list[ir.Operation]:
     """Returns the `torch.operator` operations that are `chosen`, by default custom ones."""
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == _OPERATOR and chosen(_name(operation)):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+    return find_operations(module, lambda each: each.name == _OPERATOR and chosen(_name(each)))
 
 
 def refuse(module: ir.Module, stage: str) -> None:
@@ -118,15 +111,7 @@ def _call_in_place_of(operation: ir.Operation, module: ir.Module, declared: dict
 
 
 def _put_back(module: ir.Module, declared: dict[str, str]) -> None:
-    calls: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "func.call":
-            calls.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for call in calls:
+    for call in find_operations(module, lambda operation: operation.name == "func.call"):
         symbol = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
         if symbol in declared:
             with call.location:

@@ -13,6 +13,7 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.lazy_dialects import func
+from pipelines.ir.modules import find_operations
 from unmess.core.module.module import STRICT_SIZES
 
 # Operations of the torch dialect that are only operands or structure of operators.
@@ -52,17 +53,11 @@ def without_lowering(
 
 
 def _operators(module: ir.Module | ir.OpView, *, only_unknown: bool) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        is_unknown = operation.name == "torch.operator"
+    def is_operator(operation: ir.Operation) -> bool:
         is_known = operation.name.startswith("torch.") and not _CARRIERS.fullmatch(operation.name)
-        if is_unknown or (is_known and not only_unknown):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
+        return operation.name == "torch.operator" or (is_known and not only_unknown)
 
-    module.operation.walk(visit)
-    return found
+    return find_operations(module, is_operator)
 
 
 def _named(operators: list[ir.Operation]) -> Named:

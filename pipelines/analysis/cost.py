@@ -11,6 +11,7 @@ from torch_mlir import ir
 from pipelines.analysis import arithmetic
 from pipelines.analysis.bodies import iterators
 from pipelines.analysis.sizes import Size, Sizes, destinations, is_structured
+from pipelines.ir.modules import find_operations
 
 # Operations without a cost of their own: views, allocations, scalars, and control flow, whose
 # regions are counted separately.
@@ -161,16 +162,8 @@ def _sums_products(operation: ir.Operation) -> bool:
 
 def _body_cost(operation: ir.Operation) -> Cost:
     """Returns the cost of one execution of an operation's region; counts both sides of branches."""
-    total = Cost()
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal total
-        if inner != operation:
-            total += _scalar(inner.name)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
-    return total
+    inside = find_operations(operation, lambda inner: inner != operation)
+    return sum((_scalar(inner.name) for inner in inside), Cost())
 
 
 def _scalar(name: str) -> Cost:

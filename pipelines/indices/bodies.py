@@ -12,6 +12,7 @@ from pipelines.indices.loops import counted_by, enclosing_generic, loops_in
 from pipelines.indices.values import Size, compare, number, producer, size_of, size_value
 from pipelines.ir.contraction import indexing_maps
 from pipelines.ir.lazy_dialects import arith
+from pipelines.ir.modules import find_operations, replace_operands
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
@@ -205,7 +206,7 @@ class Slice:
         copies = dict(zip(self._arguments.values(), elements, strict=True))
         for operation in self._operations:
             copy = operation.clone().operation
-            _replace_operands(copy, copies)
+            replace_operands(copy, copies)
             if copy.name == "linalg.index":
                 axis = ir.IntegerType.get_signless(64)
                 loop = loops.index(counted_by(copy.result))
@@ -240,27 +241,13 @@ def _read_by(operation: ir.Operation) -> list[ir.Value]:
     """Returns the outer values that an operation and its nested operations read."""
     inner: set[ir.Value] = set()
     found: list[ir.Value] = []
-
-    def visit(each: ir.Operation) -> ir.WalkResult:
+    for each in find_operations(operation, lambda _: True):
         found.extend(each.operands)
         inner.update(each.results)
         for region in each.regions:
             for block in region.blocks:
                 inner.update(block.arguments)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
     return [value for value in found if value not in inner]
-
-
-def _replace_operands(operation: ir.Operation, by: Mapping[ir.Value, ir.Value]) -> None:
-    def visit(each: ir.Operation) -> ir.WalkResult:
-        for index, operand in enumerate(each.operands):
-            if operand in by:
-                each.operands[index] = by[operand]
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
 
 
 def _all_steps(generic: ir.Operation) -> list[Size]:

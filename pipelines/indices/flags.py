@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 
 from pipelines.indices.values import Size, all_of, compare, number, size_value
-from pipelines.ir.lazy_dialects import arith, cf, linalg, tensor
+from pipelines.ir.generics import generic
+from pipelines.ir.lazy_dialects import arith, cf, tensor
+from pipelines.ir.tensor_ops import copied, empty
 
-_DYNAMIC = ir.ShapedType.get_dynamic_size()
 OUT_OF_RANGE = "index out of range"
 
 
@@ -49,47 +50,28 @@ def require_everywhere(
             eager PyTorch does not read an index then.
     """
     word = ir.IntegerType.get_signless(32)
-    scalar = ir.RankedTensorType.get([], word)
     rank = len(sizes)
     covered = {str(each) for _, indexing in inputs for each in indexing.results}
     inputs, count = list(inputs), len(inputs)
     if not all(f"d{loop}" in covered for loop in range(rank)):
         # Operands define the sizes of the loops: add one that is not read.
-        dynamic = [size_value(size) for size in sizes if not isinstance(size, int)]
-        shape = [size if isinstance(size, int) else _DYNAMIC for size in sizes]
-        byte = ir.IntegerType.get_signless(8)
-        shaped = ir.RankedTensorType.get(shape, byte)
-        inputs.append(
-            (
-                ir.Operation.create("tensor.empty", [shaped], dynamic).result,
-                ir.AffineMap.get_identity(rank),
-            )
-        )
+        shape = [size if isinstance(size, int) else size_value(size) for size in sizes]
+        unread = empty(shape, ir.IntegerType.get_signless(8))
+        inputs.append((unread, ir.AffineMap.get_identity(rank)))
     zero = number(0, word)
-    empty = ir.Operation.create("tensor.empty", [scalar]).result
-    clear = linalg.fill(zero, outs=[empty])
-    maps = [indexing for _, indexing in inputs] + [ir.AffineMap.get(rank, 0, [])]
-    generic = ir.Operation.create(
-        "linalg.generic",
-        [scalar],
-        [*(value for value, _ in inputs), clear],
-        {
-            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
-            "iterator_types": ir.ArrayAttr.get(
-                [ir.Attribute.parse("#linalg.iterator_type<reduction>")] * rank
-            ),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), 1]),
-        },
-        regions=1,
+
+    def failed(*elements: ir.Value) -> list[ir.Value]:
+        holds = all_of(*conditions(elements[:count]))
+        return [arith.SelectOp(holds, elements[-1], number(1, word)).result]
+
+    (found,) = generic(
+        [value for value, _ in inputs],
+        [copied("linalg.fill", [], zero)],
+        [*(list(indexing.results) for _, indexing in inputs), []],
+        ["reduction"] * rank,
+        failed,
     )
-    elements = [value.type.element_type for value, _ in inputs]
-    block = generic.regions[0].blocks.append(*elements, word)
-    with ir.InsertionPoint(block):
-        *given, so_far = block.arguments
-        holds = all_of(*conditions(given[:count]))
-        failed = arith.SelectOp(holds, so_far, number(1, word)).result
-        ir.Operation.create("linalg.yield", [], [failed])
-    flag = tensor.ExtractOp(generic.result, []).result
+    flag = tensor.ExtractOp(found, []).result
     holds = compare(arith.CmpIPredicate.eq, flag, zero)
     cf.AssertOp(_or_empty(holds, outer), message)
 

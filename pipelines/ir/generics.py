@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
-from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.modules import replace_operands
 
 
 def generic(
@@ -19,26 +19,45 @@ def generic(
     """Creates a `linalg.generic` at the insertion point.
 
     Args:
+        inputs, outputs, axes, kinds: see `generic_without_body`.
+        body: takes the elements of inputs and outputs, and returns those of the results.
+    """
+    operation = generic_without_body(inputs, outputs, axes, kinds)
+    elements = [ir.ShapedType(each.type).element_type for each in (*inputs, *outputs)]
+    block = operation.regions[0].blocks.append(*elements)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("linalg.yield", [], list(body(*block.arguments)))
+    return list(operation.results)
+
+
+def generic_without_body(
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    axes: Sequence[Sequence[int | ir.AffineExpr]],
+    kinds: Sequence[str],
+) -> ir.Operation:
+    """Creates a `linalg.generic` whose region has no block yet.
+
+    Args:
         axes: for each operand, the loop that indexes each of its axes, or an expression.
         kinds: `parallel` or `reduction`, for each loop.
-        body: takes the elements of inputs and outputs, and returns those of the results.
     """
     maps = [
         ir.AffineMap.get(len(kinds), 0, [_expression(index) for index in operand])
         for operand in axes
     ]
-    operation = linalg.GenericOp(
+    kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
+    return ir.Operation.create(
+        "linalg.generic",
         [output.type for output in outputs],
-        list(inputs),
-        list(outputs),
-        ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
-        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
+        [*inputs, *outputs],
+        {
+            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
+            "iterator_types": ir.ArrayAttr.get(kinds),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+        },
+        regions=1,
     )
-    elements = [ir.ShapedType(each.type).element_type for each in (*inputs, *outputs)]
-    block = operation.regions[0].blocks.append(*elements)
-    with ir.InsertionPoint(block):
-        linalg.YieldOp(list(body(*block.arguments)))
-    return list(operation.results)
 
 
 def _expression(index: int | ir.AffineExpr) -> ir.AffineExpr:
@@ -63,16 +82,9 @@ def inline(body: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
         The values that its terminator yields.
     """
     known = dict(zip(body.arguments, arguments, strict=True))
-
-    def replace(operation: ir.Operation) -> ir.WalkResult:
-        for index, operand in enumerate(operation.operands):
-            if operand in known:
-                operation.operands[index] = known[operand]
-        return ir.WalkResult.ADVANCE
-
     *operations, terminator = (each.operation for each in body.operations)
     for operation in operations:
         copy = operation.clone().operation
-        copy.walk(replace)
+        replace_operands(copy, known)
         known.update(zip(operation.results, copy.results, strict=True))
     return [known.get(operand, operand) for operand in terminator.operands]

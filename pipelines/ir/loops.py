@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pipelines.ir.lazy_dialects import arith, scf, tensor
+from pipelines.ir.lazy_dialects import scf, tensor
+from pipelines.ir.modules import build_op
 
 # A static number, or a value of type index.
 Size = int | ir.Value
@@ -18,12 +19,15 @@ def size(value: ir.Value, axis: int) -> Size:
     shape = ir.RankedTensorType(value.type)
     if not shape.is_dynamic_dim(axis):
         return shape.get_dim_size(axis)
-    return tensor.DimOp(value, index(axis)).result
+    return build_op("tensor.dim", ir.IndexType.get(), value, index(axis))
 
 
 def index(number: Size) -> ir.Value:
     """Returns the number as a value of type index."""
-    return number if isinstance(number, ir.Value) else arith.ConstantOp.create_index(number).result
+    if isinstance(number, ir.Value):
+        return number
+    kind = ir.IndexType.get()
+    return build_op("arith.constant", kind, value=ir.IntegerAttr.get(kind, number))
 
 
 def repeat(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 
@@ -33,19 +33,56 @@ def entry_function(module: ir.Module, name: str) -> ir.OpView:
 
 
 def find_operations(
-    module: ir.Module, matches: Callable[[ir.Operation], bool]
+    within: ir.Module | ir.Operation | ir.OpView,
+    matches: Callable[[ir.Operation], bool],
+    *,
+    outermost: bool = False,
 ) -> list[ir.Operation]:
-    """Returns all matching operations in post-order: nested ones come first and may be erased."""
+    """Returns all matching operations in post-order: nested ones come first and may be erased.
+
+    Args:
+        within: a module, or an operation, which may match itself.
+        outermost: leave out operations inside of matching ones. The others are in pre-order.
+    """
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if matches(operation):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
+        if not matches(operation):
+            return ir.WalkResult.ADVANCE
+        found.append(operation)
+        return ir.WalkResult.SKIP if outermost else ir.WalkResult.ADVANCE
 
-    with module.context:
-        module.operation.walk(visit)
+    with within.context:
+        order = ir.WalkOrder.PRE_ORDER if outermost else ir.WalkOrder.POST_ORDER
+        within.operation.walk(visit, order)
     return found
+
+
+def replace_operations(
+    operations: Iterable[ir.Operation],
+    rewriting: Callable[[ir.Operation], ir.Value | Sequence[ir.Value] | None],
+) -> None:
+    """Replaces each operation by the value or values that `rewriting` creates in its place.
+
+    An operation for which `rewriting` returns None stays.
+    """
+    for operation in operations:
+        with ir.InsertionPoint(operation), operation.location:
+            created = rewriting(operation)
+        if created is None:
+            continue
+        created = [created] if isinstance(created, ir.Value) else created
+        for old, new in zip(operation.results, created, strict=True):
+            old.replace_all_uses_with(new)
+        operation.erase()
+
+
+def replace_operands(operation: ir.Operation, replacements: Mapping[ir.Value, ir.Value]) -> None:
+    """Replaces values by others among the operands of an operation and of those inside it."""
+    for each in find_operations(operation, lambda _: True):
+        for index, operand in enumerate(each.operands):
+            if operand in replacements:
+                each.operands[index] = replacements[operand]
 
 
 def build_op(

@@ -10,18 +10,15 @@ from math import prod
 
 from torch_mlir import ir
 
-Size = int | ir.Value
+from pipelines.ir.generics import generic
+from pipelines.ir.loops import Size, index, size
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 def sizes_of(value: ir.Value) -> list[Size]:
     """Returns the sizes of a tensor."""
-    kind = ir.RankedTensorType(value.type)
-    return [
-        _size_along(value, axis) if size == _DYNAMIC else size
-        for axis, size in enumerate(kind.shape)
-    ]
+    return [size(value, axis) for axis in range(ir.RankedTensorType(value.type).rank)]
 
 
 def dynamic_sizes(sizes: Sequence[Size]) -> list[ir.Value]:
@@ -31,10 +28,9 @@ def dynamic_sizes(sizes: Sequence[Size]) -> list[ir.Value]:
 
 def product_of(sizes: Sequence[Size]) -> Size:
     """Returns the product of sizes: the size of the axis that they collapse to."""
-    total: Size = prod(size for size in sizes if isinstance(size, int))
-    for size in dynamic_sizes(sizes):
-        factor = total if isinstance(total, ir.Value) else _index(total)
-        total = ir.Operation.create("arith.muli", [size.type], [factor, size]).result
+    total: Size = prod(each for each in sizes if isinstance(each, int))
+    for each in dynamic_sizes(sizes):
+        total = ir.Operation.create("arith.muli", [each.type], [index(total), each]).result
     return total
 
 
@@ -82,6 +78,11 @@ def empty(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
     return ir.Operation.create(
         "tensor.empty", [_tensor(sizes, element)], dynamic_sizes(sizes)
     ).result
+
+
+def empty_like(x: ir.Value, element: ir.Type) -> ir.Value:
+    """Creates an uninitialized tensor with the sizes of `x`."""
+    return empty(sizes_of(x), element)
 
 
 def zeros(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
@@ -152,28 +153,16 @@ def elementwise(
         inputs: tensors, each with the results of its indexing map.
         body: takes an element of each input and returns the element of the result.
     """
-    rank = len(sizes)
-    loops = [ir.AffineDimExpr.get(axis) for axis in range(rank)]
-    maps = [ir.AffineMap.get(rank, 0, list(index)) for _, index in [*inputs, (None, loops)]]
-    elements = [ir.RankedTensorType(value.type).element_type for value, _ in inputs]
-    init = empty(sizes, elements[0])
-    own = ir.Operation.create(
-        "linalg.generic",
-        [init.type],
-        [*(value for value, _ in inputs), init],
-        {
-            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
-            "iterator_types": ir.ArrayAttr.get(
-                [ir.Attribute.parse("#linalg.iterator_type<parallel>")] * rank
-            ),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), 1]),
-        },
-        regions=1,
-    )
-    block = own.regions[0].blocks.append(*elements, elements[0])
-    with ir.InsertionPoint(block):
-        ir.Operation.create("linalg.yield", [], [body(*list(block.arguments)[:-1])])
-    return own.result
+    values, axes = [value for value, _ in inputs], [list(index) for _, index in inputs]
+    init = empty(sizes, ir.RankedTensorType(values[0].type).element_type)
+    loops = list(range(len(sizes)))
+    return generic(
+        values,
+        [init],
+        [*axes, loops],
+        ["parallel"] * len(sizes),
+        lambda *elements: [body(*elements[:-1])],
+    )[0]
 
 
 def _tensor(sizes: Sequence[Size], element: ir.Type) -> ir.RankedTensorType:
@@ -182,13 +171,3 @@ def _tensor(sizes: Sequence[Size], element: ir.Type) -> ir.RankedTensorType:
 
 def _static(sizes: Sequence[Size]) -> list[int]:
     return [size if isinstance(size, int) else _DYNAMIC for size in sizes]
-
-
-def _size_along(value: ir.Value, axis: int) -> ir.Value:
-    return ir.Operation.create("tensor.dim", [ir.IndexType.get()], [value, _index(axis)]).result
-
-
-def _index(number: int) -> ir.Value:
-    index = ir.IndexType.get()
-    value = {"value": ir.IntegerAttr.get(index, number)}
-    return ir.Operation.create("arith.constant", [index], [], value).result

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import build_op, find_operations, replace_operations
 
 
 def rewrite(
@@ -18,12 +18,8 @@ def rewrite(
     A rewriting that returns None leaves the operation, or has changed it in place.
     """
     with module.context:
-        for operation in find_operations(module, lambda operation: operation.name in rewritings):
-            with ir.InsertionPoint(operation), operation.location:
-                result = rewritings[operation.name](operation)
-            if result is not None:
-                operation.results[0].replace_all_uses_with(result)
-                operation.erase()
+        found = find_operations(module, lambda operation: operation.name in rewritings)
+        replace_operations(found, lambda operation: rewritings[operation.name](operation))
 
 
 def integer_constant(value: int) -> ir.Value:

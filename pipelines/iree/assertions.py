@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from torch_mlir import ir
 
 from pipelines.indices.values import compare, constant, number, producer
-from pipelines.ir.lazy_dialects import arith, cf, linalg, tensor
+from pipelines.ir.generics import generic
+from pipelines.ir.lazy_dialects import arith, cf, tensor
 from pipelines.ir.modules import find_operations
+from pipelines.ir.tensor_ops import empty
 from pipelines.pipeline import Step
 from unmess.core.errors.check import Check
 from unmess.core.errors.user_source import enclosing_line
@@ -99,29 +101,17 @@ def _groups(flags: list) -> Iterator[list]:
 
 def _first_set(flags: Sequence[tuple[ir.Value, int | None]]) -> ir.Value:
     word = ir.IntegerType.get_signless(32)
-    scalar = ir.RankedTensorType.get([], word)
-    empty = ir.Operation.create("tensor.empty", [scalar]).result
-    here = ir.AffineMapAttr.get(ir.AffineMap.get(0, 0, []))
-    generic = ir.Operation.create(
-        "linalg.generic",
-        [scalar],
-        [*(flag for flag, _ in flags), empty],
-        {
-            "indexing_maps": ir.ArrayAttr.get([here] * (len(flags) + 1)),
-            "iterator_types": ir.ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(flags), 1]),
-        },
-        regions=1,
-    )
-    body = generic.regions[0].blocks.append(*[word] * (len(flags) + 1))
-    with ir.InsertionPoint(body):
+
+    def first_set(*elements: ir.Value) -> list[ir.Value]:
         zero = code = number(0, word)
-        for argument, (_, own) in reversed(list(zip(body.arguments, flags, strict=False))):
-            is_set = compare(arith.CmpIPredicate.ne, argument, zero)
-            own_code = argument if own is None else number(own, word)
+        for element, (_, own) in reversed(list(zip(elements, flags, strict=False))):
+            is_set = compare(arith.CmpIPredicate.ne, element, zero)
+            own_code = element if own is None else number(own, word)
             code = arith.SelectOp(is_set, own_code, code).result
-        linalg.YieldOp([code])
-    return generic.result
+        return [code]
+
+    values = [flag for flag, _ in flags]
+    return generic(values, [empty([], word)], [[]] * (len(flags) + 1), [], first_set)[0]
 
 
 JOIN_ASSERTIONS = Step(

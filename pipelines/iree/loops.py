@@ -12,6 +12,7 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.lazy_dialects import func
+from pipelines.ir.modules import find_operations
 
 _LOOPS = ("scf.for", "scf.while")
 
@@ -24,18 +25,8 @@ def lower_loops(function: func.FuncOp) -> None:
     A function with further control flow inside other operations, such as the bodies of
     `linalg.generic`, stays as it is: the pass would also rewrite that, which is not possible there.
     """
-    has_loop = inside_others = False
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        nonlocal has_loop, inside_others
-        if operation.name.startswith("scf."):
-            on_host = _is_on_host(operation)
-            has_loop = has_loop or (on_host and _is_unsupported(operation))
-            inside_others = inside_others or not on_host
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
-    if has_loop and not inside_others:
+    found = find_operations(function, lambda each: each.name.startswith("scf."))
+    if all(map(_is_on_host, found)) and any(map(_is_unsupported, found)):
         PassManager.parse("func.func(convert-scf-to-cf)").run(function.operation)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pipelines.ir.generics import generic_without_body
 from pipelines.ir.loops import Slice
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.scalars import Index, element, is_elementwise
@@ -221,7 +222,9 @@ def _rewrite(product: ir.Operation) -> None:
     ]
     axes += [[*range(first), *(loop_of[axis] for axis in reduced)]] * len(lefts)
     axes += [list(range(first + 2))]
-    fused = _generic(operands, axes, first + 2, len(reduced), body)
+    kinds = ["parallel"] * (first + 2) + ["reduction"] * len(reduced)
+    fused = generic_without_body(operands[:-1], operands[-1:], axes, kinds)
+    body.move_to(fused)
     fused.attributes["compilation_info"] = _schedule(shape, len(reduced))
     result = reshaped("tensor.collapse_shape", fused.result, [*outer, rows], _split_last(first))
     if not outer:
@@ -270,35 +273,6 @@ def _in_lanes(leaf: _Leaf, lanes: int) -> ir.Value:
         static_inner_tiles=array([lanes]),
         operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, 0, 0]),
     )
-
-
-def _generic(
-    operands: Sequence[ir.Value],
-    axes: Sequence[Sequence[int]],
-    parallel: int,
-    reduced: int,
-    body: _Body,
-) -> ir.Operation:
-    maps = [
-        ir.AffineMap.get(parallel + reduced, 0, [ir.AffineExpr.get_dim(loop) for loop in each])
-        for each in axes
-    ]
-    kinds = ["parallel"] * parallel + ["reduction"] * reduced
-    operation = ir.Operation.create(
-        "linalg.generic",
-        [operands[-1].type],
-        list(operands),
-        {
-            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
-            "iterator_types": ir.ArrayAttr.get(
-                [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
-            ),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands) - 1, 1]),
-        },
-        regions=1,
-    )
-    body.move_to(operation)
-    return operation
 
 
 def _schedule(shape: Sequence[Size], reduced: int) -> ir.Attribute:

@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.loops import Size, index, sliced_axes
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import build_op, find_operations, replace_operations
 from pipelines.pipeline import Step
 
 _READ, _SLICE, _TRANSPOSE = "tensor.extract", "tensor.extract_slice", "linalg.transpose"
@@ -24,15 +24,16 @@ _VIEWS = (_SLICE, _TRANSPOSE, *_RESHAPES)
 def read_whole_tensors(module: ir.Module) -> None:
     """Makes `tensor.extract` read from tensors instead of their slices. Changes IR in place."""
     with module.context:
-        for read in find_operations(module, lambda each: each.name == _READ):
-            source, *places = read.operands
-            if _has_strides(source):
-                with ir.InsertionPoint(read), read.location:
-                    while (view := _view(source)) is not None:
-                        source, places = view.operands[0], _places_in_source(view, places)
-                    element = build_op(_READ, read.result.type, source, *map(index, places))
-                read.result.replace_all_uses_with(element)
-                read.erase()
+        replace_operations(find_operations(module, lambda each: each.name == _READ), _read)
+
+
+def _read(read: ir.Operation) -> ir.Value | None:
+    source, *places = read.operands
+    if not _has_strides(source):
+        return None
+    while (view := _view(source)) is not None:
+        source, places = view.operands[0], _places_in_source(view, places)
+    return build_op(_READ, read.result.type, source, *map(index, places))
 
 
 def _has_strides(value: ir.Value) -> bool:

@@ -10,23 +10,23 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import scf
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.pipeline import Step
 
 
 def branch_to_tensors(module: ir.Module) -> None:
     """Replaces each `arith.select` of tensors by an `scf.if`. Changes the IR in place."""
     with module.context:
-        for select in find_operations(module, _chooses_tensors):
-            condition, *choices = select.operands
-            with ir.InsertionPoint(select), select.location:
-                branch = scf.IfOp(condition, [select.result.type], has_else=True)
-                blocks = (branch.then_block, branch.else_block)
-                for block, choice in zip(blocks, choices, strict=True):
-                    with ir.InsertionPoint(block):
-                        scf.YieldOp([choice])
-            select.result.replace_all_uses_with(branch.results[0])
-            select.erase()
+        replace_operations(find_operations(module, _chooses_tensors), _branch)
+
+
+def _branch(select: ir.Operation) -> ir.Value:
+    condition, *choices = select.operands
+    branch = scf.IfOp(condition, [select.result.type], has_else=True)
+    for block, choice in zip((branch.then_block, branch.else_block), choices, strict=True):
+        with ir.InsertionPoint(block):
+            scf.YieldOp([choice])
+    return branch.results[0]
 
 
 def _chooses_tensors(operation: ir.Operation) -> bool:

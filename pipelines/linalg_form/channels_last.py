@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from pipelines.ir.generics import generic_without_body
 from pipelines.ir.tensor_ops import Size, copied, empty, permuted, sizes_of, transposed
 from pipelines.pipeline import Pipeline, Step
 
@@ -160,27 +161,17 @@ class ChannelsLast:
         maps = [each.value for each in array(operation.attributes["indexing_maps"])]
         # Maps the loops of NHWC to those of NCHW.
         loops = ir.AffineMap.get(4, 0, [ir.AffineDimExpr.get(axis) for axis in _BACK])
-        operands, own_maps = [], []
+        operands, axes = [], []
         inputs = len(operation.operands) - len(operation.results)
         for index, (operand, own_map) in enumerate(zip(operation.operands, maps, strict=True)):
             if index >= inputs or operand in self._last:
                 operand = self.of(operand)
                 own_map = ir.AffineMap.get(4, 0, [own_map.results[axis] for axis in TO_NHWC])
             operands.append(operand)
-            results = [each.compose(loops) for each in own_map.results]
-            own_maps.append(ir.AffineMapAttr.get(ir.AffineMap.get(4, 0, results)))
+            axes.append([each.compose(loops) for each in own_map.results])
         kinds = array(operation.attributes["iterator_types"])
-        own = ir.Operation.create(
-            "linalg.generic",
-            [operand.type for operand in operands[inputs:]],
-            operands,
-            {
-                "indexing_maps": ir.ArrayAttr.get(own_maps),
-                "iterator_types": ir.ArrayAttr.get([kinds[axis] for axis in TO_NHWC]),
-                "operandSegmentSizes": operation.attributes["operandSegmentSizes"],
-            },
-            regions=1,
-        )
+        names = ["reduction" if "reduction" in str(kinds[axis]) else "parallel" for axis in TO_NHWC]
+        own = generic_without_body(operands[:inputs], operands[inputs:], axes, names)
         operation.regions[0].blocks[0].append_to(own.regions[0])
         self.put(operation, *own.results)
 

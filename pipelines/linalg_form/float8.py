@@ -11,6 +11,7 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.lazy_dialects import arith, func
+from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.pipeline import Step
 
 _PREFIX = "unmess_float8_"
@@ -69,24 +70,10 @@ def expand_float8_casts(module: ir.Module) -> None:
     inlined. Conversions in the bodies of named operations stay: the text of these operations does
     not contain the bodies.
     """
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if (
-            operation.name in _CASTS
-            and not _is_in_named_operation(operation)
-            and (_is_float8(operation.operands[0].type) or _is_float8(operation.results[0].type))
-        ):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
     with module.context, ir.Location.unknown():
-        module.operation.walk(visit)
         names: set[str] = set()
-        for operation in found:
-            with ir.InsertionPoint(operation), operation.location:
-                operation.results[0].replace_all_uses_with(_converted(operation, names))
-            operation.erase()
+        found = find_operations(module, _is_cast)
+        replace_operations(found, lambda operation: _converted(operation, names))
         for name in sorted(names):
             for function in ir.Module.parse(_definition(name)).body.operations:
                 function.operation.clone(ip=ir.InsertionPoint(module.body))
@@ -101,9 +88,14 @@ def inline_float8_casts(module: ir.Module) -> None:
             PassManager.parse(passes).run(module.operation)
 
 
-def _is_in_named_operation(operation: ir.Operation) -> bool:
+def _is_cast(operation: ir.Operation) -> bool:
+    """Returns whether an operation converts 8-bit floats, and is not part of a named operation."""
+    if operation.name not in _CASTS:
+        return False
     parent = operation.parent.name
-    return parent.startswith("linalg.") and parent != "linalg.generic"
+    if parent.startswith("linalg.") and parent != "linalg.generic":
+        return False
+    return _is_float8(operation.operands[0].type) or _is_float8(operation.results[0].type)
 
 
 def _is_float8(kind: ir.Type) -> bool:

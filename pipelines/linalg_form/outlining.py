@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import entry_function
+from pipelines.ir.modules import entry_function, find_operations, replace_operands
 from unmess.core.errors.error import Error
 from unmess.core.ir.layer import location_layer
 from unmess.core.module.module import Module
@@ -144,15 +144,8 @@ def _outline(function: ir.OpView, name: str, run: list[ir.Operation]) -> None:
         **dict(zip(inputs, body.arguments, strict=True)),
         **{old.results[0]: copy.results[0] for old, copy in zip(constants, copies, strict=True)},
     }
-
-    def rename(operation: ir.Operation) -> ir.WalkResult:
-        for index, operand in enumerate(list(operation.operands)):
-            if operand in new:
-                operation.operands[index] = new[operand]
-        return ir.WalkResult.ADVANCE
-
     for operation in run:
-        operation.walk(rename)
+        replace_operands(operation, new)
     for operation in run:
         body.append(operation)
     with ir.InsertionPoint(body), run[-1].location:
@@ -172,20 +165,15 @@ def _operands(
     """Returns the values that operations use and do not compute, and the constants among these."""
     inputs: dict[ir.Value, None] = {}
     constants: dict[ir.Operation, None] = {}
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        for operand in operation.operands:
-            owner = operand.owner
-            if isinstance(owner, ir.Block):
-                if owner.owner.operation.name == "func.func":
-                    inputs[operand] = None
-            elif not within(owner.operation):
-                if _is_constant(owner.operation):
-                    constants[owner.operation] = None
-                else:
-                    inputs[operand] = None
-        return ir.WalkResult.ADVANCE
-
-    for operation in run:
-        operation.walk(visit)
+    inside = (each for operation in run for each in find_operations(operation, lambda _: True))
+    for operand in (operand for each in inside for operand in each.operands):
+        owner = operand.owner
+        if isinstance(owner, ir.Block):
+            if owner.owner.operation.name == "func.func":
+                inputs[operand] = None
+        elif not within(owner.operation):
+            if _is_constant(owner.operation):
+                constants[owner.operation] = None
+            else:
+                inputs[operand] = None
     return list(inputs), list(constants)

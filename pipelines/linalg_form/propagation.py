@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import build_op, find_operations, replace_operations
 from pipelines.pipeline import Pipeline, Step
 
 
 def fold_casts_into_concat(module: ir.Module) -> None:
     """Replaces operands of `tensor.concat` that are casts of tensors with more fixed sizes."""
     with module.context:
-        for concat in find_operations(module, lambda each: each.name == "tensor.concat"):
-            operands = [_before_cast(operand) for operand in concat.operands]
-            if operands == list(concat.operands):
-                continue
-            axis = ir.IntegerAttr(concat.attributes["dim"]).value
-            with ir.InsertionPoint(concat), concat.location:
-                kind = _concatenated([operand.type for operand in operands], axis)
-                attributes = {"dim": concat.attributes["dim"]}
-                fixed = ir.Operation.create("tensor.concat", [kind], operands, attributes).result
-                old = concat.results[0]
-                old.replace_all_uses_with(
-                    ir.Operation.create("tensor.cast", [old.type], [fixed]).result
-                )
-            concat.erase()
+        concats = find_operations(module, lambda each: each.name == "tensor.concat")
+        replace_operations(concats, _without_casts)
+
+
+def _without_casts(concat: ir.Operation) -> ir.Value | None:
+    operands = [_before_cast(operand) for operand in concat.operands]
+    if operands == list(concat.operands):
+        return None
+    dim = concat.attributes["dim"]
+    kind = _concatenated([operand.type for operand in operands], ir.IntegerAttr(dim).value)
+    fixed = build_op("tensor.concat", kind, *operands, dim=dim)
+    return build_op("tensor.cast", concat.results[0].type, fixed)
 
 
 def _before_cast(value: ir.Value) -> ir.Value:

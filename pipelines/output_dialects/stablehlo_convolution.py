@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo as stablehlo_d
 
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import build_op, find_operations, replace_operations
 from pipelines.ir.tensor_ops import permuted
 
 
 def to_canonical_layout(module: ir.Module) -> None:
     """Transposes operands and results of convolutions to NHWC, with HWIO kernels."""
     with module.context:
-        for convolution in find_operations(module, lambda o: o.name == "stablehlo.convolution"):
-            _rewrite(convolution)
+        found = find_operations(module, lambda each: each.name == "stablehlo.convolution")
+        replace_operations(found, _in_canonical_layout)
 
 
-def _rewrite(convolution: ir.Operation) -> None:
+def _in_canonical_layout(convolution: ir.Operation) -> ir.Value | None:
     numbers = stablehlo_d.ConvDimensionNumbers(convolution.attributes["dimension_numbers"])
     operand = [
         numbers.input_batch_dimension,
@@ -41,31 +41,24 @@ def _rewrite(convolution: ir.Operation) -> None:
     ]
     rank = len(operand)
     if all(order == list(range(rank)) for order in (operand, kernel, result)):
-        return
+        return None
     space = list(range(rank - 2))
     at = [axis + 1 for axis in space]
     canonical = stablehlo_d.ConvDimensionNumbers.get(
         0, rank - 1, at, rank - 2, rank - 1, space, 0, rank - 1, at
     )
-    with ir.InsertionPoint(convolution), convolution.location:
-        own = ir.Operation.create(
-            "stablehlo.convolution",
-            [permuted(convolution.results[0].type, result)],
-            [
-                _transposed(convolution.operands[0], operand),
-                _transposed(convolution.operands[1], kernel),
-            ],
-            {**dict(convolution.attributes.items()), "dimension_numbers": canonical},
-        )
-        back = _transposed(own.results[0], [result.index(axis) for axis in range(rank)])
-    convolution.results[0].replace_all_uses_with(back)
-    convolution.erase()
+    own = build_op(
+        "stablehlo.convolution",
+        permuted(convolution.results[0].type, result),
+        _transposed(convolution.operands[0], operand),
+        _transposed(convolution.operands[1], kernel),
+        **{**dict(convolution.attributes.items()), "dimension_numbers": canonical},
+    )
+    return _transposed(own, [result.index(axis) for axis in range(rank)])
 
 
 def _transposed(value: ir.Value, order: Sequence[int]) -> ir.Value:
-    return ir.Operation.create(
-        "stablehlo.transpose",
-        [permuted(value.type, order)],
-        [value],
-        {"permutation": ir.DenseI64ArrayAttr.get(order)},
-    ).result
+    permutation = ir.DenseI64ArrayAttr.get(order)
+    return build_op(
+        "stablehlo.transpose", permuted(value.type, order), value, permutation=permutation
+    )

@@ -8,18 +8,14 @@ from torch_mlir import ir
 
 from pipelines.ir.generics import inline
 from pipelines.ir.lazy_dialects import arith, scf, tensor
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import find_operations, replace_operations
 
 
 def to_scf(module: ir.Module) -> None:
     """Lowers the control flow of a module in place. Other operations in its regions stay."""
     with module.context:
-        for operation in find_operations(module, lambda each: each.name in _REWRITES):
-            with ir.InsertionPoint(operation), operation.location:
-                results = _REWRITES[operation.name](operation)
-            for old, new in zip(operation.results, results, strict=True):
-                old.replace_all_uses_with(new)
-            operation.erase()
+        found = find_operations(module, lambda each: each.name in _REWRITES)
+        replace_operations(found, lambda operation: _REWRITES[operation.name](operation))
 
 
 def _while(loop: ir.Operation) -> list[ir.Value]:

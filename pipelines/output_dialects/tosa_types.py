@@ -18,7 +18,7 @@ import re
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import build_op, find_operations, replace_operations
 from pipelines.ir.torch_operations import builtin_type, from_builtin, load_dialects, to_builtin
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
@@ -147,11 +147,10 @@ def cast_dynamic_sizes(module: ir.Module) -> None:
         conversions = find_operations(module, _is_dynamic)
         if conversions:
             load_dialects(module, "convert-torch-to-tosa")
-        for conversion in conversions:
-            with ir.InsertionPoint(conversion), conversion.location:
-                result = _converted(to_builtin(conversion.operands[0]), conversion.result.type)
-            conversion.result.replace_all_uses_with(result)
-            conversion.erase()
+        replace_operations(
+            conversions,
+            lambda each: _converted(to_builtin(each.operands[0]), each.result.type),
+        )
 
 
 def _is_dynamic(operation: ir.Operation) -> bool:

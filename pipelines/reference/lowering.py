@@ -107,14 +107,9 @@ def mark_unaliased(module: ir.Module) -> None:
     `tm-tensor-bufferize` gives each of them memory of its own, but does not mark it in the IR.
     One-shot bufferization fails without the mark.
     """
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "bufferization.to_tensor":
-            operation.attributes["restrict"] = ir.UnitAttr.get()
-        return ir.WalkResult.ADVANCE
-
     with module.context:
-        module.operation.walk(visit)
+        for view in find_operations(module, lambda each: each.name == "bufferization.to_tensor"):
+            view.attributes["restrict"] = ir.UnitAttr.get()
 
 
 def sink_views(module: ir.Module) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pipelines.ir.generics import inline
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import build_op, find_operations, replace_operations
 
 
 def mapped(operation: ir.Operation, inputs: Sequence[ir.Value]) -> list[ir.Value]:
@@ -53,15 +53,15 @@ def rewrite_scalar_tensors(module: ir.Module) -> None:
     Comparisons of sorts are such operations. The bodies of sorts must not allocate memory.
     """
     with module.context:
-        for generic in find_operations(module, _is_of_scalars):
-            *inputs, output = generic.operands
-            with ir.InsertionPoint(generic), generic.location:
-                scalars = [each.owner.operation.operands[0] for each in inputs]
-                # The body does not read its last argument.
-                (number,) = inline(generic.regions[0].blocks[0], [*scalars, output])
-                result = build_op(_SCALAR, generic.results[0].type, number)
-            generic.results[0].replace_all_uses_with(result)
-            generic.erase()
+        replace_operations(find_operations(module, _is_of_scalars), _as_scalar)
+
+
+def _as_scalar(generic: ir.Operation) -> ir.Value:
+    *inputs, output = generic.operands
+    scalars = [each.owner.operation.operands[0] for each in inputs]
+    # The body does not read its last argument.
+    (number,) = inline(generic.regions[0].blocks[0], [*scalars, output])
+    return build_op(_SCALAR, generic.results[0].type, number)
 
 
 def _is_of_scalars(operation: ir.Operation) -> bool:

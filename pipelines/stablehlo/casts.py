@@ -12,18 +12,15 @@ from torch_mlir import ir
 
 from pipelines.ir.generics import elementwise
 from pipelines.ir.lazy_dialects import arith, math
-from pipelines.ir.modules import build_op
+from pipelines.ir.modules import build_op, replace_operations
+from pipelines.ir.tensor_ops import empty_like
 from pipelines.stablehlo.origin import foreign_operations
-from pipelines.stablehlo.tensors import empty_like
 
 
 def saturate_casts(module: ir.Module) -> None:
     """Rewrites conversions of floats to integers in other tools' programs, in place."""
     with module.context:
-        for cast in foreign_operations(module, _is_cast):
-            with ir.InsertionPoint(cast), cast.location:
-                cast.results[0].replace_all_uses_with(_saturated(cast))
-            cast.erase()
+        replace_operations(foreign_operations(module, _is_cast), _saturated)
 
 
 def _is_cast(operation: ir.Operation) -> bool:
@@ -85,14 +82,13 @@ def _integer(number: int, kind: ir.Type) -> ir.Value:
 def preserve_special_values(module: ir.Module) -> None:
     """Rewrites the affected functions in other tools' programs, in place."""
     with module.context:
-        for operation in foreign_operations(module, _is_such):
-            element = ir.RankedTensorType(operation.results[0].type).element_type
-            with ir.InsertionPoint(operation), operation.location:
-                output = empty_like(operation.operands[0], element)
-                body = _BODIES[operation.name]
-                result = elementwise(list(operation.operands), output, body)
-            operation.results[0].replace_all_uses_with(result)
-            operation.erase()
+        replace_operations(foreign_operations(module, _is_such), _corrected)
+
+
+def _corrected(operation: ir.Operation) -> ir.Value:
+    element = ir.RankedTensorType(operation.results[0].type).element_type
+    output = empty_like(operation.operands[0], element)
+    return elementwise(list(operation.operands), output, _BODIES[operation.name])
 
 
 def _is_such(operation: ir.Operation) -> bool:

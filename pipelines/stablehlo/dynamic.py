@@ -11,8 +11,9 @@ from torch_mlir import ir
 
 from pipelines.ir.generics import generic
 from pipelines.ir.lazy_dialects import arith, linalg, tensor
-from pipelines.ir.loops import Size, index, size
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.loops import index, size
+from pipelines.ir.modules import build_op, find_operations, replace_operations
+from pipelines.ir.tensor_ops import empty, product_of, reshaped, sizes_of
 from pipelines.stablehlo.gather import lower_gather
 from pipelines.stablehlo.origin import is_foreign
 from pipelines.stablehlo.sizes import assert_size, element, result_sizes
@@ -22,7 +23,6 @@ from pipelines.stablehlo.slices import (
     lower_dynamic_update_slice,
     lower_reverse,
 )
-from pipelines.stablehlo.tensors import empty
 
 
 def lower_dynamic_sizes(module: ir.Module) -> None:
@@ -36,15 +36,14 @@ def lower_dynamic_sizes(module: ir.Module) -> None:
     with module.context:
         # Lower the operations that compute sizes last: the other lowerings look for them.
         for rewrites in (_REWRITES, _SIZES):
-            for operation in _operations(module, rewrites):
-                with ir.InsertionPoint(operation), operation.location:
-                    result = rewrites[operation.name](operation)
-                    if result is None:
-                        continue
-                    if result.type != operation.results[0].type:
-                        result = tensor.CastOp(operation.results[0].type, result).result
-                operation.results[0].replace_all_uses_with(result)
-                operation.erase()
+            replace_operations(_operations(module, rewrites), _rewritten)
+
+
+def _rewritten(operation: ir.Operation) -> ir.Value | None:
+    result = (_REWRITES | _SIZES)[operation.name](operation)
+    if result is None or result.type == operation.results[0].type:
+        return result
+    return tensor.CastOp(operation.results[0].type, result).result
 
 
 def _operations(module: ir.Module, names: Collection[str]) -> list[ir.Operation]:
@@ -138,40 +137,19 @@ def _reshape(operation: ir.Operation) -> ir.Value:
     kind = ir.RankedTensorType(operation.results[0].type)
     sizes = result_sizes(shape, kind)
     own = ir.RankedTensorType(x.type)
-    count = _product([size(x, axis) for axis in range(own.rank)])
-    assert_size(
-        arith.CmpIPredicate.eq, count, _product(sizes), "a reshape changes the number of elements"
-    )
+    count, expected = product_of(sizes_of(x)), product_of(sizes)
+    message = "a reshape changes the number of elements"
+    assert_size(arith.CmpIPredicate.eq, count, expected, message)
     line = x
     if own.rank != 1:
-        length = count if isinstance(count, int) else ir.ShapedType.get_dynamic_size()
-        flat = ir.RankedTensorType.get([length], own.element_type)
-        line = build_op("tensor.collapse_shape", flat, x, reassociation=_together(own.rank))
+        line = reshaped("tensor.collapse_shape", x, [count], _together(own.rank))
     if kind.rank == 1:
         return line
-    dynamic = [each for each in sizes if isinstance(each, ir.Value)]
-    return build_op(
-        "tensor.expand_shape",
-        kind,
-        line,
-        *dynamic,
-        reassociation=_together(kind.rank),
-        static_output_shape=ir.DenseI64ArrayAttr.get(kind.shape),
-    )
+    return reshaped("tensor.expand_shape", line, sizes, _together(kind.rank))
 
 
-def _product(sizes: Sequence[Size]) -> Size:
-    known, product = 1, None
-    for each in sizes:
-        if isinstance(each, int):
-            known *= each
-        else:
-            product = each if product is None else arith.MulIOp(product, each).result
-    return known if product is None else arith.MulIOp(product, index(known)).result
-
-
-def _together(rank: int) -> ir.Attribute:
-    return ir.Attribute.parse(f"[{list(range(rank))}]" if rank else "[]")
+def _together(rank: int) -> list[list[int]]:
+    return [list(range(rank))] if rank else []
 
 
 def _pad(operation: ir.Operation) -> ir.Value:

@@ -12,9 +12,9 @@ from pipelines.ir.generics import elementwise, generic
 from pipelines.ir.lazy_dialects import arith, linalg, tensor
 from pipelines.ir.loops import Size, index, size
 from pipelines.ir.modules import build_op
+from pipelines.ir.tensor_ops import empty, empty_like
 from pipelines.stablehlo.origin import foreign_operations
 from pipelines.stablehlo.sizes import assert_size, element
-from pipelines.stablehlo.tensors import empty, empty_like
 
 
 def lower_gather(operation: ir.Operation) -> ir.Value:

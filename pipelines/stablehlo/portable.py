@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import build_op, find_operations, replace_operations
 from pipelines.pipeline import Pipeline, Step
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
@@ -34,29 +34,33 @@ _ALLOWED = ("func", "stablehlo")
 def rewrite_size_vectors(module: ir.Module) -> None:
     """Rewrites each `tensor.from_elements` of integers, and what computes them, to StableHLO."""
     with module.context:
-        for vector in find_operations(module, lambda each: each.name == "tensor.from_elements"):
-            kind = ir.RankedTensorType(vector.results[0].type)
-            if not isinstance(kind.element_type, ir.IntegerType) or kind.rank > 1:
-                continue
-            with ir.InsertionPoint(vector), vector.location:
-                elements = [_scalar(value) for value in vector.operands]
-                if any(element is None for element in elements):
-                    continue
-                vector.results[0].replace_all_uses_with(_packed(elements, kind))
-            vector.erase()
+        vectors = find_operations(module, lambda each: each.name == "tensor.from_elements")
+        replace_operations(vectors, _size_vector)
+
+
+def _size_vector(vector: ir.Operation) -> ir.Value | None:
+    kind = ir.RankedTensorType(vector.results[0].type)
+    if not isinstance(kind.element_type, ir.IntegerType) or kind.rank > 1:
+        return None
+    elements = [_scalar(value) for value in vector.operands]
+    return None if any(element is None for element in elements) else _packed(elements, kind)
 
 
 def rewrite_constants(module: ir.Module) -> None:
     """Replaces `arith.constant` of tensors by `stablehlo.constant`."""
     with module.context:
-        for constant in find_operations(module, lambda each: each.name == "arith.constant"):
-            kind = constant.results[0].type
-            if not isinstance(kind, ir.RankedTensorType):
-                continue
-            with ir.InsertionPoint(constant), constant.location:
-                new = build_op("stablehlo.constant", kind, value=constant.attributes["value"])
-            constant.results[0].replace_all_uses_with(new)
-            constant.erase()
+        constants = find_operations(module, _is_constant_tensor)
+        replace_operations(
+            constants,
+            lambda each: build_op(
+                "stablehlo.constant", each.results[0].type, value=each.attributes["value"]
+            ),
+        )
+
+
+def _is_constant_tensor(operation: ir.Operation) -> bool:
+    is_constant = operation.name == "arith.constant"
+    return is_constant and isinstance(operation.results[0].type, ir.RankedTensorType)
 
 
 def refuse_other_dialects(module: ir.Module) -> None:

@@ -10,7 +10,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from pipelines.ir.lazy_dialects import arith, scf, tensor
 from pipelines.ir.loops import Size, Slice, index, repeat_each, size
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.stablehlo.bodies import mapped
 from pipelines.stablehlo.gather import as_signed
 
@@ -18,12 +18,8 @@ from pipelines.stablehlo.gather import as_signed
 def scatters_to_loops(module: ir.Module) -> None:
     """Lowers the scatters of a module in place."""
     with module.context:
-        for scatter in find_operations(module, lambda each: each.name == "stablehlo.scatter"):
-            with ir.InsertionPoint(scatter), scatter.location:
-                results = _Scatter(scatter).results()
-            for old, new in zip(scatter.results, results, strict=True):
-                old.replace_all_uses_with(new)
-            scatter.erase()
+        scatters = find_operations(module, lambda each: each.name == "stablehlo.scatter")
+        replace_operations(scatters, lambda scatter: _Scatter(scatter).results())
 
 
 class _Scatter:

@@ -9,9 +9,9 @@ from torch_mlir import ir
 from pipelines.ir.generics import generic
 from pipelines.ir.lazy_dialects import arith, linalg, tensor
 from pipelines.ir.loops import Size, Slice, index, size
+from pipelines.ir.tensor_ops import empty_like
 from pipelines.stablehlo.gather import as_signed
 from pipelines.stablehlo.sizes import assert_size, element
-from pipelines.stablehlo.tensors import empty_like
 
 
 def lower_dynamic_slice(operation: ir.Operation) -> ir.Value | None:

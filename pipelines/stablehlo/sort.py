@@ -10,7 +10,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from pipelines.ir.generics import inline
 from pipelines.ir.lazy_dialects import arith, tensor
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import build_op, find_operations, replace_operations
 from pipelines.stablehlo.bodies import mapped
 from pipelines.stablehlo.origin import foreign_operations
 from unmess.core.ir.dialects import load_unregistered
@@ -22,12 +22,7 @@ def sorts_to_tm_tensor(module: ir.Module) -> None:
         sorts = find_operations(module, lambda each: each.name == "stablehlo.sort")
         if sorts:
             load_unregistered(module.context)
-        for sort in sorts:
-            with ir.InsertionPoint(sort), sort.location:
-                results = _sorted(sort)
-            for old, new in zip(sort.results, results, strict=True):
-                old.replace_all_uses_with(new)
-            sort.erase()
+        replace_operations(sorts, _sorted)
 
 
 def _sorted(sort: ir.Operation) -> list[ir.Value]:
@@ -70,12 +65,7 @@ _SORT = "stablehlo.sort"
 def make_sorts_stable(module: ir.Module) -> None:
     """Makes stable sorts in other tools' programs compare equal elements by their positions."""
     with module.context:
-        for sort in foreign_operations(module, _is_stable):
-            with ir.InsertionPoint(sort), sort.location:
-                results = _with_places(sort)
-            for old, new in zip(sort.results, results, strict=True):
-                old.replace_all_uses_with(new)
-            sort.erase()
+        replace_operations(foreign_operations(module, _is_stable), _with_places)
 
 
 def _is_stable(operation: ir.Operation) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pipelines.ir.generics import elementwise, generic
-from pipelines.ir.lazy_dialects import arith, linalg, math, tensor
+from pipelines.ir.lazy_dialects import arith, math, tensor
 from pipelines.ir.loops import size
+from pipelines.ir.tensor_ops import copied
 
 
 def rewrite_attention(attention: ir.Operation) -> list[ir.Value]:
@@ -120,8 +121,7 @@ def _inverse_root(query: ir.Value, wide: ir.Type) -> ir.Value:
 
 
 def _filled(sizes: Sequence, element: ir.Type, number: float) -> ir.Value:
-    empty = tensor.EmptyOp(list(sizes), element).result
-    return linalg.fill(_constant(number, element), outs=[empty])
+    return copied("linalg.fill", sizes, _constant(number, element))
 
 
 def _constant(number: float, element: ir.Type) -> ir.Value:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.pipeline import Pipeline, Step
 from pipelines.upstream.attention import rewrite_attention
 from pipelines.upstream.booleans import keep_booleans_in_bytes
@@ -31,12 +31,8 @@ _FOREIGN = ("chlo", "stablehlo", "tm_tensor", "torch", "torch_c", "vhlo")
 def rewrite_tm_tensor(module: ir.Module, names: Collection[str] = REWRITES) -> None:
     """Rewrites `tm_tensor` operations of these names to linalg and scf on tensors, in place."""
     with module.context:
-        for operation in find_operations(module, lambda operation: operation.name in names):
-            with ir.InsertionPoint(operation), operation.location:
-                results = REWRITES[operation.name](operation)
-            for old, new in zip(operation.results, results, strict=True):
-                old.replace_all_uses_with(new)
-            operation.erase()
+        found = find_operations(module, lambda operation: operation.name in names)
+        replace_operations(found, lambda operation: REWRITES[operation.name](operation))
 
 
 def refuse_foreign(module: ir.Module) -> None:

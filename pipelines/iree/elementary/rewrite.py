@@ -7,7 +7,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.iree.elementary import functions, trigonometry
 from pipelines.iree.elementary.scalar import Scalar
 from pipelines.pipeline import Step
@@ -56,12 +56,7 @@ _LOSES_ZEROS = "math.erf"
 def compute_elementary_functions(module: ir.Module) -> None:
     """Replaces scalar functions that are missing or inaccurate in IREE's CPU runtime, in place."""
     with module.context:
-        for operation in find_operations(module, _is_replaced):
-            with ir.InsertionPoint(operation), operation.location:
-                zeros = _loses_zeros(operation)
-                value = _with_its_zeros(operation) if zeros else _computed(operation)
-            operation.result.replace_all_uses_with(value)
-            operation.erase()
+        replace_operations(find_operations(module, _is_replaced), _computed)
 
 
 def _with_its_zeros(operation: ir.Operation) -> ir.Value:
@@ -74,6 +69,8 @@ def _with_its_zeros(operation: ir.Operation) -> ir.Value:
 
 
 def _computed(operation: ir.Operation) -> ir.Value:
+    if _loses_zeros(operation):
+        return _with_its_zeros(operation)
     function, kind = _function(operation), operation.result.type
     if isinstance(kind, ir.F64Type):
         return function(*map(Scalar, operation.operands)).value

@@ -7,6 +7,7 @@ import math
 from torch_mlir import ir
 
 from pipelines.ir.contraction import loop_sizes
+from pipelines.ir.modules import find_operations
 
 # Average number of innermost iterations per compiled operation and call up to which optimization
 # takes longer than it saves in a few calls. Equal operations are compiled once. LLVM's level 3
@@ -21,17 +22,10 @@ def optimization_level(module: ir.Module) -> int:
 
     Dynamic sizes and trip counts count as infinite. A `scf.while` counts once.
     """
-    total, compiled = 0.0, set()
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        nonlocal total
-        if operation.name == "linalg.generic":
-            total += _iterations(operation) * _repetitions(operation)
-            compiled.add(_form(operation))
-        return ir.WalkResult.ADVANCE
-
     with module.context:
-        module.operation.walk(visit)
+        generics = find_operations(module, lambda each: each.name == "linalg.generic")
+        total = sum(_iterations(each) * _repetitions(each) for each in generics)
+        compiled = {_form(each) for each in generics}
     return 0 if total <= _LITTLE * len(compiled) else 3
 
 
@@ -80,15 +74,10 @@ def calls_by_function(module: ir.Module) -> dict[str, float]:
     Functions that no `func.call` calls are missing.
     """
     sites: dict[str, list[ir.Operation]] = {}
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "func.call":
-            name = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
-            sites.setdefault(name, []).append(operation)
-        return ir.WalkResult.ADVANCE
-
     with module.context:
-        module.operation.walk(visit)
+        for call in find_operations(module, lambda each: each.name == "func.call"):
+            name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+            sites.setdefault(name, []).append(call)
         return {name: max(map(_repetitions, calls)) for name, calls in sites.items()}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, func, math
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import find_operations, replace_operations
 
 _FILE = Path(__file__).with_suffix(".mlir")
 _PREFIX = "unmess_elementary_"
@@ -25,12 +25,7 @@ def expand_elementary_functions(module: ir.Module) -> None:
     with module.context, ir.Location.unknown():
         if any(operation.name != "math.powf" for operation in found):
             _add_definitions(module)
-        for operation in found:
-            with ir.InsertionPoint(operation), operation.location:
-                result = _EXPANSIONS[operation.name](operation)
-            if result is not None:
-                operation.result.replace_all_uses_with(result)
-                operation.erase()
+        replace_operations(found, lambda operation: _EXPANSIONS[operation.name](operation))
 
 
 def _call(operation: ir.Operation) -> ir.Value | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 from torch_mlir import ir
 
 from pipelines.ir.contraction import find_contraction, indexing_maps
 from pipelines.ir.lazy_dialects import arith, func
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.linalg_form.float8 import expand_float8_casts
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.steps.elementary_functions import expand_elementary_functions
@@ -102,22 +103,21 @@ def separate_product_operands(module: ir.Module) -> None:
     The fusion pass would compute an activation again for each element of a product, and split the
     dimensions of a product if a reshape follows.
     """
-    operations: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name.startswith(_APART) or (
-            operation.name == "linalg.generic" and find_contraction(operation)
-        ):
-            operations.append(operation)
-        return ir.WalkResult.ADVANCE
-
     with module.context, ir.Location.unknown():
-        module.operation.walk(visit)
-        for index, operation in enumerate(operations):
-            _call_instead(module, operation, f"apart_{index}")
+        numbers = itertools.count()
+        replace_operations(
+            find_operations(module, _stays_apart),
+            lambda operation: _call(module, operation, f"apart_{next(numbers)}"),
+        )
 
 
-def _call_instead(module: ir.Module, operation: ir.Operation, name: str) -> None:
+def _stays_apart(operation: ir.Operation) -> bool:
+    if operation.name == "linalg.generic":
+        return find_contraction(operation) is not None
+    return operation.name.startswith(_APART)
+
+
+def _call(module: ir.Module, operation: ir.Operation, name: str) -> list[ir.Value]:
     operands = list(dict.fromkeys(operation.operands))
     results = [result.type for result in operation.results]
     function = func.FuncOp(
@@ -132,11 +132,7 @@ def _call_instead(module: ir.Module, operation: ir.Operation, name: str) -> None
         for index, operand in enumerate(operation.operands):
             copy.operation.operands[index] = block.arguments[operands.index(operand)]
         func.ReturnOp(list(copy.results))
-    with ir.InsertionPoint(operation), operation.location:
-        call = func.CallOp(results, name, operands)
-    for old, new in zip(operation.results, call.results, strict=True):
-        old.replace_all_uses_with(new)
-    operation.erase()
+    return list(func.CallOp(results, name, operands).results)
 
 
 def fold_transpositions(module: ir.Module) -> None:

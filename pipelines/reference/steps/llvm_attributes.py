@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pipelines.ir.modules import find_operations
 from pipelines.reference.runtime import ALLOCATE, FAIL
 from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED
 
@@ -61,16 +62,10 @@ def _mark_pointers(function: ir.OpView) -> None:
 
 def reassociate(module: ir.Module) -> None:
     """Marks the additions and multiplications that accumulate a result of a linalg operation."""
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic" and "reduction" in str(
-            operation.attributes["iterator_types"]
-        ):
-            _mark(operation)
-        return ir.WalkResult.ADVANCE
-
     with module.context:
-        module.operation.walk(visit)
+        for generic in find_operations(module, lambda each: each.name == "linalg.generic"):
+            if "reduction" in str(generic.attributes["iterator_types"]):
+                _mark(generic)
 
 
 def _mark(generic: ir.Operation) -> None:

@@ -7,11 +7,13 @@ time is linear, and repeated layers are compiled once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import func
+from pipelines.ir.modules import find_operations, replace_operands
 from pipelines.reference.analysis.aliasing import VIEWS, are_distinct
 from pipelines.reference.steps.rows import ROWS
 
@@ -28,27 +30,22 @@ def outline(module: ir.Module) -> None:
 
     Calls replace them. Operations that differ only in their buffers share a function.
     """
-    operations: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        is_linalg = operation.name.startswith("linalg.")
-        if ROWS in operation.attributes or (
-            not operation.results and (is_linalg or _loops_over_scalars(operation))
-        ):
-            operations.append(operation)
-            return ir.WalkResult.SKIP
-        return ir.WalkResult.ADVANCE
-
     with module.context, ir.Location.unknown():
-        # Walk before the functions are created, so that the walk does not visit them.
-        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
         functions = _Functions(module)
-        for operation in operations:
+        for operation in find_operations(module, _is_outlined, outermost=True):
             operands = operands_from_outside(operation)
             name = functions.of(operation, operands)
             with ir.InsertionPoint(operation), operation.location:
                 func.CallOp([], name, operands)
             operation.erase()
+
+
+def _is_outlined(operation: ir.Operation) -> bool:
+    """Returns whether an operation becomes a function of its own."""
+    if ROWS in operation.attributes:
+        return True
+    is_linalg = operation.name.startswith("linalg.")
+    return not operation.results and (is_linalg or _loops_over_scalars(operation))
 
 
 @dataclass
@@ -68,9 +65,8 @@ class _Functions:
         )
         block = function.add_entry_block()
         with ir.InsertionPoint(block):
-            replacements = list(zip(operands, block.arguments, strict=True))
-            copy = with_constants(operation, replacements)
-            replace(copy, replacements)
+            replacements = dict(zip(operands, block.arguments, strict=True))
+            copied_with_constants(operation, replacements)
             func.ReturnOp([])
         if are_distinct(operands, _written(operation)):
             function.attributes[NO_ALIAS] = ir.UnitAttr.get()
@@ -94,29 +90,18 @@ def _loops_over_scalars(operation: ir.Operation) -> bool:
     """Returns whether this is a loop without linalg operations, calls and allocations."""
     if operation.name not in ("scf.for", "scf.parallel"):
         return False
-    found = False
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = found or inner.name.startswith(("linalg.", "func.", "memref.alloc", "memref.deal"))
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
-    return not found
+    others = ("linalg.", "func.", "memref.alloc", "memref.deal")
+    return not find_operations(operation, lambda inner: inner.name.startswith(others))
 
 
 def _written(operation: ir.Operation) -> list[ir.Value]:
     """Returns the buffers that the operation, or one inside it, may write to."""
     written: list[ir.Value] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
+    for inner in find_operations(operation, lambda each: not each.name.startswith(_READS)):
         if inner.name.startswith("linalg.") and "operandSegmentSizes" in inner.attributes:
             written.extend(list(inner.operands)[inner.attributes["operandSegmentSizes"][0] :])
-        elif not inner.name.startswith(_READS):
+        else:
             written.extend(value for value in inner.operands if _is_buffer(value))
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
     return written
 
 
@@ -152,24 +137,19 @@ def _is_constant(value: ir.Value) -> bool:
     return not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant"
 
 
-def with_constants(
-    operation: ir.Operation, replacements: list[tuple[ir.Value, ir.Value]]
+def copied_with_constants(
+    operation: ir.Operation, replacements: Mapping[ir.Value, ir.Value]
 ) -> ir.Operation:
-    """Clones the operation, and before it the constants from outside that it uses."""
-    for value in _used_from_outside(operation):
-        if _is_constant(value):
-            replacements.append((value, value.owner.clone().operation.result))
-    return operation.clone().operation
+    """Clones the operation, and before it the constants from outside that it uses.
 
-
-def replace(operation: ir.Operation, replacements: list[tuple[ir.Value, ir.Value]]) -> None:
-    """Replaces old values with new ones in the operation and inside it."""
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        for index, value in enumerate(inner.operands):
-            for old, new in replacements:
-                if value == old:
-                    inner.operands[index] = new
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
+    Args:
+        replacements: other values that the copy uses in place of some.
+    """
+    constants = {
+        value: value.owner.clone().operation.result
+        for value in _used_from_outside(operation)
+        if _is_constant(value)
+    }
+    copy = operation.clone().operation
+    replace_operands(copy, {**constants, **replacements})
+    return copy

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, builtin, func, llvm, memref
-from pipelines.ir.modules import entry_function
+from pipelines.ir.modules import entry_function, find_operations
 from pipelines.reference.steps.outlining import is_outlined
 
 
@@ -29,17 +29,9 @@ def pass_pointers(module: ir.Module) -> None:
             for function in module.body.operations
             if is_outlined(function)
         }
-        calls: list[ir.Operation] = []
-
-        def visit(operation: ir.Operation) -> ir.WalkResult:
-            if operation.name == "func.call":
-                callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
-                if callee in functions:
-                    calls.append(operation)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
-        for call in calls:
+        for call in find_operations(module, lambda each: each.name == "func.call"):
+            if ir.FlatSymbolRefAttr(call.attributes["callee"]).value not in functions:
+                continue
             with ir.InsertionPoint(call):
                 for index, operand in enumerate(call.operands):
                     if _is_static(operand.type):

@@ -15,6 +15,7 @@ from torch_mlir import ir
 
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.ir.lazy_dialects import arith, memref, scf
+from pipelines.ir.modules import find_operations
 from pipelines.reference.analysis.aliasing import VIEWS, memory_block
 
 # An attribute of the created loops.
@@ -33,16 +34,9 @@ _BETWEEN = ("arith.", "memref.alloc", "memref.get_global", *VIEWS)
 
 def fuse_row_loops(module: ir.Module) -> None:
     """Moves neighboring linalg operations on memrefs into shared loops over their rows."""
-    blocks: list[ir.Block] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name != "linalg.generic":
-            blocks.extend(block for region in operation.regions for block in region)
-        return ir.WalkResult.ADVANCE
-
     with module.context, ir.Location.unknown():
-        module.operation.walk(visit)
-        for block in blocks:
+        holders = find_operations(module, lambda each: each.name != "linalg.generic")
+        for block in [block for each in holders for region in each.regions for block in region]:
             for group in list(_groups(block)):
                 depth = group.depth()
                 if depth:

@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.ir.lazy_dialects import arith, memref, scf
+from pipelines.ir.modules import find_operations
 from pipelines.reference.analysis.effort import known_integer
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS
@@ -35,21 +36,16 @@ def split(module: ir.Module, threads: int) -> None:
     """
     if threads < 2:
         return
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if ROWS in operation.attributes or operation.name == "linalg.generic":
-            found.append(operation)
-            return ir.WalkResult.SKIP
-        return ir.WalkResult.ADVANCE
-
     with module.context, ir.Location.unknown():
-        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-        for operation in found:
+        for operation in find_operations(module, _may_be_split, outermost=True):
             if ROWS in operation.attributes:
                 _split_rows(operation, threads)
             elif not operation.results:
                 _split_generic(operation, threads)
+
+
+def _may_be_split(operation: ir.Operation) -> bool:
+    return ROWS in operation.attributes or operation.name == "linalg.generic"
 
 
 def _split_rows(loop: ir.Operation, threads: int) -> None:
@@ -70,15 +66,7 @@ def _split_rows(loop: ir.Operation, threads: int) -> None:
 
 
 def _generics(operation: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == "linalg.generic":
-            found.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
-    return found
+    return find_operations(operation, lambda inner: inner.name == "linalg.generic")
 
 
 def _split_generic(generic: ir.Operation, threads: int) -> None:
@@ -173,15 +161,7 @@ def _emit(generic: ir.Operation, dimension: int, length: int, parts: int) -> Non
 
 def _shift_indices(generic: ir.Operation, dimension: int, start: ir.Value) -> None:
     """Adds the start of the part to each `linalg.index` of the loop that was split."""
-    asked: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == "linalg.index":
-            asked.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    generic.walk(visit)
-    for inner in asked:
+    for inner in find_operations(generic, lambda each: each.name == "linalg.index"):
         if ir.IntegerAttr(inner.attributes["dim"]).value == dimension:
             with ir.InsertionPoint.after(inner), inner.location:
                 place = arith.AddIOp(inner.result, start)

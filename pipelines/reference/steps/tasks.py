@@ -5,12 +5,12 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, func, llvm
+from pipelines.ir.modules import find_operations
 from pipelines.reference.runtime import DO_PARTS
 from pipelines.reference.steps.outlining import (
     OUTLINED,
+    copied_with_constants,
     operands_from_outside,
-    replace,
-    with_constants,
 )
 from pipelines.reference.steps.splitting import PARTS
 
@@ -24,18 +24,9 @@ def outline_tasks(module: ir.Module) -> None:
     Calls replace the loops. They pass the number of parts instead of an index, until `dispatch`
     hands them to the runtime, which calls the function for each part. Equal loops share a function.
     """
-    loops: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if PARTS in operation.attributes:
-            loops.append(operation)
-            return ir.WalkResult.SKIP
-        return ir.WalkResult.ADVANCE
-
     names: dict[str, str] = {}
     with module.context, ir.Location.unknown():
-        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-        for loop in loops:
+        for loop in find_operations(module, lambda each: PARTS in each.attributes, outermost=True):
             count = loop.operands[1]
             operands = operands_from_outside(loop)
             name = _task(module, loop, operands, names)
@@ -54,9 +45,7 @@ def _task(
     )
     part, *arguments = function.add_entry_block().arguments
     with ir.InsertionPoint(function.entry_block):
-        replacements = list(zip(operands, arguments, strict=True))
-        copy = with_constants(loop, replacements)
-        replace(copy, replacements)
+        copy = copied_with_constants(loop, dict(zip(operands, arguments, strict=True)))
         with ir.InsertionPoint(copy):
             one = arith.ConstantOp.create_index(1).result
             copy.operands[0] = part
@@ -102,18 +91,13 @@ def _types(task: ir.OpView) -> list[ir.Type]:
 
 
 def _dispatch_calls(function: ir.OpView, tasks: dict[str, ir.OpView]) -> None:
-    calls: list[tuple[ir.Operation, str]] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "llvm.call" and "callee" in operation.attributes:
-            callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
-            if callee in tasks:
-                calls.append((operation, callee))
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
     pointer = ir.Type.parse("!llvm.ptr")
-    for call, callee in calls:
+    for call in find_operations(function, lambda each: each.name == "llvm.call"):
+        # Calls of function pointers have no `callee`.
+        symbol = call.attributes.get("callee")
+        callee = symbol and ir.FlatSymbolRefAttr(symbol).value
+        if callee not in tasks:
+            continue
         count, *operands = call.operands
         structure = _structure(_types(tasks[callee]))
         # Allocate in the entry block: in a loop the stack would grow.
