@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from pipelines.ir.lazy_dialects import arith, func
+from pipelines.ir.expressions import Scalar, select
+from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.pipeline import Step
 
@@ -23,6 +24,8 @@ _CASTS = (
     "arith.fptosi",
     "arith.fptoui",
 )
+# The bits of f32's infinity, and of a NaN.
+_INFINITE, _NAN = 0x7F800000, 0x7FC00000
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,7 @@ def expand_float8_casts(module: ir.Module) -> None:
         found = find_operations(module, _is_cast)
         replace_operations(found, lambda operation: _converted(operation, names))
         for name in sorted(names):
-            for function in ir.Module.parse(_definition(name)).body.operations:
-                function.operation.clone(ip=ir.InsertionPoint(module.body))
+            _define(name, module)
 
 
 def inline_float8_casts(module: ir.Module) -> None:
@@ -103,182 +105,96 @@ def _is_float8(kind: ir.Type) -> bool:
 
 
 def _converted(operation: ir.Operation, names: set[str]) -> ir.Value:
-    value, target, single = operation.operands[0], operation.results[0].type, ir.F32Type.get()
-    byte = ir.IntegerType.get_signless(8)
-    if _is_float8(value.type):
-        name = f"{_PREFIX}from_{value.type}"
+    value, target = Scalar(operation.operands[0]), operation.results[0].type
+    source, single, byte = value.value.type, ir.F32Type.get(), ir.IntegerType.get_signless(8)
+
+    def call(name: str, kind: ir.Type, operand: Scalar) -> Scalar:
         names.add(name)
-        value = func.CallOp([single], name, [arith.BitcastOp(byte, value).result]).result
-    elif operation.name in ("arith.sitofp", "arith.uitofp"):
-        convert = arith.SIToFPOp if operation.name == "arith.sitofp" else arith.UIToFPOp
-        value = convert(single, value).result
-    elif value.type != single:
-        convert = arith.TruncFOp if isinstance(value.type, ir.F64Type) else arith.ExtFOp
-        value = convert(single, value).result
+        return Scalar(func.CallOp([kind], name, [operand.value]).result)
+
+    signed = operation.name not in ("arith.uitofp", "arith.fptoui")
+    if _is_float8(source):
+        value = call(f"{_PREFIX}from_{source}", single, value.bits())
+    else:
+        value = value.to(single, signed)
     if _is_float8(target):
-        name = f"{_PREFIX}to_{target}"
-        names.add(name)
-        return arith.BitcastOp(target, func.CallOp([byte], name, [value]).result).result
-    if operation.name in ("arith.fptosi", "arith.fptoui"):
-        convert = arith.FPToSIOp if operation.name == "arith.fptosi" else arith.FPToUIOp
-        return convert(target, value).result
-    if target == single:
-        return value
-    convert = arith.ExtFOp if isinstance(target, ir.F64Type) else arith.TruncFOp
-    return convert(target, value).result
+        return call(f"{_PREFIX}to_{target}", byte, value).as_bits(target).value
+    return value.to(target, signed).value
 
 
-def _definition(name: str) -> str:
+def _define(name: str, module: ir.Module) -> None:
+    """Adds a function from i8 to f32, or from f32 to i8, to a module."""
     direction, kind = name.removeprefix(_PREFIX).split("_", 1)
-    if kind == "f8E8M0FNU":
-        return (_FROM_EXPONENT if direction == "from" else _TO_EXPONENT).format(name=name)
-    return (_from if direction == "from" else _to)(name, _FORMATS[kind])
+    types = [[ir.IntegerType.get_signless(8)], [ir.F32Type.get()]]
+    inputs, results = types if direction == "from" else types[::-1]
+    with ir.InsertionPoint(module.body):
+        function = func.FuncOp(name, (inputs, results), visibility="private")
+    with ir.InsertionPoint(function.add_entry_block()):
+        x = Scalar(function.arguments[0])
+        if kind == "f8E8M0FNU":
+            result = _from_exponent(x) if direction == "from" else _to_exponent(x)
+        else:
+            result = (_from if direction == "from" else _to)(x, _FORMATS[kind])
+        func.ReturnOp([result.value])
 
 
-def _from(name: str, form: _Format) -> str:
-    """Returns a function that shifts the magnitude into f32's fields, and corrects the exponent.
+def _from(x: Scalar, form: _Format) -> Scalar:
+    """Shifts the magnitude into f32's fields, and corrects the exponent.
 
     A subnormal number is its mantissa times a power of two. All results are normal numbers of f32,
     because IREE treats subnormal ones as 0.
     """
-    special = (
-        f"""
-  %infinity = arith.constant {form.overflow} : i32
-  %is_special = arith.cmpi uge, %magnitude, %infinity : i32
-  %above = arith.constant 0x7F800000 : f32
-  %above_bits = arith.bitcast %above : f32 to i32
-  %special = arith.ori %placed, %above_bits : i32"""
-        if form.has_infinity
-        else f"""
-  %code = arith.constant {form.nan} : i32
-  %is_special = arith.cmpi eq, %{"magnitude" if form.has_negative_zero else "wide"}, %code : i32
-  %special = arith.constant 0x7FC00000 : i32"""
-    )
-    return f"""
-func.func private @{name}(%x: i8) -> f32 {{
-  %wide = arith.extui %x : i8 to i32
-  %seven_bits = arith.constant 0x7F : i32
-  %shift = arith.constant {23 - form.mantissa} : i32
-  %top = arith.constant 24 : i32
-  %sign_bit = arith.constant 0x80 : i32
-  %smallest = arith.constant {1 << form.mantissa} : i32
-  %exponent = arith.constant {(127 - form.bias) << 23} : i32
-  %last_place = arith.constant {(128 - form.bias - form.mantissa) << 23:#010x} : f32
-  %magnitude = arith.andi %wide, %seven_bits : i32
-  %placed = arith.shli %magnitude, %shift : i32
-  %normal = arith.addi %placed, %exponent : i32
-  %mantissa = arith.uitofp %magnitude : i32 to f32
-  %small = arith.mulf %mantissa, %last_place : f32
-  %small_bits = arith.bitcast %small : f32 to i32
-  %is_small = arith.cmpi ult, %magnitude, %smallest : i32
-  %number = arith.select %is_small, %small_bits, %normal : i32{special}
-  %unsigned = arith.select %is_special, %special, %number : i32
-  %sign = arith.andi %wide, %sign_bit : i32
-  %sign_placed = arith.shli %sign, %top : i32
-  %bits = arith.ori %unsigned, %sign_placed : i32
-  %result = arith.bitcast %bits : i32 to f32
-  return %result : f32
-}}"""
+    single = ir.F32Type.get()
+    wide = x.to(ir.IntegerType.get_signless(32), signed=False)
+    magnitude = wide & 0x7F
+    placed = magnitude << (23 - form.mantissa)
+    small = magnitude.to(single) * 2.0 ** (1 - form.bias - form.mantissa)
+    is_small = magnitude.is_below(1 << form.mantissa)
+    number = select(is_small, small.bits(), placed + ((127 - form.bias) << 23))
+    if form.has_infinity:
+        number = select(magnitude.is_below(form.overflow), number, placed | _INFINITE)
+    else:
+        code = magnitude if form.has_negative_zero else wide
+        number = select(code.equals(form.nan), _NAN, number)
+    return (number | ((wide & 0x80) << 24)).as_bits(single)
 
 
-def _to(name: str, form: _Format) -> str:
-    """Returns a function that rounds to nearest, ties to even.
+def _to(x: Scalar, form: _Format) -> Scalar:
+    """Rounds to nearest, ties to even.
 
     Normal results are rounded by an integer addition that carries. Subnormal results are rounded by
     the addition of a float whose last place is the last place of the result.
     """
     shift = 23 - form.mantissa
-    smallest = (128 - form.bias) << 23
-    aligned = (128 - form.bias + shift) << 23
+    bits = x.bits()
+    magnitude = bits & 0x7FFFFFFF
+    aligned = magnitude.as_bits(x.value.type) + 2.0 ** (1 - form.bias + shift)
+    below = aligned.bits() - ((128 - form.bias + shift) << 23)
     carry = ((form.bias - 127) << 23) + (1 << (shift - 1)) - 1
-    if form.has_negative_zero:
-        signed = """
-  %wide = arith.ori %code, %sign_placed : i32"""
-    else:
-        signed = """
-  %zero = arith.constant 0 : i32
-  %is_zero = arith.cmpi eq, %code, %zero : i32
-  %with_sign = arith.ori %code, %sign_placed : i32
-  %wide = arith.select %is_zero, %zero, %with_sign : i32"""
-    return f"""
-func.func private @{name}(%x: f32) -> i8 {{
-  %seven_bits = arith.constant 0x7FFFFFFF : i32
-  %shift = arith.constant {shift} : i32
-  %one = arith.constant 1 : i32
-  %top = arith.constant 24 : i32
-  %sign_bit = arith.constant 0x80 : i32
-  %smallest = arith.constant {smallest} : i32
-  %aligned = arith.constant {aligned:#010x} : f32
-  %aligned_bits = arith.constant {aligned} : i32
-  %carry = arith.constant {carry} : i32
-  %limit = arith.constant {form.limit} : i32
-  %overflow = arith.constant {form.overflow} : i32
-  %nan = arith.constant {form.nan} : i32
-  %infinite = arith.constant 0x7F800000 : i32
-  %bits = arith.bitcast %x : f32 to i32
-  %magnitude = arith.andi %bits, %seven_bits : i32
-  %float = arith.bitcast %magnitude : i32 to f32
-  %sum = arith.addf %float, %aligned : f32
-  %sum_bits = arith.bitcast %sum : f32 to i32
-  %below = arith.subi %sum_bits, %aligned_bits : i32
-  %shifted = arith.shrui %magnitude, %shift : i32
-  %odd = arith.andi %shifted, %one : i32
-  %carried = arith.addi %magnitude, %carry : i32
-  %even = arith.addi %carried, %odd : i32
-  %normal = arith.shrui %even, %shift : i32
-  %is_below = arith.cmpi ult, %magnitude, %smallest : i32
-  %rounded = arith.select %is_below, %below, %normal : i32
-  %is_above = arith.cmpi uge, %magnitude, %limit : i32
-  %limited = arith.select %is_above, %overflow, %rounded : i32
-  %is_nan = arith.cmpi ugt, %magnitude, %infinite : i32
-  %code = arith.select %is_nan, %nan, %limited : i32
-  %sign_moved = arith.shrui %bits, %top : i32
-  %sign_placed = arith.andi %sign_moved, %sign_bit : i32{signed}
-  %result = arith.trunci %wide : i32 to i8
-  return %result : i8
-}}"""
+    normal = (magnitude + carry + ((magnitude >> shift) & 1)) >> shift
+    rounded = select(magnitude.is_below((128 - form.bias) << 23), below, normal)
+    limited = select(magnitude.is_below(form.limit), rounded, form.overflow)
+    code = select(magnitude > _INFINITE, form.nan, limited)
+    signed = code | ((bits >> 24) & 0x80)
+    if not form.has_negative_zero:
+        signed = select(code.equals(0), 0, signed)
+    return signed.to(ir.IntegerType.get_signless(8))
 
 
 # f8E8M0FNU has only an exponent, with the bias of f32. 255 is NaN.
-_FROM_EXPONENT = """
-func.func private @{name}(%x: i8) -> f32 {{
-  %wide = arith.extui %x : i8 to i32
-  %shift = arith.constant 23 : i32
-  %zero = arith.constant 0 : i32
-  %all = arith.constant 255 : i32
-  %smallest = arith.constant 0x00400000 : i32
-  %nan = arith.constant 0x7FC00000 : i32
-  %placed = arith.shli %wide, %shift : i32
-  %is_zero = arith.cmpi eq, %wide, %zero : i32
-  %is_nan = arith.cmpi eq, %wide, %all : i32
-  %number = arith.select %is_zero, %smallest, %placed : i32
-  %bits = arith.select %is_nan, %nan, %number : i32
-  %result = arith.bitcast %bits : i32 to f32
-  return %result : f32
-}}"""
-_TO_EXPONENT = """
-func.func private @{name}(%x: f32) -> i8 {{
-  %shift = arith.constant 23 : i32
-  %zero = arith.constant 0 : i32
-  %all = arith.constant 255 : i32
-  %tail_bits = arith.constant 0x007FFFFF : i32
-  %half = arith.constant 0x00400000 : i32
-  %bits = arith.bitcast %x : f32 to i32
-  %shifted = arith.shrui %bits, %shift : i32
-  %exponent = arith.andi %shifted, %all : i32
-  %tail = arith.andi %bits, %tail_bits : i32
-  %above_half = arith.cmpi ugt, %tail, %half : i32
-  %is_half = arith.cmpi eq, %tail, %half : i32
-  %normal = arith.cmpi ne, %exponent, %zero : i32
-  %tie = arith.andi %is_half, %normal : i1
-  %up = arith.ori %above_half, %tie : i1
-  %one = arith.extui %up : i1 to i32
-  %rounded = arith.addi %exponent, %one : i32
-  %is_nan = arith.cmpi eq, %exponent, %all : i32
-  %wide = arith.select %is_nan, %all, %rounded : i32
-  %result = arith.trunci %wide : i32 to i8
-  return %result : i8
-}}"""
+
+
+def _from_exponent(x: Scalar) -> Scalar:
+    exponent = x.to(ir.IntegerType.get_signless(32), signed=False)
+    bits = select(exponent.equals(0), 0x00400000, exponent << 23)
+    return select(exponent.equals(255), _NAN, bits).as_bits(ir.F32Type.get())
+
+
+def _to_exponent(x: Scalar) -> Scalar:
+    exponent, tail, half = (x.bits() >> 23) & 255, x.bits() & 0x007FFFFF, 0x00400000
+    rounds_up = (tail > half) | (tail.equals(half) & ~exponent.equals(0))
+    rounded = exponent + rounds_up.to(exponent.value.type, signed=False)
+    return select(exponent.equals(255), 255, rounded).to(ir.IntegerType.get_signless(8))
 
 
 INLINE_FLOAT8_CASTS = Step(

@@ -6,12 +6,14 @@ conversions of floats to integers saturate, and convert NaN to 0, as in XLA.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from torch_mlir import ir
 
+from pipelines.ir.expressions import Scalar, select
 from pipelines.ir.generics import elementwise
-from pipelines.ir.lazy_dialects import arith, math
+from pipelines.ir.lazy_dialects import math
 from pipelines.ir.modules import build_op, replace_operations
 from pipelines.ir.tensor_ops import empty_like
 from pipelines.stablehlo.origin import foreign_operations
@@ -50,33 +52,15 @@ def _saturated(cast: ir.Operation) -> ir.Value:
     low = -(2 ** (width - 1)) if signed else 0
     high = 2 ** (width - 1) - 1 if signed else 2**width - 1
 
-    def convert(x: ir.Value, _: ir.Value) -> list[ir.Value]:
+    def convert(element: ir.Value, _: ir.Value) -> list[ir.Value]:
+        x = Scalar(element)
         # The limits are powers of two, or 0, which floats represent exactly.
-        above = _compare(arith.CmpFPredicate.OGE, x, float(high + 1))
-        below = _compare(arith.CmpFPredicate.OLT, x, float(low))
-        nan = arith.CmpFOp(arith.CmpFPredicate.UNO, x, x).result
-        outside = arith.OrIOp(arith.OrIOp(above, below).result, nan).result
-        inside = arith.SelectOp(outside, _float(0.0, x.type), x).result
-        number = (arith.FPToSIOp if signed else arith.FPToUIOp)(word, inside).result
-        number = arith.SelectOp(above, _integer(high, word), number).result
-        return [arith.SelectOp(below, _integer(low, word), number).result]
+        above, below = x >= high + 1, x < low
+        number = select(above | below | x.is_nan(), 0, x).to(word, signed)
+        return [select(below, low, select(above, high, number)).value]
 
     result = elementwise([cast.operands[0]], empty_like(cast.operands[0], word), convert)
     return result if own == word else build_op("stablehlo.bitcast_convert", target, result)
-
-
-def _compare(predicate: arith.CmpFPredicate, x: ir.Value, limit: float) -> ir.Value:
-    return arith.CmpFOp(predicate, x, _float(limit, x.type)).result
-
-
-def _float(number: float, kind: ir.Type) -> ir.Value:
-    return arith.ConstantOp(kind, ir.FloatAttr.get(kind, number)).result
-
-
-def _integer(number: int, kind: ir.Type) -> ir.Value:
-    # Attributes of signless integers are signed.
-    signed = number - 2**kind.width if number >= 2 ** (kind.width - 1) else number
-    return arith.ConstantOp(kind, ir.IntegerAttr.get(kind, signed)).result
 
 
 def preserve_special_values(module: ir.Module) -> None:
@@ -103,32 +87,21 @@ def _atan2(y: ir.Value, x: ir.Value, _: ir.Value) -> list[ir.Value]:
     return [math.CopySignOp(angle, y).result]
 
 
-def _cbrt(x: ir.Value, _: ir.Value) -> list[ir.Value]:
+def _cbrt(element: ir.Value, _: ir.Value) -> list[ir.Value]:
     """Computes the cube root; that of an infinity is the infinity itself."""
-    infinity = arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, float("inf"))).result
-    magnitude = math.AbsFOp(x).result
-    is_infinite = arith.CmpFOp(arith.CmpFPredicate.OEQ, magnitude, infinity).result
-    return [arith.SelectOp(is_infinite, x, math.CbrtOp(x).result).result]
+    x = Scalar(element)
+    return [select(x.size().equals(float("inf")), x, x.math("cbrt")).value]
 
 
-def _sine(x: ir.Value, _: ir.Value) -> list[ir.Value]:
-    return [_zero_is_kept(x, math.SinOp(x).result)]
-
-
-def _tangent(x: ir.Value, _: ir.Value) -> list[ir.Value]:
-    return [_zero_is_kept(x, math.TanOp(x).result)]
-
-
-def _zero_is_kept(x: ir.Value, result: ir.Value) -> ir.Value:
-    """Returns `x` if it is a zero, which keeps its sign; else `result`."""
-    zero = arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, 0.0)).result
-    is_zero = arith.CmpFOp(arith.CmpFPredicate.OEQ, x, zero).result
-    return arith.SelectOp(is_zero, x, result).result
+def _zero_is_kept(name: str, element: ir.Value, _: ir.Value) -> list[ir.Value]:
+    """Computes a function of `math`. Zeros keep their signs."""
+    x = Scalar(element)
+    return [select(x.equals(0), x, x.math(name)).value]
 
 
 _BODIES: dict[str, Callable[..., list[ir.Value]]] = {
     "stablehlo.atan2": _atan2,
     "stablehlo.cbrt": _cbrt,
-    "stablehlo.sine": _sine,
-    "stablehlo.tan": _tangent,
+    "stablehlo.sine": functools.partial(_zero_is_kept, "sin"),
+    "stablehlo.tan": functools.partial(_zero_is_kept, "tan"),
 }

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 
 from torch_mlir import ir
 
+from pipelines.ir.expressions import Scalar, constant
 from pipelines.ir.generics import generic
 from pipelines.ir.lazy_dialects import arith, linalg, tensor
 from pipelines.ir.loops import index, size
@@ -159,18 +160,14 @@ def _pad(operation: ir.Operation) -> ir.Value:
     kind = ir.RankedTensorType(operation.results[0].type)
     lows, steps, sizes = [], [], []
     for axis in range(own.rank):
-        before, after, between = (element(each, axis) for each in (low, high, interior))
-        assert_size(arith.CmpIPredicate.sge, between, 0, "an interior padding is negative")
-        step = arith.AddIOp(between, index(1)).result
-        length = index(size(x, axis))
-        last = arith.SubIOp(length, index(1)).result
-        spread = arith.AddIOp(arith.MulIOp(last, step).result, index(1)).result
-        spread = arith.MaxSIOp(spread, index(0)).result
-        whole = arith.AddIOp(arith.AddIOp(before, spread).result, after).result
-        assert_size(arith.CmpIPredicate.sge, whole, 0, "a size is negative")
+        before, after, between = (Scalar(element(each, axis)) for each in (low, high, interior))
+        assert_size(arith.CmpIPredicate.sge, between.value, 0, "an interior padding is negative")
+        last = Scalar(index(size(x, axis))) - 1
+        whole = before + (last * (between + 1) + 1).at_least(0) + after
+        assert_size(arith.CmpIPredicate.sge, whole.value, 0, "a size is negative")
         lows.append(before)
-        steps.append(step)
-        sizes.append(whole)
+        steps.append(between + 1)
+        sizes.append(whole.value)
     fill = tensor.ExtractOp(value, []).result
     output = empty(
         [
@@ -181,23 +178,17 @@ def _pad(operation: ir.Operation) -> ir.Value:
     )
 
     def pick(_: ir.Value) -> list[ir.Value]:
-        inside = arith.ConstantOp(ir.IntegerType.get_signless(1), ir.BoolAttr.get(True)).result
+        inside = constant(True, ir.IntegerType.get_signless(1))
         places = []
         for axis in range(own.rank):
-            place = arith.SubIOp(linalg.IndexOp(axis).result, lows[axis]).result
-            quotient = arith.FloorDivSIOp(place, steps[axis]).result
-            back = arith.MulIOp(quotient, steps[axis]).result
-            last = arith.SubIOp(index(size(x, axis)), index(1)).result
-            for holds in (
-                arith.CmpIOp(arith.CmpIPredicate.eq, back, place).result,
-                arith.CmpIOp(arith.CmpIPredicate.sge, quotient, index(0)).result,
-                arith.CmpIOp(arith.CmpIPredicate.sle, quotient, last).result,
-            ):
-                inside = arith.AndIOp(inside, holds).result
-            nearest = arith.MinSIOp(quotient, last).result
-            places.append(arith.MaxSIOp(nearest, index(0)).result)
+            place = Scalar(linalg.IndexOp(axis).result) - lows[axis]
+            quotient = Scalar(arith.FloorDivSIOp(place.value, steps[axis].value).result)
+            last = Scalar(index(size(x, axis))) - 1
+            is_element = (quotient * steps[axis]).equals(place)
+            inside = inside & is_element & (quotient >= 0) & (quotient <= last)
+            places.append(quotient.at_most(last).at_least(0).value)
         there = tensor.ExtractOp(x, places).result
-        return [arith.SelectOp(inside, there, fill).result]
+        return [arith.SelectOp(inside.value, there, fill).result]
 
     everywhere = list(range(own.rank))
     return generic([], [output], [everywhere], ["parallel"] * own.rank, pick)[0]

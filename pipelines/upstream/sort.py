@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pipelines.ir.expressions import Scalar, select
 from pipelines.ir.generics import inline
 from pipelines.ir.lazy_dialects import arith, math, tensor
 from pipelines.ir.loops import Size, Slice, index, repeat, repeat_each, size
@@ -93,22 +94,17 @@ def _merge(
         rights = [tensor.ExtractOp(row, [at_right]).result for row in rows]
         neighbors = [each for pair in zip(lefts, rights, strict=True) for each in pair]
         (stays,) = inline(body, neighbors)
-        has_left = arith.CmpIOp(arith.CmpIPredicate.slt, left, middle).result
-        no_right = arith.CmpIOp(arith.CmpIPredicate.sge, right, high).result
-        takes_left = arith.OrIOp(no_right, arith.AndIOp(has_left, stays).result).result
+        left, right = Scalar(left), Scalar(right)
+        has_left, no_right = left < Scalar(middle), right >= Scalar(high)
+        takes_left = no_right | (has_left & Scalar(stays))
         taken = [
             tensor.InsertOp(
-                arith.SelectOp(takes_left, of_left, of_right).result, whole, [place]
+                arith.SelectOp(takes_left.value, of_left, of_right).result, whole, [place]
             ).result
             for of_left, of_right, whole in zip(lefts, rights, merged, strict=True)
         ]
-        left_on = arith.AddIOp(left, index(1)).result
-        right_on = arith.AddIOp(right, index(1)).result
-        return [
-            arith.SelectOp(takes_left, left_on, left).result,
-            arith.SelectOp(takes_left, right, right_on).result,
-            *taken,
-        ]
+        left, right = select(takes_left, left + 1, left), select(takes_left, right, right + 1)
+        return [left.value, right.value, *taken]
 
     return repeat(low, high, 1, [low, middle, *merged], take_one)[2:]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pipelines.iree.elementary.scalar import (
+from pipelines.ir.expressions import (
     Scalar,
     integer,
     polynomial,

@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 
-from pipelines.iree.elementary.scalar import (
+from pipelines.ir.expressions import (
     Scalar,
     branch,
     constant,

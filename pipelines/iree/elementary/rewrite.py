@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from pipelines.ir.lazy_dialects import arith
+from pipelines.ir.expressions import Scalar, select
 from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.iree.elementary import functions, trigonometry
-from pipelines.iree.elementary.scalar import Scalar
 from pipelines.pipeline import Step
 
 # Replacements in f64, by the operation's name without its dialect.
@@ -62,21 +61,16 @@ def compute_elementary_functions(module: ir.Module) -> None:
 def _with_its_zeros(operation: ir.Operation) -> ir.Value:
     """Selects the operand where it is zero, because IREE's f32 function loses negative zeros."""
     (x,) = operation.operands
-    value = operation.clone().operation.result
-    zero = arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, 0.0)).result
-    is_zero = arith.CmpFOp(arith.CmpFPredicate.OEQ, x, zero).result
-    return arith.SelectOp(is_zero, x, value).result
+    value = Scalar(operation.clone().operation.result)
+    return select(Scalar(x).equals(0), Scalar(x), value).value
 
 
 def _computed(operation: ir.Operation) -> ir.Value:
     if _loses_zeros(operation):
         return _with_its_zeros(operation)
-    function, kind = _function(operation), operation.result.type
-    if isinstance(kind, ir.F64Type):
-        return function(*map(Scalar, operation.operands)).value
     wide = ir.F64Type.get()
-    operands = [arith.ExtFOp(wide, operand).result for operand in operation.operands]
-    return arith.TruncFOp(kind, function(*map(Scalar, operands)).value).result
+    operands = [Scalar(operand).to(wide) for operand in operation.operands]
+    return _function(operation)(*operands).to(operation.result.type).value
 
 
 def _is_replaced(operation: ir.Operation) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from pipelines.ir.expressions import Scalar, constant, polynomial, select, with_sign_of
 from pipelines.iree.elementary.quarter_turns import reduced, reduced_narrow
-from pipelines.iree.elementary.scalar import Scalar, constant, polynomial, select, with_sign_of
 
 # fdlibm's s_atan.c: coefficients of x², for x up to 7/16. Beyond, each step has an edge and a
 # number: the polynomial computes the difference to that number's arc tangent.

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from torch_mlir import ir
 
-from pipelines.ir.lazy_dialects import arith, func, math
+from pipelines.ir.expressions import Scalar
+from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations, replace_operations
 
 _FILE = Path(__file__).with_suffix(".mlir")
@@ -29,28 +30,19 @@ def expand_elementary_functions(module: ir.Module) -> None:
 
 
 def _call(operation: ir.Operation) -> ir.Value | None:
-    value = operation.operands[0]
-    single = ir.F32Type.get()
+    value, single = operation.operands[0], ir.F32Type.get()
     if not isinstance(value.type, ir.F32Type | ir.F16Type | ir.BF16Type):
         return None
-    narrow = value.type
-    if narrow != single:
-        value = arith.ExtFOp(single, value).result
     name = _PREFIX + operation.name.removeprefix("math.")
-    value = func.CallOp([single], name, [value]).result
-    return value if narrow == single else arith.TruncFOp(narrow, value).result
+    result = func.CallOp([single], name, [Scalar(value).to(single).value]).result
+    return Scalar(result).to(value.type).value
 
 
 def _expm1(operation: ir.Operation) -> ir.Value | None:
-    value = operation.operands[0]
-    if not isinstance(value.type, ir.F64Type):
+    x = Scalar(operation.operands[0])
+    if not isinstance(x.value.type, ir.F64Type):
         return _call(operation)
-    one, half = (
-        arith.ConstantOp(value.type, ir.FloatAttr.get(value.type, number)).result
-        for number in (1.0, 0.5)
-    )
-    quotient = math.TanhOp(arith.MulFOp(value, half).result).result
-    return arith.MulFOp(quotient, arith.AddFOp(math.ExpOp(value).result, one).result).result
+    return ((x * 0.5).math("tanh") * (x.math("exp") + 1)).value
 
 
 def _power(operation: ir.Operation) -> ir.Value | None:
@@ -62,25 +54,16 @@ def _power(operation: ir.Operation) -> ir.Value | None:
     if not isinstance(number, ir.FloatAttr):
         return None
     expansion = _POWERS.get(number.value)
-    return None if expansion is None else expansion(base)
+    return None if expansion is None else expansion(Scalar(base)).value
 
 
-def _reciprocal(value: ir.Value) -> ir.Value:
-    one = arith.ConstantOp(value.type, ir.FloatAttr.get(value.type, 1.0)).result
-    return arith.DivFOp(one, value).result
-
-
-def _square(value: ir.Value) -> ir.Value:
-    return arith.MulFOp(value, value).result
-
-
-_POWERS: dict[float, Callable[[ir.Value], ir.Value]] = {
-    0.5: lambda base: math.SqrtOp(base).result,
-    2.0: _square,
-    3.0: lambda base: arith.MulFOp(_square(base), base).result,
-    -0.5: lambda base: _reciprocal(math.SqrtOp(base).result),
-    -1.0: _reciprocal,
-    -2.0: lambda base: _reciprocal(_square(base)),
+_POWERS: dict[float, Callable[[Scalar], Scalar]] = {
+    0.5: lambda base: base.math("sqrt"),
+    2.0: lambda base: base * base,
+    3.0: lambda base: base * base * base,
+    -0.5: lambda base: 1 / base.math("sqrt"),
+    -1.0: lambda base: 1 / base,
+    -2.0: lambda base: 1 / (base * base),
 }
 _EXPANSIONS: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
     "math.exp": _call,

@@ -15,7 +15,7 @@ Operand = "Scalar | float | int"
 
 
 class Scalar:
-    """A value of type f64, i64 or i1, with Python's operators.
+    """A number: a float, a signless integer or an index, with Python's operators.
 
     Integers are signed, except for `%` and `>>`.
     """
@@ -25,8 +25,8 @@ class Scalar:
 
     @property
     def is_float(self) -> bool:
-        """Whether the value is of type f64."""
-        return isinstance(self.value.type, ir.F64Type)
+        """Whether the value is a floating-point number."""
+        return isinstance(self.value.type, ir.FloatType)
 
     def _with(self, other: Operand, floats: str, integers: str) -> Scalar:
         name = f"arith.{floats if self.is_float else integers}"
@@ -49,6 +49,14 @@ class Scalar:
 
     def __mod__(self, other: Operand) -> Scalar:
         return self._with(other, "remf", "remui")
+
+    def at_least(self, other: Operand) -> Scalar:
+        """Returns the larger of two numbers; NaN if one is NaN."""
+        return self._with(other, "maximumf", "maxsi")
+
+    def at_most(self, other: Operand) -> Scalar:
+        """Returns the smaller of two numbers; NaN if one is NaN."""
+        return self._with(other, "minimumf", "minsi")
 
     def __radd__(self, other: float | int) -> Scalar:
         return self._like(other) + self
@@ -118,21 +126,40 @@ class Scalar:
         return Scalar(arith.CmpFOp(arith.CmpFPredicate.UNO, self.value, self.value).result)
 
     def bits(self) -> Scalar:
-        """Returns the i64 with the same bits as this f64."""
-        return _made("arith.bitcast", _integer(64), self.value)
+        """Returns the integer with the same bits as this float."""
+        return _made("arith.bitcast", _integer(self.value.type.width), self.value)
 
-    def as_bits(self) -> Scalar:
-        """Returns the f64 with the same bits as this i64."""
-        return _made("arith.bitcast", ir.F64Type.get(), self.value)
+    def as_bits(self, kind: ir.Type | None = None) -> Scalar:
+        """Returns the float with the same bits as this integer, an f64 by default."""
+        return _made("arith.bitcast", kind or ir.F64Type.get(), self.value)
+
+    def to(self, kind: ir.Type, signed: bool = True) -> Scalar:
+        """Converts to another type of floats or integers.
+
+        A float is rounded. As an integer, it must be a whole number and in range.
+
+        Args:
+            signed: whether the integers are signed.
+        """
+        source = self.value.type
+        if kind == source:
+            return self
+        sign = "s" if signed else "u"
+        if isinstance(kind, ir.FloatType) != self.is_float:
+            name = f"fpto{sign}i" if self.is_float else f"{sign}itofp"
+        elif kind.width < source.width:
+            name = "truncf" if self.is_float else "trunci"
+        else:
+            name = "extf" if self.is_float else f"ext{sign}i"
+        return _made(f"arith.{name}", kind, self.value)
 
     def to_float(self, signed: bool = True) -> Scalar:
         """Converts an integer to f64, rounded."""
-        name = "arith.sitofp" if signed else "arith.uitofp"
-        return _made(name, ir.F64Type.get(), self.value)
+        return self.to(ir.F64Type.get(), signed)
 
     def to_integer(self) -> Scalar:
-        """Converts an f64 to i64; it must be a whole number and in range."""
-        return _made("arith.fptosi", _integer(64), self.value)
+        """Converts a float to i64; it must be a whole number and in range."""
+        return self.to(_integer(64))
 
     def math(self, name: str) -> Scalar:
         """Applies a function of MLIR's `math` dialect."""
@@ -155,8 +182,10 @@ class Scalar:
 def constant(number: float | int, kind: ir.Type | None = None) -> Scalar:
     """Creates a constant, an f64 by default."""
     kind = kind or ir.F64Type.get()
-    if isinstance(kind, ir.F64Type):
+    if isinstance(kind, ir.FloatType):
         attribute = ir.FloatAttr.get(kind, float(number))
+    elif isinstance(kind, ir.IndexType):
+        attribute = ir.IntegerAttr.get(kind, number)
     else:
         width = ir.IntegerType(kind).width
         number = number % 2**width
@@ -234,7 +263,7 @@ def _halves(x: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def with_sign_of(size: Scalar, x: Scalar) -> Scalar:
-    """Returns `size`, which is not negative, with the sign of `x`, which may be a signed zero."""
+    """Returns the f64 `size`, which is not negative, with the sign of `x`, also of a zero."""
     sign = x.bits() & (1 << 63)
     return (size.bits() | sign).as_bits()
 
