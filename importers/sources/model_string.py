@@ -71,18 +71,20 @@ def check_library_name(source: str, name: str) -> None:
     Raises:
         Error: stage `source`.
     """
+    # Check for a path first: it needs no list of names, which takes time to read.
+    base = name.partition("#" if source == "hf" else "@")[0]
+    if source == "hf" and _is_path(name, base):
+        return
     recorded = recorded_models(source)
-    if recorded is None:
+    if recorded is None or base in recorded:
         return
     if source == "torchvision":
-        name = name.partition("@")[0]
-        if name not in recorded:
-            raise unknown_torchvision_model(name, list(recorded))
-        return
-    base = name.partition("#")[0]
-    is_path = "/" in name or any(Path(each).expanduser().exists() for each in (name, base))
-    if not is_path and base not in recorded:
-        raise unknown_model_type(base, list(recorded), types_without_model())
+        raise unknown_torchvision_model(base, list(recorded))
+    raise unknown_model_type(base, list(recorded), types_without_model())
+
+
+def _is_path(name: str, base: str) -> bool:
+    return "/" in name or any(Path(each).expanduser().exists() for each in (name, base))
 
 
 def _unknown(model: str, prefix: str | None, rest: str) -> Error:

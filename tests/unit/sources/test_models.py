@@ -4,6 +4,7 @@ import pytest
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from importers.sources import models
+from importers.sources.model_string import check_model_string
 
 SOURCES = list(models.LIBRARIES)
 
@@ -24,6 +25,16 @@ def test_another_version_of_the_library_lists_its_own_names(monkeypatch):
     monkeypatch.setattr(models, "ask_library", lambda source: {"new_net": "encoder"})
     assert models.recorded_models("hf") is None
     assert models.named_models("hf") == {"new_net": "encoder"}
+
+
+@pytest.mark.parametrize("end", ["", "#generate"])
+def test_a_folder_is_accepted_without_the_recorded_names(monkeypatch, tmp_path, end):
+    """Reading the names takes a tenth of a second, at each start of a command."""
+    monkeypatch.setattr(models, "_read", lambda path: pytest.fail("the names were read"))
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    check_model_string(f"hf:folder{end}")
+    check_model_string(f"hf:{tmp_path / 'folder'}{end}")
 
 
 def test_recording_one_source_keeps_the_others(monkeypatch, tmp_path):
