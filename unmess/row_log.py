@@ -1,4 +1,4 @@
-"""A file of rows that a long run appends to, so that it can resume after an interruption."""
+"""A file of results that a long run appends to, so that it can resume after an interruption."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO, TypeVar
 
 from unmess.core.errors.error import Error
 from unmess.row import Row
 
+_Kind = TypeVar("_Kind")
 
-def read_rows(file: Path) -> Iterator[Row]:
+
+def read_rows(file: Path, kind: type[_Kind] = Row) -> Iterator[_Kind]:
     """Yields the rows of a file in order, none without a file. Drops truncated lines.
+
+    Args:
+        kind: the dataclass of the rows.
 
     Raises:
         Error: stage `usage`; the file cannot be read, or has other content.
@@ -25,7 +30,7 @@ def read_rows(file: Path) -> Iterator[Row]:
     try:
         for text in file.read_text("utf-8").split("\n"):
             with contextlib.suppress(json.JSONDecodeError):
-                yield Row(**json.loads(text))
+                yield kind(**json.loads(text))
     except (OSError, UnicodeDecodeError, TypeError) as problem:
         raise Error(
             "usage", f"cannot read results from {file}: {problem}", hint="name another file"
@@ -59,7 +64,7 @@ def _ends_with_newline(file: Path) -> bool:
         return content.read() == b"\n"
 
 
-def write_row(log: TextIO, row: Row) -> None:
-    """Appends a row and flushes it, so that a later crash does not lose it."""
+def write_row(log: TextIO, row: Any) -> None:
+    """Appends a row, a dataclass, and flushes it, so that a later crash does not lose it."""
     log.write(json.dumps(asdict(row)) + "\n")
     log.flush()

@@ -8,6 +8,8 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -27,6 +29,38 @@ from unmess.torch_compile.options import Options
 
 # The number of operators that one warning names.
 _SHOWN = 5
+
+
+@dataclass
+class CompiledGraph:
+    """A graph that was compiled inside `recorded_graphs`.
+
+    Attributes:
+        partitioned: its regions, and the operators outside of them.
+        calls: the number of its calls so far.
+    """
+
+    partitioned: PartitionedGraph
+    calls: int = 0
+
+    def __call__(self, *operands: Any) -> Sequence[Any]:
+        """Calls the graph and counts the call."""
+        self.calls += 1
+        return self.partitioned.graph_module.forward(*operands)
+
+
+_RECORDED: ContextVar[list[CompiledGraph] | None] = ContextVar("recorded_graphs", default=None)
+
+
+@contextlib.contextmanager
+def recorded_graphs() -> Iterator[list[CompiledGraph]]:
+    """Records the graphs that the backend compiles inside the `with` block, in a list."""
+    found: list[CompiledGraph] = []
+    token = _RECORDED.set(found)
+    try:
+        yield found
+    finally:
+        _RECORDED.reset(token)
 
 
 @only_errors("capture")
@@ -57,7 +91,11 @@ def compile_graph(
             fallback=options.fallback,
         )
     _warn(name, partitioned)
-    return make_boxed_func(partitioned.graph_module.forward)
+    recorded = _RECORDED.get()
+    if recorded is None:
+        return make_boxed_func(partitioned.graph_module.forward)
+    recorded.append(CompiledGraph(partitioned))
+    return make_boxed_func(recorded[-1])
 
 
 def _name(kind: str) -> str:
