@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import torch
 import torch._inductor.config
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 from importers.sources import find_source
 from importers.sources.source import Source
@@ -86,21 +87,24 @@ def check_model(work: tuple[str, str, float | None]) -> ModelCheck:
         with warnings.catch_warnings():
             # Each operator that does not compile causes a warning.
             warnings.simplefilter("ignore")
-            check_source(_timed(check, "source", lambda: find_source(model)), check)
+            source = _timed(check, "source", lambda: find_source(model))
+            # A copy would not do: copies of PyTorch's quantized modules have other results.
+            check_source(source, find_source(model).model, check)
     except Exception as problem:
         _fail(check, problem)
     return check
 
 
-def check_source(source: Source, check: ModelCheck) -> None:
+def check_source(source: Source, eager: Callable[..., Any], check: ModelCheck) -> None:
     """Compares two calls of a model with eager, and writes the results to `check`.
+
+    Args:
+        eager: the same model once more, since both may write to their buffers.
 
     Raises:
         Exception: the model raises it in eager, or under `torch.compile`. `check.stage` says which.
     """
     check.stage = "eager"
-    # The compiled model may write to its buffers.
-    eager = copy.deepcopy(source.model)
     flops = _heavy_flops(copy.deepcopy(eager), source)
     check.stage = "capture"
     torch._dynamo.reset()
@@ -116,7 +120,7 @@ def check_source(source: Source, check: ModelCheck) -> None:
                 result = _timed(check, step, lambda: _called(compiled, source))
             finally:
                 check.graphs = counters["stats"]["unique_graphs"]
-                check.breaks = sorted(map(first_line, counters["graph_break"]))
+                check.breaks = sorted({key.splitlines()[0] for key in counters["graph_break"]})
                 check.outside = _outside(graphs)
             if check.compiler == "unmess":
                 check.share = _compiled_share(graphs, flops)
@@ -147,9 +151,28 @@ def _called(model: Callable[..., Any], source: Source) -> Any:
 
 def _heavy_flops(model: Callable[..., Any], source: Source) -> int:
     """Returns the floating-point operations of the matrix products and convolutions of a call."""
-    with FlopCounterMode(display=False) as counter:
+    with _HeavyFlops() as counter:
         _called(model, source)
-    return counter.get_total_flops()
+    return counter.total
+
+
+class _HeavyFlops(TorchDispatchMode):
+    """Counts in a `with` block what `flops_of` counts for heavy nodes.
+
+    PyTorch's own counter adds hooks to the modules, with which some models fail.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Called for each operator; see PyTorch's `TorchDispatchMode`."""
+        result = func(*args, **(kwargs or {}))
+        formula = flop_registry.get(func.overloadpacket)
+        if formula is not None:
+            self.total += formula(*args, **(kwargs or {}), out_val=result)
+        return result
 
 
 def _compiled_share(graphs: Sequence[CompiledGraph], heavy_flops: int) -> float:
@@ -169,7 +192,9 @@ def _compiled_share(graphs: Sequence[CompiledGraph], heavy_flops: int) -> float:
         total += graph.calls * graph.partitioned.flops
         compiled += graph.calls * sum(region.flops for region in regions)
     total += max(heavy_flops - heavy, 0)
-    return compiled / total if total else 1.0
+    if not total:
+        return 1.0 if graphs else 0.0
+    return compiled / total
 
 
 def _outside(graphs: Sequence[CompiledGraph]) -> list[str]:
