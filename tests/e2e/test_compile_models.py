@@ -61,6 +61,10 @@ def test_products_outside_of_graphs_lower_the_share():
     assert check.breaks == ["Skip calling `torch.compiler.disable()`d function"]
 
 
+def test_products_without_use_do_not_count():
+    assert checked(Product(lambda x: (x @ x, x.relu())[1])).share == 1.0
+
+
 def test_wrong_result():
     check = checked(Product(lambda x: x + torch.compiler.is_compiling()))
     assert (check.ok, check.stage) == (False, "compare")

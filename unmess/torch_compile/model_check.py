@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import time
 import warnings
@@ -49,7 +50,7 @@ class ModelCheck:
         max_rel_error: the largest difference, relative to the largest magnitude of its tensor.
         graphs: the number of graphs of TorchDynamo.
         share: the share of the floating-point operations of a call that run in compiled regions,
-            0 to 1; None if no call has succeeded, or the compiler is not unmess.
+            0 to 1; None if the second call has not run, or the compiler is not unmess.
         outside: the operators that run in eager because they do not compile, with the reasons.
         breaks: why TorchDynamo divides the model in several graphs.
         seconds: `source`, `compile` (the first call) and `run` (the second call).
@@ -105,7 +106,8 @@ def check_source(source: Source, eager: Callable[..., Any], check: ModelCheck) -
         Exception: the model raises it in eager, or under `torch.compile`. `check.stage` says which.
     """
     check.stage = "eager"
-    flops = _heavy_flops(copy.deepcopy(eager), source)
+    # On a copy, since the call may write to buffers.
+    _called(copy.deepcopy(eager), source)
     check.stage = "capture"
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
@@ -117,13 +119,14 @@ def check_source(source: Source, eager: Callable[..., Any], check: ModelCheck) -
             for graph in graphs:
                 graph.calls = 0
             try:
-                result = _timed(check, step, lambda: _called(compiled, source))
+                with _HeavyFlops() if step == "run" else contextlib.nullcontext() as counter:
+                    result = _timed(check, step, lambda: _called(compiled, source))
             finally:
                 check.graphs = counters["stats"]["unique_graphs"]
                 check.breaks = sorted({key.splitlines()[0] for key in counters["graph_break"]})
                 check.outside = _outside(graphs)
-            if check.compiler == "unmess":
-                check.share = _compiled_share(graphs, flops)
+            if counter is not None and check.compiler == "unmess":
+                check.share = _compiled_share(graphs, counter.total)
             if not _is_right(check, eager, source, result):
                 return
     check.ok, check.stage = True, "done"
@@ -149,22 +152,20 @@ def _called(model: Callable[..., Any], source: Source) -> Any:
         return model(*copied(source.args), **copied(source.kwargs))
 
 
-def _heavy_flops(model: Callable[..., Any], source: Source) -> int:
-    """Returns the floating-point operations of the matrix products and convolutions of a call."""
-    with _HeavyFlops() as counter:
-        _called(model, source)
-    return counter.total
-
-
 class _HeavyFlops(TorchDispatchMode):
-    """Counts in a `with` block what `flops_of` counts for heavy nodes.
+    """Counts the operations of matrix products and convolutions that run in eager.
 
-    PyTorch's own counter adds hooks to the modules, with which some models fail.
+    Under PyTorch's own counter, TorchDynamo runs nothing that it has compiled.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.total = 0
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Returns True: TorchDynamo runs compiled code under this mode."""
+        return True
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         """Called for each operator; see PyTorch's `TorchDispatchMode`."""
@@ -175,23 +176,21 @@ class _HeavyFlops(TorchDispatchMode):
         return result
 
 
-def _compiled_share(graphs: Sequence[CompiledGraph], heavy_flops: int) -> float:
+def _compiled_share(graphs: Sequence[CompiledGraph], eager: int) -> float:
     """Returns the share of the floating-point operations of one call in compiled regions.
 
     Args:
         graphs: with the number of their calls.
-        heavy_flops: those of all matrix products and convolutions. The ones outside of all graphs
-            run in eager.
+        eager: those of the matrix products and convolutions that ran in eager, in graphs and
+            outside of all graphs.
     """
-    total = compiled = heavy = 0
+    total = compiled = 0
     for graph in graphs:
-        regions, outside = graph.partitioned.regions, graph.partitioned.outside
-        nodes = [each.node for each in outside]
-        nodes += [node for region in regions for node in region.nodes]
-        heavy += graph.calls * sum(flops_of(node) for node in nodes if is_heavy(node))
+        outside = [each.node for each in graph.partitioned.outside]
+        eager -= graph.calls * sum(flops_of(node) for node in outside if is_heavy(node))
         total += graph.calls * graph.partitioned.flops
-        compiled += graph.calls * sum(region.flops for region in regions)
-    total += max(heavy_flops - heavy, 0)
+        compiled += graph.calls * sum(region.flops for region in graph.partitioned.regions)
+    total += max(eager, 0)
     if not total:
         return 1.0 if graphs else 0.0
     return compiled / total
