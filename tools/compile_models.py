@@ -52,8 +52,10 @@ too.
 
 A number in the column "unmess" is the largest difference, relative to the largest value. "compiled"
 is the share of the floating-point operations of a call that run in compiled regions. The rest runs
-in eager. "graphs" is the number of graphs that TorchDynamo makes of the model. "compile, s" is the
-time of the first call.
+in eager: operators that do not compile, random operators, what TorchDynamo leaves out at a graph
+break, and functions that it has compiled 8 times already (`torch._dynamo.config.recompile_limit`).
+"graphs" is the number of graphs that TorchDynamo makes of the model, and "compile, s" the time of
+the first call.
 """
 
 # The latest result by model and compiler.
@@ -160,6 +162,13 @@ def totals(checks: Sequence[ModelCheck]) -> Iterator[str]:
             f"{title}: {len(right)} of {len(run)} match eager ({len(right) / len(run):.1%}), "
             f"{whole} of them with all floating-point operations compiled{stopped}"
         )
+        shares = [each.share for each in right if each.graphs]
+        if shares:
+            yield (
+                f"{title}: of the models that match, {len(right) - len(shares)} have no compiled "
+                f"graph; in the others, {sum(shares) / len(shares):.1%} of the operations are "
+                f"compiled on average, and at least {min(shares):.1%}"
+            )
         failed = {each.model for each in run if not each.ok}
         behind = sum(
             each.compiler == "inductor" and each.ok and each.model in failed for each in own
