@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from pipelines.ir.tensor_ops import permuted, sizes_of, sliced
+from pipelines.ir.tensor_ops import permuted, sizes_of, sliced, transposed, zeros
+from pipelines.iree import convolution_3d
 from pipelines.iree.convolution_product import (
     convolution_as_product,
     is_better_as_product,
@@ -48,6 +49,8 @@ class _FastChannelsLast(ChannelsLast):
     def rewriting(self, operation: ir.Operation) -> Callable[[ir.Operation], None] | None:
         if operation.name == _GROUPED:
             return self._grouped if _joins_groups(operation) else None
+        if convolution_3d.is_supported(operation):
+            return self._volumes
         return super().rewriting(operation)
 
     def named(self, operation: ir.Operation) -> None:
@@ -76,6 +79,15 @@ class _FastChannelsLast(ChannelsLast):
         kind = ir.DenseIntElementsAttr(strides).type
         return _strided(image, strides, init), ir.DenseElementsAttr.get_splat(kind, one)
 
+    def _volumes(self, operation: ir.Operation) -> None:
+        """Rewrites a 3-D convolution to 2-D ones."""
+        init = operation.operands[2]
+        result = convolution_3d.convolve_planes(
+            operation, None if _is_zero(init) else init, _convolution
+        )
+        operation.results[0].replace_all_uses_with(result)
+        self.replaced.append(operation)
+
     def _grouped(self, operation: ir.Operation) -> None:
         """Rewrites a grouped convolution and the `tensor.collapse_shape` that joins its groups."""
         image, weight, init = operation.operands
@@ -89,6 +101,44 @@ class _FastChannelsLast(ChannelsLast):
             self.replaced.append(image.owner.operation)
         self.replaced.append(operation)
         self.put(joined, last)
+
+
+def _convolution(
+    image: ir.Value,
+    weight: ir.Value,
+    strides: list[int],
+    dilations: list[int],
+    kind: ir.RankedTensorType,
+    init: ir.Value | None,
+) -> ir.Value:
+    """Creates a convolution in NHWC, or the form of it that IREE compiles to fast code."""
+    if is_better_as_product(weight, strides, kind):
+        return convolution_as_product(image, weight, strides, dilations, kind, init)
+    if init is None:
+        init = zeros(list(kind.shape), kind.element_type)
+    index = ir.IntegerType.get_signless(64)
+    windows = {
+        name: ir.DenseElementsAttr.get(
+            [ir.IntegerAttr.get(index, each) for each in values],
+            ir.VectorType.get([2], index),
+        )
+        for name, values in (("strides", strides), ("dilations", dilations))
+    }
+    own = ir.Operation.create(
+        "linalg.conv_2d_nhwc_hwcf",
+        [kind],
+        [image, transposed(weight, (2, 3, 1, 0)), init],
+        {**windows, "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 1])},
+        regions=1,
+    )
+    element = kind.element_type
+    block = own.regions[0].blocks.append(element, element, element)
+    with ir.InsertionPoint(block):
+        value, factor, total = block.arguments
+        product = ir.Operation.create("arith.mulf", [element], [value, factor]).result
+        added = ir.Operation.create("arith.addf", [element], [total, product]).result
+        ir.Operation.create("linalg.yield", [], [added])
+    return own.result
 
 
 def _joins_groups(operation: ir.Operation) -> bool:

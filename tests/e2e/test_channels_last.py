@@ -174,3 +174,30 @@ def test_batch_statistics():
     run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
     for _ in range(2):
         torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-5)
+
+
+class Volumes(nn.Module):
+    """3-D convolutions: strides, dilations, and windows in some directions only."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            [
+                nn.Conv3d(3, 8, (3, 7, 7), (1, 2, 2), (1, 3, 3)),
+                nn.Conv3d(3, 4, 3, 2, dilation=(1, 2, 1), bias=False),
+                nn.Conv3d(3, 5, (3, 1, 1), (2, 1, 2), (1, 0, 0)),
+                nn.Conv3d(3, 5, (1, 3, 3), padding=(0, 1, 1), bias=False),
+                nn.Conv3d(3, 6, 1, 2),
+            ]
+        )
+
+    def forward(self, x):
+        return [layer(x) for layer in self.layers]
+
+
+def test_convolutions_of_volumes():
+    torch.manual_seed(0)
+    report = unmess.check(
+        unmess.capture(Volumes().eval(), (torch.randn(2, 3, 6, 14, 13),)), on="iree-cpu"
+    )
+    assert report.ok, report

@@ -199,3 +199,26 @@ func.func @integers(%x: tensor<?x4x6x6xi8>, %weight: tensor<8x4x3x3xi8>, %init: 
   %0 = linalg.conv_2d_nchw_fchw_q {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%x, %weight, %zx, %zw : tensor<?x4x6x6xi8>, tensor<8x4x3x3xi8>, i32, i32) outs(%init : tensor<?x8x4x4xi32>) -> tensor<?x8x4x4xi32>
   return %0 : tensor<?x8x4x4xi32>
 }
+
+// A 3-D convolution becomes a sum of 2-D convolutions, one for each plane of its window.
+// CHECK-LABEL: func.func @volumes(
+// CHECK:         %[[LAST:.*]] = linalg.transpose ins(%arg0 : {{.*}}permutation = [0, 2, 3, 4, 1]
+// CHECK:         tensor.extract_slice %[[LAST]][0, 0, 0, 0, 0] [1, 2, 6, 6, 2] [1, 2, 1, 1, 1]
+// CHECK:         %[[FIRST:.*]] = linalg.conv_2d_nhwc_hwcf
+// CHECK:         tensor.extract_slice %[[LAST]][0, 1, 0, 0, 0] [1, 2, 6, 6, 2] [1, 2, 1, 1, 1]
+// CHECK:         %[[SECOND:.*]] = linalg.conv_2d_nhwc_hwcf {{.*}}outs(%[[FIRST]] :
+// CHECK:         tensor.expand_shape %[[SECOND]]
+func.func @volumes(%x: tensor<1x2x4x6x6xf32>, %w: tensor<3x2x2x3x3xf32>, %init: tensor<1x3x2x4x4xf32>) -> tensor<1x3x2x4x4xf32> {
+  %0 = linalg.conv_3d_ncdhw_fcdhw {dilations = dense<1> : vector<3xi64>, strides = dense<[2, 1, 1]> : vector<3xi64>} ins(%x, %w : tensor<1x2x4x6x6xf32>, tensor<3x2x2x3x3xf32>) outs(%init : tensor<1x3x2x4x4xf32>) -> tensor<1x3x2x4x4xf32>
+  return %0 : tensor<1x3x2x4x4xf32>
+}
+
+// With windows of one element, only the elements that are read are transposed.
+// CHECK-LABEL: func.func @points(
+// CHECK:         %[[READ:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0, 0] [1, 2, 4, 3, 3] [1, 1, 1, 2, 2]
+// CHECK:         linalg.transpose ins(%[[READ]] :
+// CHECK:         linalg.conv_2d_nhwc_hwcf {{{.*}}strides = dense<1>
+func.func @points(%x: tensor<1x2x4x6x6xf32>, %w: tensor<3x2x1x1x1xf32>, %init: tensor<1x3x2x3x3xf32>) -> tensor<1x3x2x3x3xf32> {
+  %0 = linalg.conv_3d_ncdhw_fcdhw {dilations = dense<1> : vector<3xi64>, strides = dense<2> : vector<3xi64>} ins(%x, %w : tensor<1x2x4x6x6xf32>, tensor<3x2x1x1x1xf32>) outs(%init : tensor<1x3x2x3x3xf32>) -> tensor<1x3x2x3x3xf32>
+  return %0 : tensor<1x3x2x3x3xf32>
+}
