@@ -7,6 +7,7 @@ import sys
 BENCHMARKS = {
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
     "cache": ("loading a program, first and from the cache", "2 min"),
+    "cliffs": ("operators of the recipes: both runners and eager, slowest first", "hours"),
     "dynamic_batch": ("iree-cpu: default preset and plain, a dynamic batch", "10 min"),
     "generation": ("tokens per second of SmolLM2-135M and llama.cpp; downloads both", "5 min"),
     "import_speed": ("capture and lower to linalg, compared with torch-mlir", "3 min"),

@@ -1,0 +1,166 @@
+"""The command: collects, times, and prints the tables."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from benchmarks.cliffs import collecting, timing
+from benchmarks.cliffs.configurations import FAMILIES, Configuration
+from benchmarks.cliffs.report import SLOW, print_report, result_of
+from benchmarks.cliffs.store import Lines
+from unmess.core.processes.workers import Died, Parent, each_in_workers
+from unmess.isolated import libraries_of
+from unmess.matrix.cells import matching_models
+
+RUNNERS = ("reference", "iree-cpu")
+# Recipes of different architectures. `--models '*'` searches all recipes.
+_TORCHVISION = (
+    *("alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "efficientnet_v2_s"),
+    *("googlenet", "inception_v3", "maxvit_t", "mnasnet1_0", "mobilenet_v2", "mobilenet_v3_large"),
+    *("regnet_y_400mf", "resnet18", "resnet50", "resnext50_32x4d", "shufflenet_v2_x1_0"),
+    *("squeezenet1_1", "swin_t", "swin_v2_t", "vgg11", "vit_b_16", "wide_resnet50_2"),
+    *("quantized_resnet18", "quantized_mobilenet_v2", "deeplabv3_mobilenet_v3_large"),
+    *("fcn_resnet50", "lraspp_mobilenet_v3_large", "raft_small", "r3d_18", "mc3_18"),
+    *("r2plus1d_18", "s3d", "mvit_v2_s", "swin3d_t", "ssdlite320_mobilenet_v3_large"),
+)
+_HF = (
+    *("bert", "gpt2", "llama", "t5", "mixtral", "mamba", "deberta-v2", "whisper", "wav2vec2"),
+    *("encodec", "beit", "detr", "segformer", "vits", "mobilevit", "clap", "dac", "rwkv"),
+    *("fastspeech2_conformer", "speecht5", "mask2former", "timesformer", "xlstm"),
+)
+MODELS = (*(f"torchvision:{name}" for name in _TORCHVISION), *(f"hf:{name}" for name in _HF))
+# Seconds for the capture of a recipe, and for a configuration on all sides.
+_CAPTURE, _TIME = 300.0, 120.0
+# Measurements in a worker, which keeps memory of libraries.
+_IN_A_WORKER = 16
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Runs the search with the options of a command line."""
+    options = _parser().parse_args(arguments)
+    models = [*matching_models(options.models or MODELS), *collecting.EXTRA]
+    with Parent(libraries_of([*models, "torchvision:", "hf:"], RUNNERS)) as parent:
+        users = _collected(parent, models)
+        chosen = [
+            each for each in _ordered(users) if not options.family or each.family in options.family
+        ][: options.cases]
+        times = Lines(f"times-{options.threads}.jsonl")
+        if not options.report:
+            _time(parent, chosen, times, options)
+    lines: dict[str, list[dict]] = {}
+    for line in times.read():
+        lines.setdefault(line["key"], []).append(line)
+    print_report(
+        [
+            result_of(each, users[each], runner, lines[each.key])
+            for runner in options.runner or RUNNERS
+            for each in chosen
+            if each.key in lines
+        ],
+        options.threads,
+        options.rows,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cliffs", description=__doc__)
+    parser.add_argument("--models", action="append", help="recipes, as for `unmess matrix`")
+    parser.add_argument("--family", action="append", choices=FAMILIES, help="only these operators")
+    parser.add_argument("--runner", action="append", choices=RUNNERS, help="only these runners")
+    parser.add_argument("--cases", type=int, help="only so many; all kinds come first")
+    parser.add_argument("--rows", type=int, default=40, help="rows of the table of the slowest")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for all sides")
+    parser.add_argument("--again", action="store_true", help="time what has been timed before")
+    parser.add_argument("--report", action="store_true", help="print the tables, and time nothing")
+    return parser
+
+
+def _collected(parent: Parent, models: Sequence[str]) -> dict[Configuration, list[str]]:
+    """Returns the configurations of the models, each with the models in which it occurs."""
+    store = Lines("configurations.jsonl")
+    known = {line["model"]: line for line in store.read()}
+    missing = [model for model in models if model not in known]
+    lines = each_in_workers(parent, missing, collecting.collect, _CAPTURE)
+    for model, line in zip(missing, lines, strict=True):
+        if isinstance(line, Died):
+            line = {"model": model, "configurations": [], "failure": line.cause}
+        store.add(line)
+        known[model] = line
+        count = f"{len(line['configurations'])} configurations"
+        _say(f"{model}: {line['failure'] or count}")
+    users: dict[str, tuple[Configuration, list[str]]] = {}
+    for model in models:
+        for operator, args in known[model]["configurations"]:
+            configuration = Configuration(operator, args)
+            users.setdefault(configuration.key, (configuration, []))[1].append(model)
+    return dict(users.values())
+
+
+def _ordered(users: dict[Configuration, list[str]]) -> list[Configuration]:
+    """Returns one configuration of each kind, then a second one of each kind, and so on.
+
+    Within a kind, those in many models come first, then the larger ones.
+    """
+    kinds: dict[str, list[Configuration]] = {}
+    for each in sorted(users, key=lambda each: (-len(users[each]), -each.elements, each.key)):
+        kinds.setdefault(each.kind, []).append(each)
+    rounds = itertools.zip_longest(*kinds.values())
+    return [each for row in rounds for each in row if each is not None]
+
+
+def _time(
+    parent: Parent, chosen: Sequence[Configuration], times: Lines, options: argparse.Namespace
+) -> None:
+    """Times what has not been timed, and once more what is slow."""
+    runners = tuple(options.runner or RUNNERS)
+    before = Counter(
+        (line["key"], runner)
+        for line in (() if options.again else times.read())
+        for runner in line["runners"]
+    )
+    missing = [each for each in chosen if any(not before[each.key, name] for name in runners)]
+    (call,) = each_in_workers(
+        parent,
+        [timing.Work("", {}, runners, options.threads)],
+        timing.measure_call,
+        _TIME,
+    )
+    if isinstance(call, Died) or call.get("failures", True):
+        sys.exit(f"a program that adds two numbers fails: {call}")
+    common = {"runners": list(runners), "call": call["times"]}
+    slow = []
+    for number, (each, found) in enumerate(_measured(parent, missing, runners, options.threads)):
+        line = {"key": each.key, "repeated": False, **common, **found}
+        times.add(line)
+        results = [result_of(each, (), runner, [line]) for runner in runners]
+        texts = [
+            f"{result.runner} {result.cause if result.ratio is None else f'{result.ratio:.2f}'}"
+            for result in results
+        ]
+        _say(f"{number + 1}/{len(missing)} {', '.join(texts)}: {each}")
+        if any(result.ratio is not None and result.ratio > SLOW for result in results):
+            slow.append(each)
+    for each, found in _measured(parent, slow, runners, options.threads):
+        times.add({"key": each.key, "repeated": True, **common, **found})
+
+
+def _measured(
+    parent: Parent, chosen: Sequence[Configuration], runners: tuple[str, ...], threads: int
+) -> Iterator[tuple[Configuration, dict[str, Any]]]:
+    for first in range(0, len(chosen), _IN_A_WORKER):
+        some = chosen[first : first + _IN_A_WORKER]
+        work = [timing.Work(each.operator, each.args, runners, threads) for each in some]
+        for each, line in zip(
+            some, each_in_workers(parent, work, timing.measure, _TIME), strict=True
+        ):
+            yield each, {"skipped": line.cause} if isinstance(line, Died) else line
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
