@@ -32,7 +32,7 @@ def deform_conv2d(
     Returns:
         f32 `[n, d, oh, ow]`.
     """
-    batch, _, height, width = input.shape
+    batch, channels, height, width = input.shape
     out_channels, _, rows, columns = weight.shape
     out_h, out_w = offset.shape[2:]
     taps = rows * columns
@@ -45,8 +45,9 @@ def deform_conv2d(
     x = shifts[:, :, :, 1] + (left + (tap % columns * dilation_w)[:, None, None])
     y_low, x_low = torch.floor(y), torch.floor(x)
     # [n·offset groups·h·w, c / offset groups]
-    pixels = input.reshape(batch, offset_groups, -1, height, width).permute(0, 1, 3, 4, 2)
-    table = pixels.reshape(batch * offset_groups * height * width, -1)
+    depth = channels // offset_groups
+    pixels = input.reshape(batch, offset_groups, depth, height, width).permute(0, 1, 3, 4, 2)
+    table = pixels.reshape(batch * offset_groups * height * width, depth)
     image = torch.arange(batch * offset_groups).reshape(batch, offset_groups, 1, 1, 1)
     sampled = 0
     for row, row_weight in ((y_low, 1 - (y - y_low)), (y_low + 1, y - y_low)):
@@ -56,12 +57,13 @@ def deform_conv2d(
             down = row.clamp(0, height - 1).to(torch.int64)
             right = column.clamp(0, width - 1).to(torch.int64)
             index = (image * height + down) * width + right
-            values = table.index_select(0, index.reshape(-1)).reshape(*index.shape, -1)
+            values = table.index_select(0, index.reshape(-1)).reshape(*index.shape, depth)
             sampled = sampled + scale.unsqueeze(-1) * values
     if use_mask:
         sampled = sampled * mask.reshape(batch, offset_groups, taps, out_h, out_w, 1)
     # [n, groups, c / groups · taps, oh · ow], in the order of the weight of each group.
-    unrolled = sampled.permute(0, 1, 5, 2, 3, 4).reshape(batch, groups, -1, out_h * out_w)
-    kernels = weight.reshape(1, groups, out_channels // groups, -1)
+    terms = channels // groups * taps
+    unrolled = sampled.permute(0, 1, 5, 2, 3, 4).reshape(batch, groups, terms, out_h * out_w)
+    kernels = weight.reshape(1, groups, out_channels // groups, terms)
     result = (kernels @ unrolled).reshape(batch, out_channels, out_h, out_w)
     return result + bias[:, None, None]

@@ -60,10 +60,13 @@ def multiscale_roi_align(
     starts = [0]
     for feature in features:
         starts.append(starts[-1] + feature.shape[0] * feature.shape[2] * feature.shape[3])
-    height, width = (_table([shape[axis] for shape in shapes], levels) for axis in (0, 1))
+    height, width = (
+        _table([shape[axis] for shape in shapes], levels, torch.int64) for axis in (0, 1)
+    )
     image = rois[:, 0].to(torch.int64)
-    start = _table(starts[:-1], levels) + image * height * width
-    corners = rois[:, 1:] * _table(scales, levels)[:, None] - (0.5 if aligned else 0.0)
+    start = _table(starts[:-1], levels, torch.int64) + image * height * width
+    scale = _table(scales, levels, torch.float32)
+    corners = rois[:, 1:] * scale[:, None] - (0.5 if aligned else 0.0)
     x1, y1, x2, y2 = corners.unbind(1)
     rows = _Axis(y1, y2, height, max(s[0] for s in shapes), size[0], sampling_ratio, aligned)
     columns = _Axis(x1, x2, width, max(s[1] for s in shapes), size[1], sampling_ratio, aligned)
@@ -85,14 +88,10 @@ def multiscale_roi_align(
     return (binned.sum((2, 4)) / samples).permute(0, 3, 1, 2)
 
 
-def _table(values: Sequence[float], index: torch.Tensor) -> torch.Tensor:
+def _table(values: Sequence[float], index: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if len(values) == 1:
-        return torch.full_like(index, values[0], dtype=_dtype(values[0]))
-    return torch.tensor(values, dtype=_dtype(values[0])).index_select(0, index)
-
-
-def _dtype(value: float) -> torch.dtype:
-    return torch.int64 if isinstance(value, int) else torch.float32
+        return torch.full_like(index, values[0], dtype=dtype)
+    return torch.tensor(values, dtype=dtype).index_select(0, index)
 
 
 class _Axis:

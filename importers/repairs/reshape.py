@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -103,19 +104,50 @@ def _split(graph: torch.fx.Graph, node: torch.fx.Node) -> torch.fx.Node:
     for index, group in reversed([*enumerate(groups)]):
         start, end = group.after
         if end - start > 1:
+            into = _known(graph, node, (result, index), list(sizes[start:end]))
             shape[index : index + 1] = after[start:end]
-            arguments = (result, index, list(sizes[start:end]))
+            arguments = (result, index, into)
             result = _insert(graph, node, _UNFLATTEN, arguments, shape)
     return result
 
 
+def _known(
+    graph: torch.fx.Graph,
+    origin: torch.fx.Node,
+    place: tuple[torch.fx.Node, int],
+    sizes: list[int | torch.fx.Node],
+) -> list[int | torch.fx.Node]:
+    """Returns the sizes with a quotient in place of -1, if another one of them is symbolic.
+
+    torch-mlir computes the size for -1 only if all others are constants.
+
+    Args:
+        place: the tensor and its dimension that is unflattened to `sizes`.
+    """
+    others = [size for size in sizes if size != -1]
+    if len(others) == len(sizes) or all(isinstance(size, int) for size in others):
+        return sizes
+    tensor, axis = place
+    quotient = graph.call_function(torch.ops.aten.sym_size.int, place)
+    quotient.meta = _inherited(origin, tensor.meta["val"].shape[axis])
+    for divisor in others:
+        by = divisor.meta["val"] if isinstance(divisor, torch.fx.Node) else divisor
+        value = quotient.meta["val"] // by
+        quotient = graph.call_function(operator.floordiv, (quotient, divisor))
+        quotient.meta = _inherited(origin, value)
+    return [quotient if size == -1 else size for size in sizes]
+
+
 def _insert(graph, origin: torch.fx.Node, target, arguments: tuple, shape: list) -> torch.fx.Node:
     node = graph.call_function(target, arguments)
-    node.meta = {key: origin.meta[key] for key in _ORIGIN if key in origin.meta}
     value = origin.meta["val"]
     with detect_fake_mode(value):
-        node.meta["val"] = torch.empty(shape, dtype=value.dtype, device=value.device)
+        node.meta = _inherited(origin, torch.empty(shape, dtype=value.dtype, device=value.device))
     return node
+
+
+def _inherited(origin: torch.fx.Node, value: object) -> dict[str, object]:
+    return {key: origin.meta[key] for key in _ORIGIN if key in origin.meta} | {"val": value}
 
 
 def _expression(size: int | torch.SymInt) -> sympy.Expr:

@@ -5,6 +5,7 @@ import json
 
 import pytest
 import torch
+import torchvision
 from torch.utils import _pytree as pytree
 
 import unmess
@@ -116,6 +117,55 @@ def windows(image):
     return torch.nn.functional.pixel_unshuffle(image, 2), torch.nn.functional.pixel_shuffle(
         image.repeat(1, 4, 1, 1), 2
     )
+
+
+INFERRED = {
+    "middle": lambda x: x.reshape(x.shape[0], 2, -1, x.shape[2], x.shape[3]),
+    "last": lambda x: x.reshape(x.shape[0] * 2 * x.shape[2] * x.shape[3], -1),
+    "first": lambda x: x.reshape(-1, x.shape[2], x.shape[1] * x.shape[3]),
+    "after a quotient": lambda x: x.reshape(1, x.shape[0], x.shape[1] // 2, -1),
+    "after a permutation": lambda x: x.permute(0, 2, 3, 1).reshape(x.shape[3], -1, 2),
+}
+
+
+@pytest.mark.parametrize("name", INFERRED)
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_reshape_with_an_inferred_size(name, runner):
+    """torch-mlir passes -1 on as a size if another size is dynamic."""
+    function = INFERRED[name]
+    sizes = {axis: torch.export.Dim(f"size_{axis}") for axis in (0, 2, 3)}
+    sizes[1] = 2 * torch.export.Dim("half")
+    image = torch.arange(480.0).reshape(2, 4, 6, 10)
+    program = unmess.capture(function, (image,), dynamic_shapes=(sizes,))
+    run = unmess.load(program, on=runner)
+    for image in (image, torch.arange(630.0).reshape(3, 6, 5, 7)):
+        assert torch.equal(run(image), function(image))
+    if name == "middle":
+        # Eager: cannot reshape tensor of 0 elements, since any size would do.
+        with pytest.raises(unmess.Error):
+            run(torch.zeros(0, 6, 5, 7))
+
+
+def roi_align(image, boxes):
+    return torchvision.ops.roi_align(image, boxes, (2, 3), 0.5, -1)
+
+
+def deform_conv2d(image, boxes):
+    offset = image.repeat(1, 3, 1, 1)[:, :18]
+    weight = torch.linspace(-1, 1, 4 * 6 * 9).reshape(4, 6, 3, 3)
+    return torchvision.ops.deform_conv2d(image, offset, weight, padding=1), boxes + 1
+
+
+@pytest.mark.parametrize("function", [roi_align, deform_conv2d])
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_operators_of_torchvision_on_images_of_any_size(function, runner):
+    height, width, count = map(torch.export.Dim, ("height", "width", "count"))
+    shapes = ({2: height, 3: width}, {0: count})
+    boxes = torch.tensor([[0.0, 1, 1, 9, 9], [1, 2, 3, 20, 14]])
+    image = torch.randn(2, 6, 10, 12, generator=torch.Generator().manual_seed(0))
+    run = unmess.load(unmess.capture(function, (image, boxes), dynamic_shapes=shapes), on=runner)
+    for arguments in ((image, boxes), (image[:, :, :5, :7].contiguous(), boxes[:1])):
+        torch.testing.assert_close(run(*arguments), function(*arguments))
 
 
 @pytest.mark.parametrize("function", [patches, windows])
