@@ -20,12 +20,14 @@ _WRITES = frozenset(
 )
 _PRODUCTS = frozenset({aten.mm.default, aten.bmm.default})
 _WHERE = aten.where.self
+_VIEWS = (aten.view.default, aten._unsafe_view.default)
 
 
 def fold_empty_results(graph: torch.fx.Graph) -> int:
     """Replaces operators whose only result has no elements by `empty`, and drops empty writes.
 
-    Returns the number of operators replaced. Only sizes that are statically known count.
+    Returns the number of operators replaced. All sizes of a result must be statically known; for
+    views, a single size of 0 is enough.
     """
     replaced = 0
     for node in list(graph.nodes):
@@ -37,9 +39,14 @@ def fold_empty_results(graph: torch.fx.Graph) -> int:
         if node.op != "call_function" or node.target is _EMPTY or not _is_empty(node):
             continue
         value = node.meta["val"]
+        sizes = list(value.shape)
+        if node.target in _VIEWS:
+            # A size of -1 is never symbolic here: eager refuses it beside a 0.
+            given = zip(sizes, node.args[1], strict=True)
+            sizes = [known if isinstance(known, int) else size for known, size in given]
         with graph.inserting_before(node):
             nothing = graph.call_function(
-                _EMPTY, (list(value.shape),), {"dtype": value.dtype, "device": value.device}
+                _EMPTY, (sizes,), {"dtype": value.dtype, "device": value.device}
             )
         nothing.meta = {"val": value, **origin_of(node)}
         node.replace_all_uses_with(nothing)
@@ -73,6 +80,8 @@ def _is_empty(node: torch.fx.Node) -> bool:
     # The importer does not write complex types for `empty`.
     if value.is_complex():
         return False
+    if node.target in _VIEWS:
+        return any(isinstance(size, int) and size == 0 for size in value.shape)
     return _has_no_elements(value)
 
 

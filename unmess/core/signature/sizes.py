@@ -77,9 +77,17 @@ def broken_guard(
 ) -> SizeExpression | None:
     """Returns the first guard that `values` (sizes by place, numbers by name) do not satisfy."""
     for guard in guards:
-        if all(name in values for name in guard.names) and not guard.evaluate(values):
+        if all(name in values for name in guard.names) and not _holds(guard, values):
             return guard
     return None
+
+
+def _holds(guard: SizeExpression, values: Mapping[str, Any]) -> bool:
+    try:
+        return bool(guard.evaluate(values))
+    except ZeroDivisionError:
+        # It divides by a product of sizes, one of which is 0.
+        return False
 
 
 def _is_linear(dim: Dim, symbol: str, known: Mapping[str, int]) -> bool:
