@@ -109,10 +109,42 @@ def written_copy(x, y):
     return copied, copied.max(0)
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("function", [views, mutation, containers, written_copy])
-def test_views_mutations_and_containers(function):
+def test_views_mutations_and_containers(function, dynamic):
     arguments = (tensor(3, 4), tensor(3, 4).flip(0))
-    check_as_eager(function, arguments[: function.__code__.co_argcount])
+    check_as_eager(function, arguments[: function.__code__.co_argcount], dynamic=dynamic)
+
+
+def pixels_last(x):
+    return x.permute(0, 2, 3, 1).reshape(x.shape[0], -1, x.shape[1])
+
+
+def views_of_a_result(x):
+    doubled = x * 2
+    return doubled.transpose(1, 3)[:, 1:], doubled, doubled.unflatten(1, (2, -1))[:, 1]
+
+
+def part_and_product(x):
+    part = x.tensor_split(3, 2)[1]
+    return part.transpose(0, 1), part * 2, part.sum()
+
+
+def written_part(x):
+    part = x[:, 1:].transpose(2, 3)
+    part.mul_(3)
+    return part, x.flatten(2)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    "function", [pixels_last, views_of_a_result, part_and_product, written_part]
+)
+def test_views_with_other_strides(function, dynamic):
+    """AOTAutograd restores them with the strides and the offset of what the graph returns."""
+    calls = [(tensor(2, 4, 6, 5),), (tensor(3, 6, 9, 7),)]
+    check_as_eager(function, *calls, dynamic=dynamic)
+    check_as_eager(function, *[(x.requires_grad_(function is not written_part),) for (x,) in calls])
 
 
 def test_strides_are_those_of_eager():

@@ -25,6 +25,7 @@ from unmess.core.errors.user_source import is_users, node_line
 from unmess.core.processes.current_stage import listening
 from unmess.partition import PartitionedGraph, partition_graph
 from unmess.progress import Progress
+from unmess.torch_compile.aliases import separate_views, with_views
 from unmess.torch_compile.options import Options
 
 # The number of operators that one warning names.
@@ -79,6 +80,7 @@ def compile_graph(
         Error: the graph has tensors on other devices than the CPU, or it does not compile.
     """
     _refuse_devices(graph_module)
+    graph_module, views = separate_views(graph_module)
     name = _name(kind)
     cache = contextlib.nullcontext() if options.cache else artifacts.switched_off()
     # AOTAutograd calls its compilers inside the fake tensor mode of the graph.
@@ -93,9 +95,9 @@ def compile_graph(
     _warn(name, partitioned)
     recorded = _RECORDED.get()
     if recorded is None:
-        return make_boxed_func(partitioned.graph_module.forward)
+        return make_boxed_func(with_views(partitioned.graph_module.forward, views))
     recorded.append(CompiledGraph(partitioned))
-    return make_boxed_func(recorded[-1])
+    return make_boxed_func(with_views(recorded[-1], views))
 
 
 def _name(kind: str) -> str:
