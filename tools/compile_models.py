@@ -7,7 +7,8 @@
 Each model runs with `torch.compile(model, backend="unmess")` on the reference runner, with
 fallback to eager. Two calls with the recipe's example arguments are compared with eager. A model
 that stops or has a wrong result runs with Inductor, too. Each model has a process of its own.
-Results are saved one by one, and another run only does what is missing, or what `--again` selects.
+The tool saves each result at once. A later run checks only models without a result, and those that
+`--again` selects.
 Without MODEL, the page `docs/models/torch-compile.md` is written; models without a result are not
 counted.
 """
@@ -26,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from importers.recipes import Recipe, list_recipes  # noqa: E402
+from tools.sweeps import add_result_options  # noqa: E402
 from unmess.core.cache.folder import cache_folder  # noqa: E402
 from unmess.core.files.writing import write_text  # noqa: E402
 from unmess.core.processes.workers import Died, Parent, each_in_workers  # noqa: E402
@@ -96,13 +98,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "models", nargs="*", metavar="MODEL", help="model strings, in order (default: all recipes)"
     )
-    parser.add_argument("--results", type=Path, help="default: under the cache folder")
-    parser.add_argument(
-        "--again", choices=("failed", "all"), help="run these models again, even with a result"
-    )
-    parser.add_argument(
-        "--report", action="store_true", help="write the page from the stored results only"
-    )
+    add_result_options(parser, "models")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one model")
     parser.add_argument(
         "--memory", type=float, default=12_000, help="memory for one model, in 10**6 bytes"

@@ -25,7 +25,13 @@ Results = dict[tuple[str, str], Row]
 
 
 def add_options(parser: argparse.ArgumentParser, cases: str) -> None:
-    """Adds the options of a sweep over `cases`, such as "samples"."""
+    """Adds the options of a sweep over `cases`, such as "samples", in several processes."""
+    add_result_options(parser, cases)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+
+
+def add_result_options(parser: argparse.ArgumentParser, cases: str) -> None:
+    """Adds the options that say which results are kept, made again, or only reported."""
     parser.add_argument("--results", type=Path, help="default: under the cache folder")
     parser.add_argument(
         "--again",
@@ -35,7 +41,6 @@ def add_options(parser: argparse.ArgumentParser, cases: str) -> None:
     parser.add_argument(
         "--report", action="store_true", help="write the page from the stored results only"
     )
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
 
 
 def run_missing(

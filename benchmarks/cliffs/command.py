@@ -76,7 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cases", type=int, help="only so many; all kinds come first")
     parser.add_argument("--rows", type=int, default=40, help="rows of the table of the slowest")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for all sides")
-    parser.add_argument("--again", action="store_true", help="time what has been timed before")
+    parser.add_argument(
+        "--again", action="store_true", help="time all configurations again, even with a result"
+    )
     parser.add_argument("--report", action="store_true", help="print the tables, and time nothing")
     return parser
 
@@ -117,7 +119,7 @@ def _ordered(users: dict[Configuration, list[str]]) -> list[Configuration]:
 def _time(
     parent: Parent, chosen: Sequence[Configuration], times: Lines, options: argparse.Namespace
 ) -> None:
-    """Times what has not been timed, and once more what is slow."""
+    """Times each configuration that has no result. Slow ones are timed a second time."""
     runners = tuple(options.runner or RUNNERS)
     before = Counter(
         (line["key"], runner)

@@ -73,7 +73,7 @@ def _measured(result: Result, line: dict[str, Any], runner: str) -> Result:
 
 
 def print_report(results: Sequence[Result], threads: int, rows: int) -> None:
-    """Prints the slowest configurations, what was not timed, and counts.
+    """Prints the slowest configurations, the failed measurements, and counts by family.
 
     Args:
         rows: the greatest number of rows of each list.

@@ -129,7 +129,7 @@ class _Call(torch.nn.Module):
         self._overload = getattr(getattr(torch.ops.aten, name), overload)
         self._args = configuration.args
         tensors = list(tensors_in(configuration.args))
-        # Integers are indices. They must be valid in each dimension of what they index.
+        # Integers are indices of the other tensors. They must be valid along every dimension.
         sizes = [size for each in tensors if "int" not in each["dtype"] for size in each["shape"]]
         self._highest = max(min(sizes, default=2), 1)
         self._is_weight = [each["is_weight"] for each in tensors]
