@@ -14,7 +14,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
 from pipelines.debugging import finished, is_debugging, verify_step
-from pipelines.unlowered import without_lowering
+from pipelines.unlowered import hint_for, without_lowering
 from unmess.core.cache.reproducer import write_reproducer
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import location_line, user_line
@@ -189,7 +189,7 @@ class Pipeline:
             return Error(self.stage, cause, where=where, hint="a rewrite of unmess", repro=repro)
         diagnostics = problem.error_diagnostics
         lines = [line for d in diagnostics if (line := location_line(d.location))]
-        cause = _cause(diagnostics)
+        cause, hint = _cause(diagnostics), self.hint
         if match := _ILLEGAL.search(cause):
             # The operation that a conversion reports is often only an operand (a constant) of the
             # operation that has no pattern.
@@ -203,11 +203,12 @@ class Pipeline:
             lines = [line for _, location in left if (line := location_line(location))] or lines
             names = list(dict.fromkeys(name for name, _ in left)) or [match[1]]
             cause = f"no lowering for {', '.join(names)}"
+            hint = hint_for(names) or hint
         return Error(
             self.stage,
             f"{cause} ({'pass' if step.function is None else 'step'} {step.text})",
             where=lines[0] if lines else None,
-            hint=self.hint,
+            hint=hint,
             repro=repro,
         )
 

@@ -7,7 +7,7 @@ no pattern. A conversion that fails as a whole also undoes all its changes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
@@ -20,6 +20,11 @@ from unmess.core.module.module import STRICT_SIZES
 _CARRIERS = re.compile(
     r"torch\.(constant\..*|vtensor\.literal|prim\.List.*|prim\.Tuple.*|prim\.dtype|derefine"
     r"|tensor_static_info_cast|copy\..*)"
+)
+
+# Operators that are decomposed before the import, if their matrices have static sizes.
+_LINEAR_ALGEBRA = re.compile(
+    r"aten\.(_?linalg_.*|cholesky.*|geqrf|lu_unpack|ormqr|triangular_solve)"
 )
 
 Named = list[tuple[str, ir.Location]]
@@ -50,6 +55,16 @@ def without_lowering(
         found = _operators(whole, only_unknown=only_unknown)
         return _named(_that_fail_alone(text, found) or found)
     return _named(_operators(before, only_unknown=only_unknown))
+
+
+def hint_for(names: Iterable[str]) -> str | None:
+    """Returns a hint for operators without a lowering, by their names in PyTorch, or None."""
+    if any(_LINEAR_ALGEBRA.fullmatch(name) for name in names):
+        return (
+            "linear algebra needs matrices of static sizes; only batch dimensions may be dynamic. "
+            'fallback="eager" runs the operator in eager PyTorch'
+        )
+    return None
 
 
 def _operators(module: ir.Module | ir.OpView, *, only_unknown: bool) -> list[ir.Operation]:

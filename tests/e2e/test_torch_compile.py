@@ -321,6 +321,14 @@ def test_operator_without_lowering_runs_in_eager():
     assert isinstance(caught.value, torch._dynamo.exc.BackendCompilerFailed)
 
 
+def test_linear_algebra_of_dynamic_size_runs_in_eager():
+    compiled = torch.compile(lambda x: torch.linalg.inv(x * 2) + 1, backend="unmess", dynamic=True)
+    with pytest.warns(UserWarning, match=r"aten\.linalg_inv_ex"):
+        for size in (3, 5):
+            x = tensor(size, size)
+            torch.testing.assert_close(compiled(x), torch.linalg.inv(x * 2) + 1)
+
+
 def test_operator_without_lowering_in_backward():
     # The backward pass of attention has no lowering.
     torch.manual_seed(0)

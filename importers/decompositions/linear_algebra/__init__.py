@@ -20,6 +20,8 @@ from importers.decompositions.linear_algebra import (
 )
 from importers.decompositions.overloads import takes_overload
 
+_COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
+
 # By operator.
 _LOOPS = {
     "linalg_lu_factor_ex": lu.lu_factor,
@@ -54,23 +56,22 @@ _LOOPS = {
 def in_loops(overload: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
     """Computes an operator by a loop over columns or rotations. Batch sizes may be dynamic.
 
-    Raises:
-        NotImplementedError: a matrix has a dynamic size.
+    Returns:
+        The results; or NotImplemented if a matrix has a dynamic size, to keep the call as it is.
+        Then it fails at the import, and with a fallback, it runs in eager PyTorch.
     """
-    name = overload.name().removeprefix("aten::").removesuffix(".default")
     tensors = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
     rank = tensors[0].dim()
     for x in tensors if rank > 1 else ():
         # For pivots and vectors, all dimensions but the last are batch dimensions.
         own = x.shape[-2:] if x.dim() >= rank else x.shape[-1:]
         if x.dim() > 0 and not all(isinstance(size, int) for size in own):
-            raise NotImplementedError(
-                f"{name} needs matrices of static sizes; only batch dimensions may be dynamic"
-            )
+            is_composite = overload.has_kernel_for_dispatch_key(_COMPOSITE)
+            return by_definition(overload, *args, **kwargs) if is_composite else NotImplemented
     return _LOOPS[overload.overloadpacket.__name__](*args, **kwargs)
 
 
 @takes_overload
 def by_definition(overload: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
     """Computes an operator by PyTorch's own definition in terms of other operators."""
-    return overload._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
+    return overload._op_dk(_COMPOSITE, *args, **kwargs)
