@@ -12,6 +12,7 @@ import unmess
 from pipelines import compiled
 from pipelines.reference.execution import compilation
 from unmess.cli import cli
+from unmess.core.cache.artifacts import list_artifacts
 
 RUNNERS = ("reference", "iree-cpu")
 _MODEL = """
@@ -297,6 +298,22 @@ def test_cache_commands_list_and_remove(folder):
     assert invoke("clear")["freed"] == int(size)
     assert not folder.exists()
     assert invoke("ls")["programs"] == []
+
+
+def test_cache_ls_shows_the_programs_used_last(folder, monkeypatch):
+    monkeypatch.setattr("unmess.cli.cache._SHOWN", 1)
+    unmess.load(captured(2)[0])
+    (first,) = folder.iterdir()
+    os.utime(first, (0, 0))
+    unmess.load(captured(3)[0])
+    newest, oldest = (one.key[:12] for one in list_artifacts())
+
+    def shown(*arguments):
+        done = CliRunner().invoke(cli, ["cache", "ls", *arguments], standalone_mode=False)
+        return [key for key in (newest, oldest) if key in done.stdout], "--all" in done.stdout
+
+    assert shown() == ([newest], True)
+    assert shown("--all") == ([newest, oldest], False)
 
 
 def test_cache_ls_refuses_a_limit_that_is_not_a_number(folder, monkeypatch):

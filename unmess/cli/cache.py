@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import time
@@ -26,6 +27,8 @@ from unmess.program_cache.entry import SIZE as PROGRAMS_SIZE
 from unmess.program_cache.entry import entries, programs_folder, programs_limit
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+# The number of programs of each kind that `ls` shows without `--all`.
+_SHOWN = 20
 _AGES = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
@@ -45,11 +48,13 @@ def cache() -> None:
 
 
 @cache.command()
+@click.option("--all", "is_all", is_flag=True, help="List all programs. --json always does.")
 @command
-def ls(session: Session) -> None:
-    """List the compiled programs, and the total size of each kind of file."""
-    limit, programs, totals = size_limit(), list_artifacts(), _totals()
-    captured = entries()
+def ls(session: Session, is_all: bool) -> None:
+    """List the programs that were used last, and the total size of each kind of file."""
+    limit, totals = size_limit(), _totals()
+    most = None if is_all or session.json else _SHOWN
+    programs, captured = list_artifacts(most), entries(most)
     if session.json:
         about = [
             {
@@ -74,6 +79,8 @@ def ls(session: Session) -> None:
     for one in programs:
         size, age = f"{one.bytes / 1e6:.2f} MB", f"{_age(now - one.used)} ago"
         session.write(f"{one.key[:12]}  {one.runner:12}  {size:>10}  {age:>8}  {one.model}")
+    if most in (len(captured), len(programs)):
+        session.write(f"at most {most} programs of each kind are shown: --all lists the others")
     for each in totals:
         session.write(
             f"{each['kind']:8}  {each['files']:6} files  {each['bytes'] / 1e6:8.1f} MB  "
@@ -137,12 +144,15 @@ def _totals() -> list[dict[str, Any]]:
     return totals
 
 
-def _sizes(folder: Path) -> Iterator[int]:
-    for path in folder.rglob("*"):
-        # Another process may remove the file at the same time.
-        with contextlib.suppress(OSError):
-            if path.is_file():
-                yield path.stat().st_size
+def _sizes(folder: str | Path) -> Iterator[int]:
+    # Another process may remove a folder or a file at the same time.
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        for each in found:
+            with contextlib.suppress(OSError):
+                if each.is_dir(follow_symlinks=False):
+                    yield from _sizes(each.path)
+                elif each.is_file():
+                    yield each.stat().st_size
 
 
 def _bytes(text: str) -> int:

@@ -185,13 +185,19 @@ class HeldEntry:
     used: float
 
 
-def entries() -> list[HeldEntry]:
-    """Returns all entries, the most recently used first."""
+def entries(most: int | None = None) -> list[HeldEntry]:
+    """Returns the entries, the most recently used first.
+
+    Args:
+        most: return this many only.
+    """
     found = []
-    for used, size, folder in entries_in(programs_folder()):
+    for used, size, folder in sorted(entries_in(programs_folder()), reverse=True):
+        if len(found) == most:
+            break
         if (held := entry_in(folder)) is not None:
             found.append(HeldEntry(folder.name, held.about["model"], size, used))
-    return sorted(found, key=lambda one: -one.used)
+    return found
 
 
 def make_room(size: int) -> None:

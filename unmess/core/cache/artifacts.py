@@ -149,10 +149,16 @@ def _limit_size(folder: Path, limit: int, written: int) -> None:
     _allowance[folder, limit] = left
 
 
-def list_artifacts() -> list[CacheEntry]:
-    """Returns the stored files, the most recently used first."""
+def list_artifacts(most: int | None = None) -> list[CacheEntry]:
+    """Returns the stored files, the most recently used first.
+
+    Args:
+        most: read the descriptions of this many files only.
+    """
     held = []
-    for status, path in files_in(artifact_folder()):
+    for status, path in sorted(files_in(artifact_folder()), key=lambda one: -one[0].st_mtime):
+        if len(held) == most:
+            break
         if path.name.startswith(UNFINISHED):
             continue
         # Another process may remove the file at the same time. A damaged file, or one of an older
@@ -166,4 +172,4 @@ def list_artifacts() -> list[CacheEntry]:
                     path.name, about["runner"], about["model"], status.st_size, status.st_mtime
                 )
             )
-    return sorted(held, key=lambda one: -one.used)
+    return held
