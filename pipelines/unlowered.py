@@ -24,7 +24,10 @@ _CARRIERS = re.compile(
 
 # Operators that are decomposed before the import, if their matrices have static sizes.
 _LINEAR_ALGEBRA = re.compile(
-    r"aten\.(_?linalg_.*|cholesky.*|geqrf|lu_unpack|ormqr|triangular_solve)"
+    r"aten\.(_linalg_(det|eigh|slogdet|solve_ex|svd)"
+    r"|linalg_(cholesky_ex|householder_product|inv_ex|ldl_.*|lstsq|lu.*|matrix_exp|pinv.*|qr"
+    r"|solve_triangular)"
+    r"|cholesky.*|geqrf|lu_unpack|ormqr|triangular_solve)"
 )
 
 Named = list[tuple[str, ir.Location]]
