@@ -10,7 +10,7 @@ Another run only does what is missing, or what `--again` selects. Without TEXT, 
 `docs/operators/samples.md` from all results, and the known limits of the samples in the tests.
 
 With `--torch-compile`, each sample runs under `torch.compile(…, backend="unmess")` instead, with
-fallback to eager and without, on the reference runner; the page is
+fallback to eager and without, and with dynamic sizes, on the reference runner; the page is
 `docs/operators/torch-compile.md`.
 """
 
@@ -79,7 +79,8 @@ tests its operators on the samples of `op_db`
 (`torch.testing._internal.common_methods_invocations`). Each of them runs under
 [`torch.compile(…, backend="unmess")`](../torch-compile.md) on the reference runner, and the result
 is compared with eager PyTorch. "With fallback" is the default: operators that do not lower run in
-eager. "Without fallback" is `fullgraph=True` and `options={{"fallback": None}}`: everything is
+eager. With dynamic sizes, the sizes of all arguments are dynamic (`dynamic=True`). "Without
+fallback" is `fullgraph=True` and `options={{"fallback": None}}`: everything is
 compiled, or it is an error.
 
 Random operators are compared with eager at the same seed; without fallback, by distribution.

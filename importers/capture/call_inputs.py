@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,11 +105,9 @@ class CallInputs:
                     root = roots[axis.name]
                     dim = root if axis.factor == 1 else axis.factor * root
                 by_leaf.setdefault(leaf, {})[axis.axis] = dim
-        args, kwargs = self.call([_Shape(by_leaf.get(index)) for index in range(len(self.leaves))])
-        return {
-            name: pytree.tree_map_only(_Shape, lambda shape: shape.axes, tree)
-            for name, tree in _combine_args(self._module, args, kwargs).items()
-        }
+        dims = iter([by_leaf.get(index) for index in range(len(self.leaves))])
+        args, kwargs = _nested(self._spec, dims)
+        return _combine_args(self._module, args, kwargs)
 
     def _find(self, axis: DynamicAxis) -> list[int]:
         """Returns the indices of the leaves that a parsed dimension refers to."""
@@ -165,11 +163,18 @@ class CallInputs:
         )
 
 
-@dataclass(frozen=True)
-class _Shape:
-    """A leaf of `dynamic_shapes` that pytree functions do not descend into."""
+def _nested(spec: pytree.TreeSpec, dims: Iterator[Any]) -> Any:
+    """Returns the entries of `dims`, one for each leaf, nested as torch.export expects it.
 
-    axes: dict[int, Any] | None
+    Python's containers keep their type. Other registered classes, such as key-value caches, become
+    lists.
+    """
+    if spec.is_leaf():
+        return next(dims)
+    inner = [_nested(child, dims) for child in spec.children()]
+    if spec.type in pytree.BUILTIN_TYPES:
+        return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(inner, spec.context)
+    return inner
 
 
 def leaf_paths(module: Any, in_spec: pytree.TreeSpec) -> list[str]:

@@ -33,7 +33,7 @@ from importers.capture.tensor_attributes import (
 )
 from importers.capture.tensor_data import data_access, data_access_in_dynamo
 from importers.capture.torchscript import TorchScript
-from importers.capture.transformers_patches import exportable
+from importers.capture.transformers_patches import exportable, register_caches
 from importers.exporting import capture_hint, depends_on_data
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import is_users, user_line
@@ -262,6 +262,7 @@ def export(
     """
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     _check_call(module, args, kwargs)
+    register_caches(module)
     declared = declare(module, args, kwargs, dynamic_shapes)
     state: set[str] = set()
     for _ in range(_REFINEMENTS):

@@ -25,6 +25,17 @@ _SLIDING = "DynamicSlidingWindowLayer"
 _NO_CHECKS = "TRANSFORMERS_DISABLE_TORCH_CHECK"
 
 
+def register_caches(module: torch.nn.Module) -> None:
+    """Registers the key-value caches of transformers models in `module` as containers of tensors.
+
+    A decoder returns its cache, unless its configuration says otherwise, and may take one.
+    """
+    for model in _transformers_models(module):
+        from transformers.exporters import exporter_dynamo
+
+        exporter_dynamo.register_cache_pytrees_for_model(model)
+
+
 @contextlib.contextmanager
 def exportable(module: torch.nn.Module, *, call: Any = ()) -> Iterator[None]:
     """Patches transformers models in `module` for capture, inside the `with` block.
@@ -32,15 +43,11 @@ def exportable(module: torch.nn.Module, *, call: Any = ()) -> Iterator[None]:
     Args:
         call: the example arguments, which may contain key-value caches.
     """
-    models = _transformers_models(module)
-    if not models:
+    if not _transformers_models(module):
         yield
         return
     from transformers.exporters import exporter_dynamo, utils
 
-    # A decoder returns its key-value cache, unless its configuration says otherwise.
-    for model in models:
-        exporter_dynamo.register_cache_pytrees_for_model(model)
     patches = [
         (utils.import_dotted_path(path), attribute, factory)
         for path, attribute, factory in utils._PATCHES["dynamo"]

@@ -83,6 +83,15 @@ def test_a_decoder_returns_its_cache_and_takes_it_again():
     assert result.past_key_values.get_seq_length() == 5
     _assert_equal_caches(result.past_key_values, expected.past_key_values)
 
+    pytree._deregister_pytree_node(DynamicCache)
+    sizes = [f"past_key_values.{index}.2" for index in range(4)]
+    program = unmess.capture(model, token, call, dynamic_shapes=sizes)
+    call = {"past_key_values": copy.deepcopy(expected.past_key_values)}
+    expected = model(*token, past_key_values=copy.deepcopy(call["past_key_values"]))
+    result = unmess.load(program, on="reference")(*token, **call)
+    torch.testing.assert_close(result.logits, expected.logits)
+    _assert_equal_caches(result.past_key_values, expected.past_key_values)
+
 
 def _assert_equal_caches(ours, theirs):
     for own, other in zip(ours.layers, theirs.layers, strict=True):

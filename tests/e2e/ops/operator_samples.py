@@ -120,7 +120,11 @@ class OperatorSample:
         return _Call(OPERATORS[self.operator].op, *self._arguments()).eval()
 
     def comparable(self, result: Any) -> Any:
-        """Returns the defined part: no signs of singular vectors, no uninitialized memory."""
+        """Returns the defined part: no signs of singular vectors, no uninitialized memory.
+
+        Sparse tensors become dense ones.
+        """
+        result = pytree.tree_map_only(torch.Tensor, _dense, result)
         if _UNDEFINED.fullmatch(self.operator):
             return pytree.tree_map_only(torch.Tensor, torch.zeros_like, result)
         if self.operator in _LOW_RANK:
@@ -153,9 +157,12 @@ class OperatorSample:
         module, results = self.module(), []
         for seed in _SEEDS:
             torch.manual_seed(seed)
-            # A deep copy keeps the memory beside a view, unlike a clone.
-            arguments = copy.deepcopy(self.tensors())
-            results.append(pytree.tree_leaves(module(*arguments)))
+            # A deep copy keeps the memory beside a view, unlike a clone. Sparse tensors have none.
+            arguments = [
+                copy.deepcopy(x) if x.layout == torch.strided else x.clone() for x in self.tensors()
+            ]
+            result = pytree.tree_map_only(torch.Tensor, _dense, module(*arguments))
+            results.append(pytree.tree_leaves(result))
         same = all(map(_equal, itertools.repeat(results[0]), results[1:]))
         if not same:
             return _RANDOM
@@ -238,6 +245,10 @@ def _drawn(info: OpInfo, dtype: torch.dtype) -> Iterator[SampleInput]:
     random.seed(0)
     numpy.random.seed(0)
     yield from info.sample_inputs("cpu", dtype)
+
+
+def _dense(x: torch.Tensor) -> torch.Tensor:
+    return x if x.layout == torch.strided else x.to_dense()
 
 
 def _close(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -28,6 +28,7 @@ _RUNNER = "reference"
 # failure, too: what TorchDynamo leaves out is not compiled.
 WAYS: dict[str, dict[str, Any]] = {
     "with fallback": {"options": {"on": _RUNNER}},
+    "with fallback, dynamic sizes": {"options": {"on": _RUNNER}, "dynamic": True},
     "without fallback": {"options": {"on": _RUNNER, "fallback": None}, "fullgraph": True},
 }
 # The number of calls whose results form the sample of a random operator.
