@@ -1,4 +1,4 @@
-"""Activations, softmax and attention."""
+"""Activations and softmax."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 from typing import Any
 
 import torch
-from torch._decomp import decomposition_table
-from torch.fx.experimental.symbolic_shapes import guard_or_false
 
 _LOW = (torch.float16, torch.bfloat16)
 
@@ -48,20 +46,17 @@ def softmax(x: torch.Tensor, dim: int, half_to_float: bool) -> Any:
     return torch.exp(x - x).to(torch.float32 if half_to_float else x.dtype)
 
 
-_FLASH = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
-
-
-def attention(query: torch.Tensor, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Computes PyTorch's decomposition, with the strides of the operator that it replaces.
-
-    Returns NotImplemented for a batch of 1.
-
-    Args:
-        query: (batch, heads, length, size). A batch that depends on data (Idefics 3 counts its
-            images) is assumed to be larger than 1.
-    """
-    if guard_or_false(query.shape[0] == 1):
-        return NotImplemented
-    result, statistics = decomposition_table[_FLASH](query, *args, **kwargs)
-    # The order in memory is (batch, length, heads, size), so models can join heads without a copy.
-    return result.transpose(1, 2).contiguous().transpose(1, 2), statistics
+def rrelu_backward(
+    grad_output: torch.Tensor,
+    x: torch.Tensor,
+    noise: torch.Tensor,
+    lower: float,
+    upper: float,
+    training: bool,
+    self_is_result: bool,
+) -> torch.Tensor:
+    """Returns the gradient of a leaky ReLU whose slopes are `noise`, or equal in evaluation."""
+    if training and upper - lower > 1e-6:
+        return grad_output * noise
+    slope = (lower + upper) / 2
+    return torch.ops.aten.leaky_relu_backward(grad_output, x, slope, self_is_result)

@@ -8,6 +8,7 @@ import warnings
 import pytest
 import torch
 import torch._dynamo
+import torch.nn.functional as F
 from torch.utils import _pytree as pytree
 
 import unmess
@@ -60,7 +61,7 @@ def described(function, call):
             found += [about, result.detach().clone()]
         else:
             found.append((type(result), result))
-    losses = [x.abs().square().sum() for x in results if getattr(x, "requires_grad", False)]
+    losses = [_loss(x) for x in results if getattr(x, "requires_grad", False)]
     if losses:
         sum(losses).backward()
     if isinstance(function, torch.nn.Module):
@@ -68,6 +69,12 @@ def described(function, call):
     for leaf in leaves:
         found += [leaf.detach().clone(), leaf.grad]
     return found
+
+
+def _loss(x):
+    # Equal weights would give gradients of 0 after a normalization.
+    weights = torch.linspace(0.5, 2, max(x.numel(), 1))[: x.numel()].view(x.shape)
+    return (x.abs().square() * weights).sum()
 
 
 def check_as_eager(function, *calls, tolerance=1e-5, **options):
@@ -329,12 +336,34 @@ def test_linear_algebra_of_dynamic_size_runs_in_eager():
             torch.testing.assert_close(compiled(x), torch.linalg.inv(x * 2) + 1)
 
 
-def test_operator_without_lowering_in_backward():
-    # The backward pass of attention has no lowering.
+ATTENTION = {
+    "causal": {"is_causal": True, "scale": 0.3},
+    "mask of each head": {"attn_mask": tensor(2, 4, 5, 5)},
+    # The third query sees no key.
+    "masked": {"attn_mask": torch.ones(5, 5, dtype=torch.bool).tril(-1)[[1, 2, 0, 3, 4]]},
+}
+
+
+@pytest.mark.parametrize("fallback", ["eager", None])
+@pytest.mark.parametrize("call", ATTENTION.values(), ids=ATTENTION)
+def test_gradients_of_attention(call, fallback):
+    """The gradient reads a second result of the forward operator."""
+
+    def attended(query, key, value):
+        # Two heads of the query share a head of the keys.
+        return F.scaled_dot_product_attention(query, key, value, enable_gqa=True, **call)
+
+    sizes = (1, 2) if call.get("attn_mask") is None else (2,)
+    calls = [
+        [tensor(batch, heads, 5, 8).requires_grad_() for heads in (4, 2, 2)] for batch in sizes
+    ]
+    check_as_eager(attended, *calls, tolerance=1e-4, options={"fallback": fallback})
+
+
+def test_gradients_of_a_transformer_layer():
     torch.manual_seed(0)
     layer = torch.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
-    with pytest.warns(UserWarning, match=r"\(backward\).*attention_for_cpu_backward"):
-        check_as_eager(layer, (tensor(2, 3, 4),), tolerance=1e-4)
+    check_as_eager(layer, (tensor(2, 3, 4),), tolerance=1e-4, options={"fallback": None})
 
 
 def test_failure_at_run_time_is_an_error():

@@ -189,6 +189,16 @@ op(
     C("f32[1,4,3,4]", "f32[1,2,5,4]", "f32[1,2,5,4]", enable_gqa=True),
 )
 op("F.scaled_dot_product_attention", C("bf16[1,2,3,4]", "bf16[1,2,5,4]", "bf16[1,2,5,4]"))
+op(
+    "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",
+    C("f32[1,4,3,4]", "f32[1,2,5,4]", "f32[1,2,5,4]"),
+    C("f32[2,4,3,4]", "f32[2,4,3,4]", "f32[2,4,3,4]", 0.0, True, scale=0.3),
+)
+op(
+    "torch.ops.aten.rrelu_with_noise_backward",
+    C("f32[5]", "f32[5]", "f32[5]", 0.1, 0.3, True, False),
+    C("f32[5]", "f32[5]", "f32[5]", 0.1, 0.3, False, False),
+)
 
 # Recurrent layers and others with parameters.
 torch.manual_seed(0)

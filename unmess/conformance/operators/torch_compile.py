@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -29,8 +29,11 @@ _RUNNER = "reference"
 WAYS: dict[str, dict[str, Any]] = {
     "with fallback": {"options": {"on": _RUNNER}},
     "with fallback, dynamic sizes": {"options": {"on": _RUNNER}, "dynamic": True},
+    "gradients, with fallback": {"options": {"on": _RUNNER}},
     "without fallback": {"options": {"on": _RUNNER, "fallback": None}, "fullgraph": True},
 }
+# The way whose results are gradients.
+_GRADIENTS = "gradients, with fallback"
 # The number of calls whose results form the sample of a random operator.
 _CALLS = 40
 
@@ -48,13 +51,17 @@ def _outcomes(cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _compared(case: Case, way: str) -> Failure | None:
-    module, args = case.module(), case.tensors()
+    module, args, comparable = case.module(), case.tensors(), case.comparable
+    compiled = torch.compile(module, backend="unmess", **WAYS[way])
+    if way == _GRADIENTS:
+        # Only the comparable part of a result has a defined gradient.
+        module, compiled = _Gradients(module, comparable), _Gradients(compiled, comparable)
+        comparable = _itself
     try:
         module(*_copied(args))
     except Exception as problem:
         return Failure("eager", first_line(problem))
     torch._dynamo.reset()
-    compiled = torch.compile(module, backend="unmess", **WAYS[way])
     is_fallback = WAYS[way]["options"].get("fallback", "eager") is not None
     try:
         with warnings.catch_warnings():
@@ -63,15 +70,15 @@ def _compared(case: Case, way: str) -> Failure | None:
             if not case.accuracy.samples:
                 backend = find_backend(_RUNNER)
                 problem = difference(
-                    case.module(),
+                    module,
                     args,
                     compiled(*_copied(args)),
                     case.accuracy,
                     getattr(backend, "numerics", Numerics()),
-                    case.comparable,
+                    comparable,
                 )
             elif is_fallback:
-                problem = _seeded_difference(case, compiled)
+                problem = _seeded_difference(module, args, compiled)
             else:
                 results = [compiled(*_copied(args)) for _ in range(_CALLS)]
                 problem = sample_difference(case.module(), args, results, case.comparable)
@@ -86,12 +93,51 @@ def _copied(args: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     return [each.detach().clone() for each in args]
 
 
-def _seeded_difference(case: Case, compiled: Any) -> str | None:
+def _itself(result: Any) -> Any:
+    return result
+
+
+class _Gradients(torch.nn.Module):
+    """A function whose results are the gradients of another one, for its floating-point arguments.
+
+    The results of the other one have gradients from 0.5 to 2: with equal ones, the gradient of a
+    normalization would be 0. Arguments that do not matter have gradients of 0.
+    """
+
+    def __init__(self, function: Callable[..., Any], comparable: Callable[[Any], Any]):
+        super().__init__()
+        self.function = function
+        self.comparable = comparable
+
+    def forward(self, *args: torch.Tensor) -> list[torch.Tensor]:
+        args = [x.detach().requires_grad_(_has_gradient(x)) for x in args]
+        with torch.enable_grad():
+            # The function may write to its arguments, but not to leaves.
+            results = pytree.tree_leaves(self.comparable(self.function(*(x.clone() for x in args))))
+        results = [x for x in results if isinstance(x, torch.Tensor) and x.requires_grad]
+        wanted = [x for x in args if x.requires_grad]
+        if not results:
+            return []
+        given = [torch.linspace(0.5, 2, x.numel()).view(x.shape).to(x.dtype) for x in results]
+        found = torch.autograd.grad(results, wanted, given, allow_unused=True)
+        return [
+            torch.zeros_like(x) if gradient is None else gradient
+            for x, gradient in zip(wanted, found, strict=True)
+        ]
+
+
+def _has_gradient(x: torch.Tensor) -> bool:
+    return x.is_floating_point() or x.is_complex()
+
+
+def _seeded_difference(
+    module: torch.nn.Module, args: Sequence[torch.Tensor], compiled: Any
+) -> str | None:
     """Returns how the results of a random operator differ from eager's with the same seed."""
     results = []
-    for function in (case.module(), compiled):
+    for function in (module, compiled):
         torch.manual_seed(0)
-        results.append(pytree.tree_flatten(function(*_copied(case.tensors()))))
+        results.append(pytree.tree_flatten(function(*_copied(args))))
     (theirs, spec), (ours, other_spec) = results
     if spec != other_spec:
         return f"the result is {other_spec}, eager's is {spec}"
