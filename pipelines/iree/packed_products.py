@@ -15,10 +15,11 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pipelines.ir.bodies import Body, Leaf
 from pipelines.ir.generics import generic_without_body
 from pipelines.ir.loops import Slice
 from pipelines.ir.modules import build_op, find_operations
-from pipelines.ir.scalars import Index, element, is_elementwise
+from pipelines.ir.scalars import Index, is_elementwise
 from pipelines.ir.tensor_ops import Size, empty, reshaped, sizes_of, zeros
 from pipelines.pipeline import Step
 
@@ -74,56 +75,10 @@ def _lanes(computed: ir.Value) -> int | None:
     return next((lanes for lanes in _LANES if rows % lanes == 0), None)
 
 
-class _Leaf:
-    """A tensor that weights are computed from.
-
-    Attributes:
-        loops: the loop that indexes each axis; None for an axis with a fixed place.
-    """
-
-    def __init__(self, value: ir.Value, at: tuple[Index, ...]):
-        self.value = value
-        self.at = at
-        self.kind = ir.RankedTensorType(value.type)
-        self.loops = tuple(place.loop for place in at)
-
-
-class _Body:
-    """The body of a linalg operation, whose operands are found while it is built."""
-
-    def __init__(self) -> None:
-        # An operation to hold the block until there is one for it.
-        self._holder = ir.Operation.create("unmess.holder", regions=1)
-        self.block = self._holder.regions[0].blocks.append()
-        self.leaves: list[_Leaf] = []
-
-    def weight(self, computed: ir.Value, at: Sequence[Index]) -> ir.Value | None:
-        """Adds the computation of a weight; returns None if it is not computed from weights."""
-        with ir.InsertionPoint(self.block):
-            return element(computed, at, self._leaf, _place)
-
-    def _leaf(self, value: ir.Value, at: tuple[Index, ...]) -> ir.Value | None:
-        is_sliced = all(place.loop is not None or not place.loops for place in at)
-        if not is_sliced or not _is_weight(value):
-            return None
-        for leaf, argument in zip(self.leaves, self.block.arguments, strict=True):
-            if leaf.value == value and leaf.at == at:
-                return argument
-        self.leaves.append(_Leaf(value, at))
-        return self.argument(self.leaves[-1].kind.element_type)
-
-    def argument(self, kind: ir.Type) -> ir.Value:
-        """Adds an argument."""
-        return self.block.add_argument(kind, ir.Location.unknown())
-
-    def drop(self) -> None:
-        """Erases the body."""
-        self._holder.erase()
-
-    def move_to(self, operation: ir.Operation) -> None:
-        """Moves the body to an operation without one."""
-        self.block.append_to(operation.regions[0])
-        self._holder.erase()
+def _weight_at(value: ir.Value, at: tuple[Index, ...]) -> tuple[ir.Value, tuple[Index, ...]] | None:
+    """Returns what a body reads if it reads a weight along whole axes, otherwise None."""
+    is_sliced = all(place.loop is not None or not place.loops for place in at)
+    return (value, at) if is_sliced and _is_weight(value) else None
 
 
 def _is_weight(value: ir.Value) -> bool:
@@ -135,33 +90,17 @@ def _is_weight(value: ir.Value) -> bool:
     return value.owner.name == "arith.constant"
 
 
-def _place(index: Index) -> ir.Value:
-    """Creates the value of a place from the loops of the operation around the insertion point."""
-    kind = ir.IndexType.get()
-    total = _number(kind, index.number)
-    for loop, factor in index.loops:
-        dim = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop)
-        at = build_op("linalg.index", kind, dim=dim)
-        scaled = build_op("arith.muli", kind, at, _number(kind, factor))
-        total = build_op("arith.addi", kind, total, scaled)
-    return total
-
-
-def _number(kind: ir.Type, number: int) -> ir.Value:
-    return build_op("arith.constant", kind, value=ir.IntegerAttr.get(kind, number))
-
-
-def _leaves(computed: ir.Value) -> list[_Leaf] | None:
+def _leaves(computed: ir.Value) -> list[Leaf] | None:
     """Returns the tensors that weights are computed from; None if one is not a weight."""
     rank = ir.RankedTensorType(computed.type).rank
     with ir.InsertionPoint(computed.owner), ir.Location.unknown():
-        body = _Body()
-        found = body.weight(computed, [Index.of_loop(axis) for axis in range(rank)])
+        body = Body(_weight_at)
+        found = body.element(computed, [Index.of_loop(axis) for axis in range(rank)])
         body.drop()
     return None if found is None else body.leaves
 
 
-def _main(leaves: list[_Leaf]) -> _Leaf | None:
+def _main(leaves: list[Leaf]) -> Leaf | None:
     """Returns the largest tensor of bytes, the integers of packed weights; None without one."""
     of_bytes = [leaf for leaf in leaves if str(leaf.kind.element_type) == "i8"]
     return max(of_bytes, key=lambda leaf: math.prod(leaf.kind.shape), default=None)
@@ -191,7 +130,7 @@ def _rewrite(product: ir.Operation) -> None:
         [count, *inner],
         [[0], list(range(1, len(inner) + 1))],
     )
-    body, weights, lefts = _Body(), [], []
+    body, weights, lefts = Body(_weight_at), [], []
     places = list(itertools.product(*(range(inner[axis - 1]) for axis in fields)))
     for place in places:
         fixed = dict(zip(fields, place, strict=True))
@@ -199,7 +138,7 @@ def _rewrite(product: ir.Operation) -> None:
             Index((), fixed[axis]) if axis in fixed else Index.of_loop(loop_of.get(axis, -1))
             for axis in range(len(inner) + 1)
         ]
-        weights.append(body.weight(computed, at))
+        weights.append(body.element(computed, at))
         taken = {axis: fixed[axis] for axis in fields}
         part = taken if outer else {0: 0, **taken}
         lefts.append(Slice.at(left, part).take(left) if part else left)
@@ -253,7 +192,7 @@ def _sum_of_products(
     return build_op("arith.addf", kind, total, products)
 
 
-def _in_lanes(leaf: _Leaf, lanes: int) -> ir.Value:
+def _in_lanes(leaf: Leaf, lanes: int) -> ir.Value:
     """Returns the part of a leaf that is read, with `lanes` of its rows along a last axis."""
     fixed = {axis: place.number for axis, place in enumerate(leaf.at) if place.loop is None}
     value = Slice.at(leaf.value, fixed).take(leaf.value) if fixed else leaf.value
