@@ -18,6 +18,7 @@ from pipelines.iree.channels_last import CHANNELS_LAST
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
+from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
@@ -130,7 +131,13 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     },
     **{
         step.name: partial(_with_iree, step)
-        for step in (HIDE_CONSTANTS, KEEP_SORTED_VALUES, MULTIPLY_PACKED, SEPARATE_PACKING)
+        for step in (
+            DISPATCH_LOOPS,
+            HIDE_CONSTANTS,
+            KEEP_SORTED_VALUES,
+            MULTIPLY_PACKED,
+            SEPARATE_PACKING,
+        )
     },
     "iree-keep-inputs": _keep_inputs,
     "reference-fuse": lambda module: fuse(module, "module"),

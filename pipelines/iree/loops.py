@@ -26,11 +26,12 @@ def lower_loops(function: func.FuncOp) -> None:
     `linalg.generic`, stays as it is: the pass would also rewrite that, which is not possible there.
     """
     found = find_operations(function, lambda each: each.name.startswith("scf."))
-    if all(map(_is_on_host, found)) and any(map(_is_unsupported, found)):
+    if all(map(_is_on_host, found)) and any(map(is_unsupported, found)):
         PassManager.parse("func.func(convert-scf-to-cf)").run(function.operation)
 
 
-def _is_unsupported(operation: ir.Operation) -> bool:
+def is_unsupported(operation: ir.Operation) -> bool:
+    """Returns whether an operation is a loop that IREE does not support."""
     if operation.name not in _LOOPS:
         return False
     return any(_is_dynamic(value.type) or _is_boolean(value.type) for value in operation.operands)

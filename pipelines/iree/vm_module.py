@@ -21,9 +21,11 @@ from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.indices.sizes import CHECK_SIZES
 from pipelines.ir.modules import find_operations
 from pipelines.iree.assertions import JOIN_ASSERTIONS
+from pipelines.iree.compilation import TRACE_DISPATCHES
 from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
 from pipelines.iree.constant_operands import reads_constants
 from pipelines.iree.lanes import extract_rearranged_weights
+from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
@@ -105,7 +107,7 @@ def vm_module(
 
 
 def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, ...]]:
-    """Rewrites casts of 8-bit floats and products with packed weights for a target.
+    """Rewrites casts of 8-bit floats, products with packed weights and small loops for a target.
 
     Changes the IR in place.
 
@@ -118,6 +120,9 @@ def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, 
     module.ir.context.allow_unregistered_dialects = True
     INLINE_FLOAT8_CASTS.apply(module.ir)
     MULTIPLY_PACKED.apply(module.ir)
+    # The interpreter, which runs the dispatches of a traced program, does not support this one.
+    if TRACE_DISPATCHES not in target.options:
+        DISPATCH_LOOPS.apply(module.ir)
     return extract_rearranged_weights(module)
 
 

@@ -75,6 +75,29 @@ def test_dynamic_steps_and_batch(runner):
         assert_like_eager(run, model, args)
 
 
+# On iree-cpu, the loop is one kernel. Its tiles depend on the sizes: one row, several tiles of
+# columns, vectors that are not full, and f64.
+@pytest.mark.parametrize(
+    ("kind", "batch", "size", "dtype"),
+    [
+        (nn.LSTM, 1, 37, torch.float32),
+        (nn.LSTM, 7, 12, torch.float64),
+        (nn.GRU, 2, 101, torch.float32),
+        (nn.GRU, 1, 2, torch.float64),
+        (nn.RNN, 12, 64, torch.float32),
+        (nn.RNN, 1, 200, torch.float32),
+    ],
+)
+def test_sizes_of_a_step(kind, batch, size, dtype):
+    torch.manual_seed(0)
+    model = kind(4, size, 2).eval().to(dtype)
+    x, _ = inputs(5, batch, dtype)
+    program = unmess.capture(model, (x,), dynamic_shapes=({0: torch.export.Dim("steps")},))
+    run = unmess.load(program, on="iree-cpu")
+    for steps in (5, 1, 8):
+        assert_like_eager(run, model, inputs(steps, batch, dtype)[:1])
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
 def test_other_dtypes(dtype):
     model = Layers().eval().to(dtype)

@@ -1,0 +1,1 @@
+"""Runs loops over small steps in one dispatch on IREE."""

@@ -1,0 +1,246 @@
+"""Recognizes loops over small steps, which fit into one dispatch."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from pipelines.ir.bodies import Body
+from pipelines.ir.loops import sliced_axes
+from pipelines.ir.scalars import Index, is_elementwise
+from pipelines.iree.loop_dispatch.ranges import Ranges, constant, ranges_of
+
+# The operations of a step, besides one matrix product and elementwise operations.
+_SIMPLE = (
+    "arith.",
+    "cf.assert",
+    "linalg.fill",
+    "scf.yield",
+    "tensor.collapse_shape",
+    "tensor.dim",
+    "tensor.empty",
+    "tensor.expand_shape",
+    "tensor.extract_slice",
+    "tensor.insert_slice",
+)
+_PRODUCT = "linalg.matmul"
+_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
+_VIEWS = (*_RESHAPES, "tensor.extract_slice")
+# With more multiplications in a step, several threads are worth their dispatches.
+_MOST_MULTIPLICATIONS = 1 << 20
+# Temporaries are on the stack, of which IREE's kernels have 32 KiB.
+_LARGEST_STACK = 24 << 10
+# The operations of a step. Shared elementwise operations are repeated for each use, up to this
+# number of operations.
+_LONGEST_STEP, _MOST_REPEATED = 200, 1000
+
+
+@dataclass
+class Plan:
+    """What is known about a loop that fits into one dispatch.
+
+    Attributes:
+        product: the matrix product of a step.
+        ranges: of the slices.
+        collected: the positions of carried tensors to which each step adds one row. The others are
+            the state.
+        roots: the results of elementwise operations that a step keeps, all of the same type.
+    """
+
+    product: ir.Operation
+    ranges: Ranges
+    collected: list[int] = field(default_factory=list)
+    roots: list[ir.Value] = field(default_factory=list)
+
+
+def plan_for(loop: ir.Operation) -> Plan | None:
+    """Returns the plan for a loop, or None if it does not fit into one dispatch."""
+    if loop.name != "scf.for" or loop.parent.name != "func.func":
+        return None
+    if constant(loop.operands[0]) != 0 or constant(loop.operands[2]) != 1:
+        return None
+    if not all(_is_float_tensor(result.type) for result in loop.results):
+        return None
+    block = loop.regions[0].blocks[0]
+    body = [each.operation for each in block.operations]
+    products = [each for each in body if each.name == _PRODUCT]
+    others = (each for each in body if each.name != _PRODUCT)
+    if len(products) != 1 or len(body) > _LONGEST_STEP:
+        return None
+    if not all(is_elementwise(each) or each.name.startswith(_SIMPLE) for each in others):
+        return None
+    ranges = ranges_of(loop)
+    if ranges is None:
+        return None
+    plan = Plan(*products, ranges)
+    if not (
+        _take_results(plan, block, loop) and _is_product_of_state(plan, block) and _is_small(plan)
+    ):
+        return None
+    known: dict[ir.Value, int] = {}
+    if sum(_count(root, known) for root in plan.roots) > _MOST_REPEATED:
+        return None
+    with ir.InsertionPoint(block.operations[len(block.operations) - 1]), loop.location:
+        body = body_of(plan.roots)
+        if body is not None:
+            body.drop()
+    return None if body is None else plan
+
+
+def _is_float_tensor(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.RankedTensorType) and isinstance(
+        kind.element_type, ir.F32Type | ir.F64Type
+    )
+
+
+def _take_results(plan: Plan, block: ir.Block, loop: ir.Operation) -> bool:
+    """Finds the collected tensors and the roots. Returns whether there are only such results."""
+    last = block.operations[len(block.operations) - 1].operation
+    for number, result in enumerate(last.operands):
+        argument, init = block.arguments[number + 1], loop.operands[number + 3]
+        kept, operation = result, result.owner
+        if not isinstance(operation, ir.Block) and operation.name == "tensor.insert_slice":
+            if not (
+                operation.operands[1] == argument and _fills(operation, init, loop.operands[1])
+            ):
+                return False
+            plan.collected.append(number)
+            kept = operation.operands[0]
+        elif not ir.RankedTensorType(argument.type).has_static_shape:
+            return False
+        kept = unshaped(kept)
+        if isinstance(kept.owner, ir.Block) or not is_elementwise(kept.owner):
+            return False
+        if kept not in plan.roots:
+            plan.roots.append(kept)
+    return len({str(root.type) for root in plan.roots}) == 1
+
+
+def _fills(insertion: ir.Operation, init: ir.Value, end: ir.Value) -> bool:
+    """Returns whether the rows that `end` steps insert are all of a tensor, which none reads."""
+    uses = [use.owner.operation.name for use in insertion.operands[1].uses]
+    rows, *row = ir.RankedTensorType(init.type).shape
+    if rows == ir.ShapedType.get_dynamic_size():
+        begin = init.owner
+        if not isinstance(begin, ir.Block) and begin.name.startswith("linalg."):
+            begin = begin.operands[len(begin.operands) - 1].owner
+        is_whole = not isinstance(begin, ir.Block) and begin.name == "tensor.empty"
+        is_whole = is_whole and begin.operands[0] == end
+    else:
+        is_whole = rows == constant(end)
+    return (
+        is_whole
+        and bool(list(insertion.operands)[2:])
+        and list(insertion.attributes["static_sizes"])[1:] == row
+        and all(name in ("tensor.insert_slice", "tensor.dim") for name in uses)
+    )
+
+
+def unshaped(value: ir.Value) -> ir.Value:
+    """Returns the tensor that a tensor was before axes of size 1 were added or removed."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name in _RESHAPES:
+        source = value.owner.operands[0]
+        shapes = (ir.RankedTensorType(each.type).shape for each in (value, source))
+        before, after = ([size for size in shape if size != 1] for shape in shapes)
+        if before != after:
+            break
+        value = source
+    return value
+
+
+def _is_product_of_state(plan: Plan, block: ir.Block) -> bool:
+    """Returns whether the product multiplies the state and a constant matrix, and adds nothing."""
+    left, right, init = plan.product.operands
+    fill = init.owner
+    if isinstance(fill, ir.Block) or fill.name != "linalg.fill":
+        return False
+    value = fill.operands[0].owner
+    is_zero = (
+        not isinstance(value, ir.Block)
+        and value.name == "arith.constant"
+        and ir.FloatAttr(value.attributes["value"]).value == 0
+    )
+    is_carried = isinstance(left.owner, ir.Block) and left.owner == block
+    is_state = is_carried and ir.BlockArgument(left).arg_number - 1 not in plan.collected
+    inside = right.owner if isinstance(right.owner, ir.Block) else right.owner.operation.block
+    kinds = {str(ir.RankedTensorType(each.type).element_type) for each in (left, right, init)}
+    return is_zero and is_state and inside != block and len(kinds) == 1
+
+
+def _is_small(plan: Plan) -> bool:
+    """Returns whether a step is small enough for one thread and its temporaries for the stack."""
+    left, _, result = (ir.RankedTensorType(each.type) for each in plan.product.operands)
+    kept = [ir.RankedTensorType(root.type) for root in plan.roots]
+    if not all(kind.has_static_shape for kind in (left, result, *kept)) or left.shape[1] == 1:
+        return False
+    multiplications = math.prod(result.shape) * left.shape[1]
+    # Each root is a temporary, and maybe a state.
+    stack = sum(math.prod(kind.shape) * bytes_of(kind) for kind in (result, *kept, *kept, *kept))
+    return multiplications <= _MOST_MULTIPLICATIONS and stack <= _LARGEST_STACK
+
+
+def bytes_of(kind: ir.RankedTensorType) -> int:
+    """Returns the size of an element."""
+    return kind.element_type.width // 8
+
+
+def body_of(roots: Sequence[ir.Value]) -> Body | None:
+    """Creates the body that computes one element of each root, without arguments for the results.
+
+    Returns None if it would not read slices of tensors.
+    """
+    body = Body(_source)
+    shape = ir.RankedTensorType(roots[0].type).shape
+    loops = itertools.count()
+    at = [Index() if size == 1 else Index.of_loop(next(loops)) for size in shape]
+    elements = [body.element(root, at) for root in roots]
+    if any(each is None for each in elements):
+        body.drop()
+        return None
+    with ir.InsertionPoint(body.block):
+        ir.Operation.create("linalg.yield", [], elements)
+    return body
+
+
+def _source(value: ir.Value, at: tuple[Index, ...]) -> tuple[ir.Value, tuple[Index, ...]] | None:
+    """Returns the tensor that static slices and reshapes to other sizes of 1 were made of."""
+    if any(place.loops[1:] or (place.loops and place.loops[0][1] != 1) for place in at):
+        return None
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return value, at
+    if owner.name == "tensor.extract_slice" and len(owner.operands) == 1:
+        if set(owner.attributes["static_strides"]) != {1}:
+            return value, at
+        places = [Index((), offset) for offset in owner.attributes["static_offsets"]]
+        for place, axis in zip(at, sliced_axes(owner), strict=True):
+            places[axis] = places[axis].plus(place, 1)
+        return owner.operands[0], tuple(places)
+    if owner.name == "tensor.collapse_shape":
+        source = owner.operands[0]
+        shape = ir.RankedTensorType(source.type).shape
+        places = [Index()] * len(shape)
+        for place, group in zip(at, owner.attributes["reassociation"], strict=True):
+            axes = [ir.IntegerAttr(axis).value for axis in group]
+            others = [axis for axis in axes if shape[axis] != 1]
+            if len(others) > 1:
+                return value, at
+            places[others[0] if others else axes[0]] = place
+        return source, tuple(places)
+    return value, at
+
+
+def _count(value: ir.Value, known: dict[ir.Value, int]) -> int:
+    """Returns the number of operations that compute an element, if none is shared."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not (is_elementwise(owner) or owner.name in _VIEWS):
+        return 0
+    if value not in known:
+        inputs = sum(_count(operand, known) for operand in owner.operands)
+        bodies = (block for region in owner.regions for block in region.blocks)
+        known[value] = inputs + sum(len(list(block.operations)) for block in bodies)
+    return known[value]
