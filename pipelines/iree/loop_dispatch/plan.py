@@ -155,20 +155,21 @@ def unshaped(value: ir.Value) -> ir.Value:
 def _is_product_of_state(plan: Plan, block: ir.Block) -> bool:
     """Returns whether the product multiplies the state and a constant matrix, and adds nothing."""
     left, right, init = plan.product.operands
+    kinds = {str(ir.RankedTensorType(each.type).element_type) for each in (left, right, init)}
     fill = init.owner
-    if isinstance(fill, ir.Block) or fill.name != "linalg.fill":
+    if len(kinds) > 1 or isinstance(fill, ir.Block) or fill.name != "linalg.fill":
         return False
     value = fill.operands[0].owner
     is_zero = (
         not isinstance(value, ir.Block)
         and value.name == "arith.constant"
-        and ir.FloatAttr(value.attributes["value"]).value == 0
+        and isinstance(value.attributes["value"], ir.FloatAttr)
+        and value.attributes["value"].value == 0
     )
     is_carried = isinstance(left.owner, ir.Block) and left.owner == block
     is_state = is_carried and ir.BlockArgument(left).arg_number - 1 not in plan.collected
     inside = right.owner if isinstance(right.owner, ir.Block) else right.owner.operation.block
-    kinds = {str(ir.RankedTensorType(each.type).element_type) for each in (left, right, init)}
-    return is_zero and is_state and inside != block and len(kinds) == 1
+    return is_zero and is_state and inside != block
 
 
 def _is_small(plan: Plan) -> bool:
