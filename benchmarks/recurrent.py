@@ -1,8 +1,9 @@
 """Recurrent layers on both runners and in eager PyTorch, with one thread, in one process.
 
-The layers have a batch of 2 and 64 features. `load` is the time from the live model to an
-Executable with nothing cached. The calls of the sides alternate, and every result is compared with
-eager PyTorch.
+The layers have a batch of 2 and 64 features. Times of calls are the least CPU times of the process,
+which other load disturbs less than elapsed times. `load` is the elapsed time from the live model to
+an Executable with nothing cached. The calls of the sides alternate, and every result is compared
+with eager PyTorch.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _row(kind: type[torch.nn.Module], options: dict, steps: int) -> list[str]:
         difference = difference_of(calls[runner](x), expected)
         if not difference < 1e-4:
             sys.exit(f"{runner} differs from eager by {difference:.1e}")
-    times, _ = by_turns(calls, (x,), {})
+    _, times = by_turns(calls, (x,), {})
     return [
         *(f"{times[side] * 1e3:.2f} ms" for side in calls),
         *(f"{times[runner] / times['eager']:.2f}" for runner in RUNNERS),
