@@ -101,7 +101,6 @@ _ALONE = (
     JOIN_ASSERTIONS,
     ASSERTION_LINES,
     ELEMENTARY_FUNCTIONS,
-    CHANNELS_LAST,
     CROP_TO_WINDOWS,
     INLINE_FLOAT8_CASTS,
     LONG_SUMS,
@@ -133,6 +132,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
         step.name: partial(_with_iree, step)
         for step in (
             DISPATCH_LOOPS,
+            CHANNELS_LAST,
             HIDE_CONSTANTS,
             KEEP_SORTED_VALUES,
             MULTIPLY_PACKED,

@@ -141,6 +141,35 @@ def sliced(value: ir.Value, sizes: Sequence[Size], strides: Sequence[int]) -> ir
     ).result
 
 
+def padded(value: ir.Value, low: Sequence[int], high: Sequence[int], number: ir.Value) -> ir.Value:
+    """Creates a `tensor.pad` that pads with a number.
+
+    Args:
+        low, high: the numbers of elements before and after each axis.
+    """
+    tensor = ir.RankedTensorType(value.type)
+    shape = [
+        tensor.shape[axis] if tensor.is_dynamic_dim(axis) else tensor.shape[axis] + before + after
+        for axis, (before, after) in enumerate(zip(low, high, strict=True))
+    ]
+    array = ir.DenseI64ArrayAttr.get
+    own = ir.Operation.create(
+        "tensor.pad",
+        [ir.RankedTensorType.get(shape, tensor.element_type)],
+        [value],
+        {
+            "static_low": array(list(low)),
+            "static_high": array(list(high)),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0]),
+        },
+        regions=1,
+    )
+    block = own.regions[0].blocks.append(*[ir.IndexType.get()] * tensor.rank)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("tensor.yield", [], [number])
+    return own.result
+
+
 def elementwise(
     sizes: Sequence[Size],
     inputs: Sequence[tuple[ir.Value, Sequence[ir.AffineExpr]]],

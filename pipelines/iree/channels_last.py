@@ -13,7 +13,8 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from pipelines.ir.tensor_ops import permuted, sizes_of, sliced, transposed, zeros
-from pipelines.iree import convolution_3d
+from pipelines.iree import convolution_3d, flat_convolutions
+from pipelines.iree.barriers import barrier
 from pipelines.iree.convolution_product import (
     convolution_as_product,
     is_better_as_product,
@@ -28,6 +29,7 @@ from pipelines.linalg_form.channels_last import (
 from pipelines.pipeline import Step
 
 _CONVOLUTION = "linalg.conv_2d_nchw_fchw"
+_DEPTHWISE = "linalg.depthwise_conv_2d_nchw_chw"
 _GROUPED = "linalg.conv_2d_ngchw_gfchw"
 # A grouped convolution splits the channel axis of an image into two: groups and channels.
 _GROUPS = [[0], [1, 2], [3], [4]]
@@ -49,11 +51,14 @@ class _FastChannelsLast(ChannelsLast):
     def rewriting(self, operation: ir.Operation) -> Callable[[ir.Operation], None] | None:
         if operation.name == _GROUPED:
             return self._grouped if _joins_groups(operation) else None
+        if flat_convolutions.is_flat(operation) and _is_of_floats(operation):
+            return self._flat
         if convolution_3d.is_supported(operation):
             return self._volumes
         return super().rewriting(operation)
 
     def named(self, operation: ir.Operation) -> None:
+        self._slice_before_transposition(operation)
         image, second, *_, init = operation.operands
         kind = permuted(init.type, TO_NHWC)
         if (
@@ -68,16 +73,39 @@ class _FastChannelsLast(ChannelsLast):
             return
         super().named(operation)
 
+    def _slice_before_transposition(self, operation: ir.Operation) -> None:
+        """Makes a strided 1×1 convolution of an NCHW image an unstrided one of a slice.
+
+        IREE folds the transposition of the slice into the matrix product. If the slice is of the
+        transposed image, IREE compiles the product to scalar code.
+        """
+        image, strides = operation.operands[0], operation.attributes["strides"]
+        steps = [1, 1, *ir.DenseIntElementsAttr(strides)]
+        if not _is_of_points(operation) or image in self.last or max(steps) == 1:
+            return
+        sizes = [*sizes_of(image)[:2], *ir.RankedTensorType(operation.results[0].type).shape[2:]]
+        operation.operands[0] = barrier(sliced(image, sizes, steps))
+        operation.attributes["strides"] = _ones(strides)
+
     def strided(
         self, operation: ir.Operation, image: ir.Value, init: ir.Value
     ) -> tuple[ir.Value, ir.Attribute]:
         strides = operation.attributes["strides"]
-        window = ir.RankedTensorType(operation.operands[1].type).shape[-2:]
-        if operation.name != _CONVOLUTION or list(window) != [1, 1]:
-            return image, strides
-        one = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
-        kind = ir.DenseIntElementsAttr(strides).type
-        return _strided(image, strides, init), ir.DenseElementsAttr.get_splat(kind, one)
+        if _is_of_points(operation):
+            return _strided(image, strides, init), _ones(strides)
+        if operation.name in (_CONVOLUTION, _DEPTHWISE) and _is_transposed(image):
+            # IREE would move the transposition into the loops of the convolution.
+            image = barrier(image)
+        return image, strides
+
+    def _flat(self, operation: ir.Operation) -> None:
+        """Rewrites a convolution to a 2-D one, and that one to NHWC."""
+        planar, result = flat_convolutions.flattened(operation)
+        operation.results[0].replace_all_uses_with(result)
+        self.replaced.append(operation)
+        # The result's transposition back is created before `planar`.
+        with ir.InsertionPoint(planar):
+            self.named(planar)
 
     def _volumes(self, operation: ir.Operation) -> None:
         """Rewrites a 3-D convolution to 2-D ones."""
@@ -186,6 +214,24 @@ def _is_zero(value: ir.Value) -> bool:
         and scalar.operation.name == "arith.constant"
         and ir.FloatAttr(scalar.operation.attributes["value"]).value == 0
     )
+
+
+def _is_of_points(operation: ir.Operation) -> bool:
+    """Returns whether it is a convolution, of one group, with a window of one element."""
+    if operation.name != _CONVOLUTION:
+        return False
+    return ir.RankedTensorType(operation.operands[1].type).shape[2:] == [1, 1]
+
+
+def _is_transposed(value: ir.Value) -> bool:
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.operation.name == "linalg.transpose"
+
+
+def _ones(strides: ir.Attribute) -> ir.Attribute:
+    """Returns strides of 1, of the same type."""
+    one = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+    return ir.DenseElementsAttr.get_splat(ir.DenseIntElementsAttr(strides).type, one)
 
 
 def _strided(image: ir.Value, strides: ir.Attribute, result: ir.Value) -> ir.Value:

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
-from pipelines.ir.tensor_ops import copied, permuted, reshaped, sizes_of, sliced, transposed
+from pipelines.ir.tensor_ops import copied, padded, permuted, reshaped, sizes_of, transposed
+from pipelines.iree.barriers import barrier
+from pipelines.linalg_form.channels_last import padding_value
 
 NAME = "linalg.conv_3d_ncdhw_fcdhw"
 # Permutations from NCDHW to NDHWC and back, as `transposed` takes them.
@@ -53,12 +55,7 @@ def convolve_planes(operation: ir.Operation, init: ir.Value | None, convolve: Co
     planes = [images * depth, height, width, filters]
     plane_kind = ir.RankedTensorType.get(planes, kind.element_type)
     _, _, window, *inner = sizes_of(weight)
-    if inner == [1, 1]:
-        # Transpose only the elements that are read.
-        kept = [*sizes_of(image)[:3], height, width]
-        image = sliced(image, kept, [1, 1, 1, *strides[1:]])
-        strides[1:] = [1, 1]
-    image = transposed(image, _TO_LAST)
+    image = _to_last(image)
     _, _, *rows, channels = sizes_of(image)
     total = None if init is None else _planes_of(init, planes)
     for place in range(window):
@@ -78,6 +75,23 @@ def convolve_planes(operation: ir.Operation, init: ir.Value | None, convolve: Co
         reshaped("tensor.expand_shape", total, list(kind.shape), _PLANES),
         _BACK,
     )
+
+
+def _to_last(image: ir.Value) -> ir.Value:
+    """Returns an image in NDHWC."""
+    owner = image.owner
+    if not isinstance(owner, ir.Block) and owner.operation.name == "tensor.pad":
+        pad = owner.operation
+        number = padding_value(pad)
+        if number is not None and len(pad.operands) == 1:
+            # A transposition after the padding would end up in the loops of the convolution.
+            low, high = (
+                [list(ir.DenseI64ArrayAttr(pad.attributes[name]))[axis] for axis in _TO_LAST]
+                for name in ("static_low", "static_high")
+            )
+            return padded(transposed(pad.operands[0], _TO_LAST), low, high, number)
+    # Without a barrier, so would this transposition.
+    return barrier(transposed(image, _TO_LAST))
 
 
 def _planes_of(init: ir.Value, planes: list[int]) -> ir.Value:

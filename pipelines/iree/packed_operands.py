@@ -13,7 +13,8 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import linalg
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import find_operations
+from pipelines.iree.barriers import barrier
 from pipelines.pipeline import Step
 
 # Sizes of tiles of IREE's CPU targets. Without padding, or where padding adds a whole tile for the
@@ -78,7 +79,7 @@ def _separate(product: ir.Operation, index: int) -> None:
     if isinstance(value.owner, ir.Block):
         return
     with ir.InsertionPoint(user), user.location:
-        user.operands[index] = build_op("util.optimization_barrier", value.type, value)
+        user.operands[index] = barrier(value)
 
 
 def _swaps_rows_and_columns(operation: ir.Operation) -> bool:

@@ -148,8 +148,11 @@ def _is_convolution(operation) -> bool:
 
 
 def _is_of_known_images(operation) -> bool:
-    """Returns whether it is a 2-D convolution in whose results only the first size is dynamic."""
-    return "conv_2d" in operation.name and not any(
+    """Returns whether it is a 1-D or 2-D convolution of images whose size is static.
+
+    The number of images may be dynamic.
+    """
+    return any(kind in operation.name for kind in ("conv_1d", "conv_2d")) and not any(
         result.type.is_dynamic_dim(axis)
         for result in operation.results
         for axis in range(1, result.type.rank)

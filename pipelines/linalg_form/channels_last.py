@@ -12,7 +12,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from pipelines.ir.generics import generic_without_body
-from pipelines.ir.tensor_ops import Size, copied, empty, permuted, sizes_of, transposed
+from pipelines.ir.tensor_ops import Size, copied, empty, padded, permuted, sizes_of, transposed
 from pipelines.pipeline import Pipeline, Step
 
 # Permutations from NCHW to NHWC and back: axis `i` of the result is axis `order[i]` of the source.
@@ -48,7 +48,7 @@ class ChannelsLast:
 
     def __init__(self) -> None:
         # The NHWC form of each value, and the operations to erase at the end.
-        self._last: dict[ir.Value, ir.Value] = {}
+        self.last: dict[ir.Value, ir.Value] = {}
         self.replaced: list[ir.Operation] = []
 
     def rewrite(self, block: ir.Block) -> None:
@@ -71,12 +71,12 @@ class ChannelsLast:
             return self.named
         if name == "linalg.transpose":
             return self._transpose
-        if not any(operand in self._last for operand in operation.operands):
+        if not any(operand in self.last for operand in operation.operands):
             return None
         if name == "linalg.generic":
             return self._generic if _can_be_permuted(operation) else None
         if name == "tensor.pad":
-            return self._pad if _padding(operation) else None
+            return self._pad if padding_value(operation) else None
         if name in ("tensor.extract_slice", "tensor.insert_slice"):
             return self._slice
         return self._concat if name == "tensor.concat" else None
@@ -86,7 +86,7 @@ class ChannelsLast:
         # Compare results: Python wrappers of an operation are not unique.
         gone = {result for operation in self.replaced for result in operation.results}
         # Last to first, because the transposition back of one value may use an earlier value.
-        for value, last in reversed(self._last.items()):
+        for value, last in reversed(self.last.items()):
             users = [use.owner.operation for use in value.uses]
             if all(user.results and user.results[0] in gone for user in users):
                 continue
@@ -97,13 +97,13 @@ class ChannelsLast:
 
     def put(self, operation: ir.Operation, *values: ir.Value) -> None:
         """Stores the NHWC form of an operation's results, and erases the operation at the end."""
-        self._last.update(zip(operation.results, values, strict=True))
+        self.last.update(zip(operation.results, values, strict=True))
         self.replaced.append(operation)
 
     def of(self, value: ir.Value) -> ir.Value:
         """Returns the NHWC form of a 4-D value, created at the insertion point if needed."""
-        if value in self._last:
-            return self._last[value]
+        if value in self.last:
+            return self.last[value]
         owner = value.owner
         if isinstance(owner, ir.Block):
             return transposed(value, TO_NHWC)
@@ -112,7 +112,7 @@ class ChannelsLast:
             return empty(_sizes_of(value), ir.RankedTensorType(value.type).element_type)
         if made.name == "linalg.fill":
             return copied("linalg.fill", _sizes_of(value), made.operands[0])
-        if made.name == "tensor.pad" and _padding(made) and _is_of_images(made):
+        if made.name == "tensor.pad" and padding_value(made) and _is_of_images(made):
             # A transposition after the padding would end up in the loops of the convolution.
             return self._padded(made)
         if made.name == "linalg.broadcast":
@@ -153,8 +153,8 @@ class ChannelsLast:
         source, _ = operation.operands
         if order == _BACK:
             self.put(operation, source)
-        elif order == TO_NHWC and source in self._last:
-            operation.results[0].replace_all_uses_with(self._last[source])
+        elif order == TO_NHWC and source in self.last:
+            operation.results[0].replace_all_uses_with(self.last[source])
             self.replaced.append(operation)
 
     def _generic(self, operation: ir.Operation) -> None:
@@ -164,7 +164,7 @@ class ChannelsLast:
         operands, axes = [], []
         inputs = len(operation.operands) - len(operation.results)
         for index, (operand, own_map) in enumerate(zip(operation.operands, maps, strict=True)):
-            if index >= inputs or operand in self._last:
+            if index >= inputs or operand in self.last:
                 operand = self.of(operand)
                 own_map = ir.AffineMap.get(4, 0, [own_map.results[axis] for axis in TO_NHWC])
             operands.append(operand)
@@ -179,17 +179,11 @@ class ChannelsLast:
         self.put(operation, self._padded(operation))
 
     def _padded(self, operation: ir.Operation) -> ir.Value:
-        own = ir.Operation.create(
-            "tensor.pad",
-            [permuted(operation.results[0].type, TO_NHWC)],
-            [self.of(operation.operands[0])],
-            _with_permuted(operation, "static_low", "static_high"),
-            regions=1,
+        low, high = (
+            [list(ir.DenseI64ArrayAttr(operation.attributes[name]))[axis] for axis in TO_NHWC]
+            for name in ("static_low", "static_high")
         )
-        block = own.regions[0].blocks.append(*[ir.IndexType.get()] * 4)
-        with ir.InsertionPoint(block):
-            ir.Operation.create("tensor.yield", [], [_padding(operation)])
-        return own.result
+        return padded(self.of(operation.operands[0]), low, high, padding_value(operation))
 
     def _concat(self, operation: ir.Operation) -> None:
         axis = ir.IntegerAttr(operation.attributes["dim"])
@@ -258,7 +252,7 @@ def _can_be_permuted(operation: ir.Operation) -> bool:
     return maps[0].n_dims == 4 and all(each.operation.name != "linalg.index" for each in body)
 
 
-def _padding(operation: ir.Operation) -> ir.Value | None:
+def padding_value(operation: ir.Operation) -> ir.Value | None:
     """Returns the value that `tensor.pad` pads with; None if its region computes the value."""
     first = operation.regions[0].blocks[0].operations[0].operation
     if first.name != "tensor.yield" or isinstance(first.operands[0].owner, ir.Block):

@@ -188,6 +188,9 @@ class Volumes(nn.Module):
                 nn.Conv3d(3, 5, (3, 1, 1), (2, 1, 2), (1, 0, 0)),
                 nn.Conv3d(3, 5, (1, 3, 3), padding=(0, 1, 1), bias=False),
                 nn.Conv3d(3, 6, 1, 2),
+                nn.Conv3d(3, 6, 1, (1, 2, 2), bias=False),
+                nn.Conv3d(3, 5, (2, 1, 1), dilation=(2, 1, 1), padding=(2, 1, 1)),
+                nn.Conv3d(3, 4, (1, 2, 3), padding=(1, 0, 1)),
             ]
         )
 
@@ -201,3 +204,62 @@ def test_convolutions_of_volumes():
         unmess.capture(Volumes().eval(), (torch.randn(2, 3, 6, 14, 13),)), on="iree-cpu"
     )
     assert report.ok, report
+
+
+class Lines(nn.Module):
+    """1-D convolutions: strides, dilations, padding, groups, windows of one element; transposed."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            [
+                nn.Conv1d(4, 6, 5, 3),
+                nn.Conv1d(4, 7, 3, dilation=4, padding=4, bias=False),
+                nn.Conv1d(4, 6, 1),
+                nn.Conv1d(4, 6, 1, 2, bias=False),
+                nn.Conv1d(4, 8, 4, 2, padding=1, groups=2),
+                nn.Conv1d(4, 6, 3, padding=2, padding_mode="reflect"),
+                nn.ConvTranspose1d(4, 5, 6, 3, padding=1, output_padding=2),
+            ]
+        )
+
+    def forward(self, x):
+        return [layer(x).relu() for layer in self.layers]
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_convolutions_of_lines(is_dynamic):
+    torch.manual_seed(0)
+    model = Lines().eval()
+    dynamic = ({0: torch.export.Dim("n", max=9)},) if is_dynamic else None
+    program = unmess.capture(model, (torch.randn(2, 4, 21),), dynamic_shapes=dynamic)
+    run = unmess.load(program, on="iree-cpu")
+    preset = "preset: channels-last:" if is_dynamic else "preset: channels-last-data-tiling:"
+    assert any(str(note).startswith(preset) for note in run.notes)
+    for count in (1, 2, 9) if is_dynamic else (2,):
+        x = torch.randn(count, 4, 21)
+        torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-5)
+
+
+def test_convolutions_of_an_argument():
+    """Images that only convolutions read: unpadded, strided, and with many odd filters."""
+    torch.manual_seed(0)
+    layers = [
+        nn.Conv2d(6, 8, 1, 2, bias=False),
+        nn.Conv2d(6, 8, 1, (1, 3)),
+        nn.Conv2d(6, 8, 3, bias=False),
+        nn.Conv2d(6, 6, 3, groups=6),
+        nn.Conv2d(6, 136, 3, 2, padding=1),
+    ]
+
+    class Branches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(layers)
+
+        def forward(self, x):
+            return [layer(x) for layer in self.layers]
+
+    model, x = Branches().eval(), torch.randn(2, 6, 9, 11)
+    run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
+    torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-5)

@@ -35,13 +35,39 @@ func.func @between(%x: tensor<1x2x5x6xf32>, %w: tensor<4x2x3x3xf32>, %bias: tens
   return %3 : tensor<1x4x5x8xf32>
 }
 
-// A 1x1 convolution with strides becomes a slice and a convolution without strides.
+// A 1x1 convolution with strides becomes a slice and a convolution without strides. The slice is of
+// the image in the layout that it has. IREE computes it by itself, and folds its transposition.
 // CHECK-LABEL: func.func @strided(
-// CHECK:         %[[SLICE:.*]] = tensor.extract_slice %{{.*}}[0, 0, 0, 0] [1, 3, 3, 2] [1, 2, 2, 1]
-// CHECK:         linalg.conv_2d_nhwc_hwcf {{{.*}}strides = dense<1> : {{.*}}} ins(%[[SLICE]],
-func.func @strided(%x: tensor<1x2x5x6xf32>, %w: tensor<4x2x1x1xf32>, %init: tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32> {
+// CHECK:         %[[SLICE:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0] [1, 2, 3, 3] [1, 1, 2, 2]
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[SLICE]])
+// CHECK:         %[[LAST:.*]] = linalg.transpose ins(%[[KEPT]] :
+// CHECK:         %[[FIRST:.*]] = linalg.conv_2d_nhwc_hwcf {{{.*}}strides = dense<1> : {{.*}}} ins(%[[LAST]],
+// CHECK:         %[[SECOND:.*]] = tensor.extract_slice %[[FIRST]][0, 0, 0, 0] [1, 2, 2, 4] [1, 2, 2, 1]
+// CHECK:         linalg.conv_2d_nhwc_hwcf {{{.*}}strides = dense<1> : {{.*}}} ins(%[[SECOND]],
+func.func @strided(%x: tensor<1x2x5x6xf32>, %w: tensor<4x2x1x1xf32>, %init: tensor<1x4x3x3xf32>, %v: tensor<2x4x1x1xf32>, %init2: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
   %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>} ins(%x, %w : tensor<1x2x5x6xf32>, tensor<4x2x1x1xf32>) outs(%init : tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32>
-  return %0 : tensor<1x4x3x3xf32>
+  %1 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>} ins(%0, %v : tensor<1x4x3x3xf32>, tensor<2x4x1x1xf32>) outs(%init2 : tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  return %1 : tensor<1x2x2x2xf32>
+}
+
+// IREE would move the first transposition into the loops of the convolution. A barrier of a tensor
+// of dynamic size does not compile.
+// CHECK-LABEL: func.func @unpadded(
+// CHECK:         %[[LAST:.*]] = linalg.transpose ins(%arg0 :
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[LAST]])
+// CHECK:         %[[FIRST:.*]] = linalg.conv_2d_nhwc_hwcf {{.*}} ins(%[[KEPT]],
+// CHECK:         linalg.depthwise_conv_2d_nhwc_hwc {{.*}} ins(%[[FIRST]],
+// CHECK-LABEL: func.func @unpadded_dynamic(
+// CHECK-NOT:     barrier
+// CHECK:         linalg.conv_2d_nhwc_hwcf
+func.func @unpadded(%x: tensor<1x2x6x6xf32>, %w: tensor<4x2x3x3xf32>, %init: tensor<1x4x4x4xf32>, %d: tensor<4x3x3xf32>, %init2: tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32> {
+  %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x2x6x6xf32>, tensor<4x2x3x3xf32>) outs(%init : tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %1 = linalg.depthwise_conv_2d_nchw_chw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%0, %d : tensor<1x4x4x4xf32>, tensor<4x3x3xf32>) outs(%init2 : tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  return %1 : tensor<1x4x2x2xf32>
+}
+func.func @unpadded_dynamic(%x: tensor<?x2x6x6xf32>, %w: tensor<4x2x3x3xf32>, %init: tensor<?x4x4x4xf32>) -> tensor<?x4x4x4xf32> {
+  %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<?x2x6x6xf32>, tensor<4x2x3x3xf32>) outs(%init : tensor<?x4x4x4xf32>) -> tensor<?x4x4x4xf32>
+  return %0 : tensor<?x4x4x4xf32>
 }
 
 // A sum over the image loops in NHWC. The collapse of the image gets its operand in NCHW.
@@ -203,9 +229,10 @@ func.func @integers(%x: tensor<?x4x6x6xi8>, %weight: tensor<8x4x3x3xi8>, %init: 
 // A 3-D convolution becomes a sum of 2-D convolutions, one for each plane of its window.
 // CHECK-LABEL: func.func @volumes(
 // CHECK:         %[[LAST:.*]] = linalg.transpose ins(%arg0 : {{.*}}permutation = [0, 2, 3, 4, 1]
-// CHECK:         tensor.extract_slice %[[LAST]][0, 0, 0, 0, 0] [1, 2, 6, 6, 2] [1, 2, 1, 1, 1]
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[LAST]])
+// CHECK:         tensor.extract_slice %[[KEPT]][0, 0, 0, 0, 0] [1, 2, 6, 6, 2] [1, 2, 1, 1, 1]
 // CHECK:         %[[FIRST:.*]] = linalg.conv_2d_nhwc_hwcf
-// CHECK:         tensor.extract_slice %[[LAST]][0, 1, 0, 0, 0] [1, 2, 6, 6, 2] [1, 2, 1, 1, 1]
+// CHECK:         tensor.extract_slice %[[KEPT]][0, 1, 0, 0, 0] [1, 2, 6, 6, 2] [1, 2, 1, 1, 1]
 // CHECK:         %[[SECOND:.*]] = linalg.conv_2d_nhwc_hwcf {{.*}}outs(%[[FIRST]] :
 // CHECK:         tensor.expand_shape %[[SECOND]]
 func.func @volumes(%x: tensor<1x2x4x6x6xf32>, %w: tensor<3x2x2x3x3xf32>, %init: tensor<1x3x2x4x4xf32>) -> tensor<1x3x2x4x4xf32> {
@@ -213,12 +240,74 @@ func.func @volumes(%x: tensor<1x2x4x6x6xf32>, %w: tensor<3x2x2x3x3xf32>, %init: 
   return %0 : tensor<1x3x2x4x4xf32>
 }
 
-// With windows of one element, only the elements that are read are transposed.
+// The image is transposed before it is padded.
+// CHECK-LABEL: func.func @padded_volumes(
+// CHECK:         %[[LAST:.*]] = linalg.transpose ins(%arg0 :
+// CHECK:         %[[PADDED:.*]] = tensor.pad %[[LAST]] low[0, 0, 1, 1, 0] high[0, 0, 1, 1, 0]
+// CHECK:         %[[READ:.*]] = tensor.extract_slice %[[PADDED]]
+// CHECK:         %[[PLANES:.*]] = tensor.collapse_shape %[[READ]] {{.*}} into tensor<4x8x8x2xf32>
+// CHECK:         linalg.conv_2d_nhwc_hwcf {{.*}} ins(%[[PLANES]],
+func.func @padded_volumes(%x: tensor<1x2x4x6x6xf32>, %w: tensor<3x2x1x3x3xf32>, %init: tensor<1x3x4x6x6xf32>) -> tensor<1x3x4x6x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 0, 0, 1, 1] high[0, 0, 0, 1, 1] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index, %e: index):
+    tensor.yield %zero : f32
+  } : tensor<1x2x4x6x6xf32> to tensor<1x2x4x8x8xf32>
+  %0 = linalg.conv_3d_ncdhw_fcdhw {dilations = dense<1> : vector<3xi64>, strides = dense<1> : vector<3xi64>} ins(%p, %w : tensor<1x2x4x8x8xf32>, tensor<3x2x1x3x3xf32>) outs(%init : tensor<1x3x4x6x6xf32>) -> tensor<1x3x4x6x6xf32>
+  return %0 : tensor<1x3x4x6x6xf32>
+}
+
+// With windows of one column, planes become the rows of an image. Only the elements that are read
+// are kept.
 // CHECK-LABEL: func.func @points(
 // CHECK:         %[[READ:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0, 0] [1, 2, 4, 3, 3] [1, 1, 1, 2, 2]
-// CHECK:         linalg.transpose ins(%[[READ]] :
+// CHECK:         %[[ROWS:.*]] = tensor.collapse_shape %[[READ]] {{.*}} into tensor<1x2x4x9xf32>
+// CHECK:         %[[PLANES:.*]] = tensor.extract_slice %[[ROWS]][0, 0, 0, 0] [1, 2, 2, 9] [1, 1, 2, 1]
 // CHECK:         linalg.conv_2d_nhwc_hwcf {{{.*}}strides = dense<1>
+// CHECK:         tensor.expand_shape {{.*}} into tensor<1x3x2x3x3xf32>
 func.func @points(%x: tensor<1x2x4x6x6xf32>, %w: tensor<3x2x1x1x1xf32>, %init: tensor<1x3x2x3x3xf32>) -> tensor<1x3x2x3x3xf32> {
   %0 = linalg.conv_3d_ncdhw_fcdhw {dilations = dense<1> : vector<3xi64>, strides = dense<2> : vector<3xi64>} ins(%x, %w : tensor<1x2x4x6x6xf32>, tensor<3x2x1x1x1xf32>) outs(%init : tensor<1x3x2x3x3xf32>) -> tensor<1x3x2x3x3xf32>
   return %0 : tensor<1x3x2x3x3xf32>
+}
+
+// The padding of planes becomes one of rows, so that it is transposed before it is padded. The bias
+// is broadcast to the 2-D result.
+// CHECK-LABEL: func.func @columns(
+// CHECK:         %[[ROWS:.*]] = tensor.collapse_shape %arg0 {{.*}} into tensor<1x2x4x9xf32>
+// CHECK:         linalg.broadcast ins(%arg2 : tensor<3xf32>) outs(%{{.*}} : tensor<1x4x9x3xf32>)
+// CHECK:         %[[LAST:.*]] = linalg.transpose ins(%[[ROWS]] :
+// CHECK:         %[[PADDED:.*]] = tensor.pad %[[LAST]] low[0, 1, 0, 0] high[0, 1, 0, 0]
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}} : tensor<1x6x9x1x2xf32>) outs(%{{.*}} : tensor<1x1x4x9x3x1x2xf32>)
+// CHECK:         linalg.batch_matmul ins(%{{.*}}, %{{.*}} : tensor<1x36x6xf32>, tensor<1x6x3xf32>)
+func.func @columns(%x: tensor<1x2x4x3x3xf32>, %w: tensor<3x2x3x1x1xf32>, %bias: tensor<3xf32>) -> tensor<1x3x4x3x3xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 0, 1, 0, 0] high[0, 0, 1, 0, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index, %e: index):
+    tensor.yield %zero : f32
+  } : tensor<1x2x4x3x3xf32> to tensor<1x2x6x3x3xf32>
+  %empty = tensor.empty() : tensor<1x3x4x3x3xf32>
+  %init = linalg.broadcast ins(%bias : tensor<3xf32>) outs(%empty : tensor<1x3x4x3x3xf32>) dimensions = [0, 2, 3, 4]
+  %0 = linalg.conv_3d_ncdhw_fcdhw {dilations = dense<1> : vector<3xi64>, strides = dense<1> : vector<3xi64>} ins(%p, %w : tensor<1x2x6x3x3xf32>, tensor<3x2x3x1x1xf32>) outs(%init : tensor<1x3x4x3x3xf32>) -> tensor<1x3x4x3x3xf32>
+  return %0 : tensor<1x3x4x3x3xf32>
+}
+
+// A 1-D convolution becomes a 2-D one of images of width 1, with a static or dynamic number.
+// CHECK-LABEL: func.func @lines(
+// CHECK:         %[[IMAGES:.*]] = tensor.expand_shape %arg0 {{.*}} : tensor<?x2x9xf32> into tensor<?x2x9x1xf32>
+// CHECK:         linalg.generic {{.*}} outs(%{{.*}} : tensor<1x?x2x1x3x1x2xf32>)
+// CHECK:         linalg.batch_matmul {{.*}} tensor<1x6x4xf32>
+// CHECK:         tensor.collapse_shape {{.*}} : tensor<?x4x2x1xf32> into tensor<?x4x2xf32>
+func.func @lines(%x: tensor<?x2x9xf32>, %w: tensor<4x2x3xf32>, %init: tensor<?x4x2xf32>) -> tensor<?x4x2xf32> {
+  %0 = linalg.conv_1d_ncw_fcw {dilations = dense<3> : vector<1xi64>, strides = dense<2> : vector<1xi64>} ins(%x, %w : tensor<?x2x9xf32>, tensor<4x2x3xf32>) outs(%init : tensor<?x4x2xf32>) -> tensor<?x4x2xf32>
+  return %0 : tensor<?x4x2xf32>
+}
+
+// More than 128 filters must fill the last tile of 16.
+// CHECK-LABEL: func.func @odd_filters(
+// CHECK:         linalg.conv_2d_nhwc_hwcf {{.*}} -> tensor<1x4x4x144xf32>
+// CHECK:         linalg.batch_matmul {{.*}} -> tensor<1x16x136xf32>
+func.func @odd_filters(%x: tensor<1x2x6x6xf32>, %w: tensor<144x2x3x3xf32>, %init: tensor<1x144x4x4xf32>, %v: tensor<136x2x3x3xf32>, %init2: tensor<1x136x4x4xf32>) -> (tensor<1x144x4x4xf32>, tensor<1x136x4x4xf32>) {
+  %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x2x6x6xf32>, tensor<144x2x3x3xf32>) outs(%init : tensor<1x144x4x4xf32>) -> tensor<1x144x4x4xf32>
+  %1 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %v : tensor<1x2x6x6xf32>, tensor<136x2x3x3xf32>) outs(%init2 : tensor<1x136x4x4xf32>) -> tensor<1x136x4x4xf32>
+  return %0, %1 : tensor<1x144x4x4xf32>, tensor<1x136x4x4xf32>
 }
