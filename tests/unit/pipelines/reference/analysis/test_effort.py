@@ -43,7 +43,8 @@ func.func @main(%x: tensor<{n}xf32>, %w: tensor<3xf32>, %y: tensor<{m}xf32>) -> 
 @pytest.mark.parametrize(
     ("text", "level"),
     [
-        (MATMUL.format(m=32, n=32, k=32), 0),
+        (MATMUL.format(m=16, n=16, k=16), 0),
+        (MATMUL.format(m=32, n=32, k=32), 3),
         # No operand is large, but the loops are.
         (MATMUL.format(m=128, n=128, k=128), 3),
         (MATMUL.format(m="?", n=4, k=4), 3),
