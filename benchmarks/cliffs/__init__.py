@@ -10,7 +10,7 @@ in eager PyTorch. The table has the largest ratios first.
 | `collecting.py` | collects the configurations of recipes, in worker processes |
 | `quantized.py` | layers of quantized models, whose captured graphs have no quantized operators |
 | `timing.py` | times a configuration, in a worker process |
-| `store.py` | files of the cache folder, so that a second run repeats nothing |
+| `store.py` | the stored rows, so that a second run repeats nothing |
 | `report.py` | the tables |
 """
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 from torch.export.graph_signature import InputKind
 
 from benchmarks.cliffs.configurations import Configuration, configuration_of
 from benchmarks.cliffs.quantized import quantized_layers
+from benchmarks.cliffs.store import Collected
 from benchmarks.recurrent import LAYERS, STEPS
 
 # Few recipes have recurrent layers. These are beside the recipes, with the sizes of `recurrent`.
@@ -18,19 +18,15 @@ EXTRA = tuple(f"{_LAYER}{name}@{steps}" for name, *_ in LAYERS for steps in STEP
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
-def collect(model: str) -> dict[str, Any]:
-    """Returns a line for the store: the model and its distinct configurations, or its failure."""
+def collect(model: str) -> Collected:
+    """Returns the distinct configurations of a recipe, or its failure."""
     try:
         found = list(_configurations(model))
     except Exception as problem:
         lines = str(problem).splitlines() or [type(problem).__name__]
-        return {"model": model, "configurations": [], "failure": lines[0]}
+        return Collected(model, [], lines[0])
     distinct = {each.key: each for each in found}
-    return {
-        "model": model,
-        "configurations": [[each.operator, each.args] for each in distinct.values()],
-        "failure": None,
-    }
+    return Collected(model, [(each.operator, each.args) for each in distinct.values()])
 
 
 def _configurations(model: str) -> Iterable[Configuration]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.cliffs import collecting, timing
 from benchmarks.cliffs.configurations import FAMILIES, Configuration
-from benchmarks.cliffs.report import SLOW, print_report, result_of
-from benchmarks.cliffs.store import Lines
+from benchmarks.cliffs.report import SLOW, Result, print_report, result_of
+from benchmarks.cliffs.store import Collected, Measurement, store
+from unmess.core.processes.threads import processors
 from unmess.core.processes.workers import Died, Parent, each_in_workers
 from unmess.isolated import libraries_of
 from unmess.matrix.cells import matching_models
+from unmess.row_log import appending, read_rows, write_row
 
 RUNNERS = ("reference", "iree-cpu")
 # Recipes of different architectures. `--models '*'` searches all recipes.
@@ -45,27 +46,23 @@ def main(arguments: Sequence[str] = ()) -> None:
     """Runs the search with the options of a command line."""
     options = _parser().parse_args(arguments)
     models = [*matching_models(options.models or MODELS), *collecting.EXTRA]
+    runners = tuple(options.runner or RUNNERS)
+    times = store(f"times-{options.threads}.jsonl")
     with Parent(libraries_of([*models, "torchvision:", "hf:"], RUNNERS)) as parent:
         users = _collected(parent, models)
         chosen = [
-            each for each in _ordered(users) if not options.family or each.family in options.family
+            each for each in ordered(users) if not options.family or each.family in options.family
         ][: options.cases]
-        times = Lines(f"times-{options.threads}.jsonl")
         if not options.report:
-            _time(parent, chosen, times, options)
-    lines: dict[str, list[dict]] = {}
-    for line in times.read():
-        lines.setdefault(line["key"], []).append(line)
-    print_report(
-        [
-            result_of(each, users[each], runner, lines[each.key])
-            for runner in options.runner or RUNNERS
-            for each in chosen
-            if each.key in lines
-        ],
-        options.threads,
-        options.rows,
-    )
+            known = _results(chosen, users, runners, times)
+            missing = [
+                each
+                for each in chosen
+                if any(_is_missing(known.get((each.key, name)), options.again) for name in runners)
+            ]
+            _time(parent, missing, times, runners, options.threads)
+    results = _results(chosen, users, runners, times)
+    print_report([*results.values()], options.threads, options.rows)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,9 +72,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runner", action="append", choices=RUNNERS, help="only these runners")
     parser.add_argument("--cases", type=int, help="only so many; all kinds come first")
     parser.add_argument("--rows", type=int, default=40, help="rows of the table of the slowest")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for all sides")
+    parser.add_argument("--threads", type=int, default=processors(), help="for all sides")
     parser.add_argument(
-        "--again", action="store_true", help="time all configurations again, even with a result"
+        "--again",
+        choices=("slow", "all"),
+        help=f"time configurations again: all, or those above {SLOW:g} times eager",
     )
     parser.add_argument("--report", action="store_true", help="print the tables, and time nothing")
     return parser
@@ -85,26 +84,30 @@ def _parser() -> argparse.ArgumentParser:
 
 def _collected(parent: Parent, models: Sequence[str]) -> dict[Configuration, list[str]]:
     """Returns the configurations of the models, each with the models in which it occurs."""
-    store = Lines("configurations.jsonl")
-    known = {line["model"]: line for line in store.read()}
+    file = store("configurations.jsonl")
+    known = {row.model: row for row in read_rows(file, Collected)}
     missing = [model for model in models if model not in known]
-    lines = each_in_workers(parent, missing, collecting.collect, _CAPTURE)
-    for model, line in zip(missing, lines, strict=True):
-        if isinstance(line, Died):
-            line = {"model": model, "configurations": [], "failure": line.cause}
-        store.add(line)
-        known[model] = line
-        count = f"{len(line['configurations'])} configurations"
-        _say(f"{model}: {line['failure'] or count}")
-    users: dict[str, tuple[Configuration, list[str]]] = {}
-    for model in models:
-        for operator, args in known[model]["configurations"]:
-            configuration = Configuration(operator, args)
-            users.setdefault(configuration.key, (configuration, []))[1].append(model)
-    return dict(users.values())
+    rows = each_in_workers(parent, missing, collecting.collect, _CAPTURE)
+    with appending(file) as log:
+        for model, row in zip(missing, rows, strict=True):
+            if isinstance(row, Died):
+                row = Collected(model, [], row.cause)
+            write_row(log, row)
+            known[model] = row
+            _say(f"{model}: {row.failure or f'{len(row.configurations)} configurations'}")
+    return users_of([known[model] for model in models])
 
 
-def _ordered(users: dict[Configuration, list[str]]) -> list[Configuration]:
+def users_of(rows: Sequence[Collected]) -> dict[Configuration, list[str]]:
+    """Returns the distinct configurations of recipes, each with the recipes in which it occurs."""
+    users: dict[Configuration, list[str]] = {}
+    for row in rows:
+        for operator, args in row.configurations:
+            users.setdefault(Configuration(operator, args), []).append(row.model)
+    return users
+
+
+def ordered(users: dict[Configuration, list[str]]) -> list[Configuration]:
     """Returns one configuration of each kind, then a second one of each kind, and so on.
 
     Within a kind, those in many models come first, then the larger ones.
@@ -116,40 +119,58 @@ def _ordered(users: dict[Configuration, list[str]]) -> list[Configuration]:
     return [each for row in rounds for each in row if each is not None]
 
 
+def _results(
+    chosen: Sequence[Configuration],
+    users: dict[Configuration, list[str]],
+    runners: tuple[str, ...],
+    times: Path,
+) -> dict[tuple[str, str], Result]:
+    """Returns the results of the configurations that were timed, by key and runner."""
+    rows: dict[str, list[Measurement]] = {}
+    for row in read_rows(times, Measurement):
+        rows.setdefault(row.key, []).append(row)
+    return {
+        (each.key, runner): result_of(each, users[each], runner, rows[each.key])
+        for runner in runners
+        for each in chosen
+        if any(runner in row.runners for row in rows.get(each.key, ()))
+    }
+
+
+def _is_missing(result: Result | None, again: str | None) -> bool:
+    if result is None or again == "all":
+        return True
+    return again == "slow" and result.ratio is not None and result.ratio > SLOW
+
+
 def _time(
-    parent: Parent, chosen: Sequence[Configuration], times: Lines, options: argparse.Namespace
+    parent: Parent,
+    missing: Sequence[Configuration],
+    times: Path,
+    runners: tuple[str, ...],
+    threads: int,
 ) -> None:
-    """Times each configuration that has no result. Slow ones are timed a second time."""
-    runners = tuple(options.runner or RUNNERS)
-    before = Counter(
-        (line["key"], runner)
-        for line in (() if options.again else times.read())
-        for runner in line["runners"]
-    )
-    missing = [each for each in chosen if any(not before[each.key, name] for name in runners)]
-    (call,) = each_in_workers(
-        parent,
-        [timing.Work("", {}, runners, options.threads)],
-        timing.measure_call,
-        _TIME,
-    )
+    """Times configurations. Slow ones are timed a second time."""
+    work = timing.Work("", {}, runners, threads)
+    (call,) = each_in_workers(parent, [work], timing.measure_call, _TIME)
     if isinstance(call, Died) or call.get("failures", True):
         sys.exit(f"a program that adds two numbers fails: {call}")
     common = {"runners": list(runners), "call": call["times"]}
     slow = []
-    for number, (each, found) in enumerate(_measured(parent, missing, runners, options.threads)):
-        line = {"key": each.key, "repeated": False, **common, **found}
-        times.add(line)
-        results = [result_of(each, (), runner, [line]) for runner in runners]
-        texts = [
-            f"{result.runner} {result.cause if result.ratio is None else f'{result.ratio:.2f}'}"
-            for result in results
-        ]
-        _say(f"{number + 1}/{len(missing)} {', '.join(texts)}: {each}")
-        if any(result.ratio is not None and result.ratio > SLOW for result in results):
-            slow.append(each)
-    for each, found in _measured(parent, slow, runners, options.threads):
-        times.add({"key": each.key, "repeated": True, **common, **found})
+    with appending(times) as log:
+        for number, (each, found) in enumerate(_measured(parent, missing, runners, threads)):
+            row = Measurement(each.key, **common, **found)
+            write_row(log, row)
+            results = [result_of(each, (), runner, [row]) for runner in runners]
+            texts = [
+                f"{result.runner} {result.cause if result.ratio is None else f'{result.ratio:.2f}'}"
+                for result in results
+            ]
+            _say(f"{number + 1}/{len(missing)} {', '.join(texts)}: {each}")
+            if any(result.ratio is not None and result.ratio > SLOW for result in results):
+                slow.append(each)
+        for each, found in _measured(parent, slow, runners, threads):
+            write_row(log, Measurement(each.key, **common, repeated=True, **found))
 
 
 def _measured(

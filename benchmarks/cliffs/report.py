@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from benchmarks.cliffs.configurations import FAMILIES, Configuration
+from benchmarks.cliffs.store import Measurement
 
 # A ratio above the second one is a cliff; one above the first one is measured twice.
 SLOW, CLIFF = 2.0, 5.0
@@ -42,29 +42,32 @@ class Result:
 
 
 def result_of(
-    configuration: Configuration, models: Iterable[str], runner: str, lines: Sequence[dict]
+    configuration: Configuration,
+    models: Iterable[str],
+    runner: str,
+    measurements: Sequence[Measurement],
 ) -> Result:
     """Returns the result of the measurements of a configuration, in the order of time."""
     result = Result(configuration, tuple(models), runner, cause="no measurement")
-    for line in lines:
-        if runner not in line["runners"]:
+    for each in measurements:
+        if runner not in each.runners:
             continue
-        measured = _measured(result, line, runner)
+        measured = _measured(result, each, runner)
         is_lower = None not in (measured.ratio, result.ratio) and measured.ratio < result.ratio
-        if not line["repeated"] or is_lower:
+        if not each.repeated or is_lower:
             result = measured
     return result
 
 
-def _measured(result: Result, line: dict[str, Any], runner: str) -> Result:
-    cause = line.get("skipped") or line["failures"].get(runner)
+def _measured(result: Result, measurement: Measurement, runner: str) -> Result:
+    cause = measurement.skipped or measurement.failures.get(runner)
     if cause is not None:
         return Result(result.configuration, result.models, runner, cause=cause)
-    own, eager = line["times"][runner], line["times"]["eager"]
+    own, eager = measurement.times[runner], measurement.times["eager"]
+    call = measurement.call
     # The clock of a process may not advance during a short call.
     ratios = [
-        max(own[what] - (line["call"][runner][what] - line["call"]["eager"][what]), 0)
-        / max(eager[what], _CLOCK)
+        max(own[what] - (call[runner][what] - call["eager"][what]), 0) / max(eager[what], _CLOCK)
         for what in ("elapsed", "cpu")
     ]
     return Result(

@@ -1,36 +1,54 @@
-"""Files of the search, with a line of JSON for each recipe and each measurement."""
+"""The rows that the search stores, one for each recipe and each measurement, and their files."""
 
 from __future__ import annotations
 
-import contextlib
-import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from unmess.core.cache.folder import cache_folder, make_private
 
 
-class Lines:
-    """A file of JSON lines in the cache folder, to which lines are added.
+@dataclass(frozen=True)
+class Collected:
+    """The configurations of a recipe.
 
-    Args:
-        name: of the file.
+    Attributes:
+        model: the recipe.
+        configurations: the operator and the arguments of each distinct one.
+        failure: why there are none; None if it was captured.
     """
 
-    def __init__(self, name: str):
-        self.path: Path = cache_folder() / "benchmarks" / "cliffs" / name
-        make_private(self.path.parent)
+    model: str
+    configurations: list[tuple[str, dict[str, Any]]]
+    failure: str | None = None
 
-    def read(self) -> list[dict[str, Any]]:
-        """Returns the lines, without one that an interrupted run left unfinished."""
-        lines = []
-        with contextlib.suppress(FileNotFoundError), self.path.open() as file:
-            for line in file:
-                with contextlib.suppress(json.JSONDecodeError):
-                    lines.append(json.loads(line))
-        return lines
 
-    def add(self, line: dict[str, Any]) -> None:
-        """Adds a line. The file is complete after each one."""
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+@dataclass(frozen=True)
+class Measurement:
+    """A measurement of a configuration.
+
+    Attributes:
+        key: of the configuration.
+        runners: the names of the runners that were to be timed.
+        call: the times of the shortest call, as `times`.
+        repeated: whether it repeats the one before, whose ratio was high.
+        times: by side, the least elapsed and CPU seconds of a call (`elapsed`, `cpu`).
+        failures: by runner, why it was not timed.
+        skipped: why nothing was timed.
+    """
+
+    key: str
+    runners: list[str]
+    call: dict[str, dict[str, float]]
+    repeated: bool = False
+    times: dict[str, dict[str, float]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    skipped: str | None = None
+
+
+def store(name: str) -> Path:
+    """Returns the path of a file of rows in the cache folder, and creates its folder."""
+    folder = cache_folder() / "benchmarks" / "cliffs"
+    make_private(folder)
+    return folder / name

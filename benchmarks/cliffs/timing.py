@@ -65,7 +65,7 @@ def _measure(work: Work) -> dict[str, Any]:
 def _timed(model: Callable, args: tuple, work: Work, tolerance: float) -> dict[str, Any]:
     import unmess
 
-    torch.set_num_threads(work.threads)
+    _set_threads(work.threads)
     failures = {}
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
         # The programs would fill the user's cache.
@@ -90,6 +90,14 @@ def _timed(model: Callable, args: tuple, work: Work, tolerance: float) -> dict[s
                 continue
             calls[runner] = call
         return {"times": _by_turns(calls, args), "failures": failures}
+
+
+def _set_threads(threads: int) -> None:
+    """Sets the number of threads of all sides. IREE takes it when it creates its device."""
+    import iree.runtime
+
+    torch.set_num_threads(threads)
+    iree.runtime.flags.parse_flags(f"--task_topology_max_group_count={threads}")
 
 
 def _by_turns(calls: dict[str, Callable], args: tuple) -> dict[str, dict[str, float]]:
