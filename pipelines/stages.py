@@ -17,6 +17,7 @@ from pipelines.output_dialects.control_flow import (
 from pipelines.output_dialects.dynamic_sizes import infer_reshape_sizes
 from pipelines.output_dialects.loop_slices import slice_rows
 from pipelines.output_dialects.nan_order import order_nan
+from pipelines.output_dialects.narrow_sums import narrow_sums
 from pipelines.output_dialects.narrowed_constants import fold_narrowed_constants
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
 from pipelines.output_dialects.stablehlo_convolution import to_canonical_layout
@@ -59,6 +60,12 @@ NARROWED_CONSTANTS = Step(
     "linalg-narrowed-constants",
     "fold narrowed constants, such as numbers in f64; MLIR does not fold them if they round",
     fold_narrowed_constants,
+)
+
+NARROW_SUMS = Step(
+    "linalg-narrow-sums",
+    "sum products of i32 in i32 if the sums are narrowed to it; torch-mlir sums them in i64",
+    narrow_sums,
 )
 
 ROWS = Step(
@@ -220,6 +227,7 @@ LINALG = Pipeline(
             "verify that no torch operator is left",
         ),
         NARROWED_CONSTANTS,
+        NARROW_SUMS,
         NAN_ORDER,
     ),
 )

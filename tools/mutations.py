@@ -79,6 +79,9 @@ MUTATIONS = {
     "no-narrowed-constants": Mutation(
         "linalg", *_without("linalg-narrowed-constants"), "linalg/narrowed_constants.mlir"
     ),
+    "no-narrow-sums": Mutation(
+        "linalg", *_without("linalg-narrow-sums"), "linalg/narrow_sums.mlir"
+    ),
     "no-tensor-branches": Mutation(
         "linalg", *_without("linalg-tensor-branches"), "linalg/branches_to_tensors.mlir"
     ),

@@ -3,13 +3,13 @@
 // RUN: unmess pipeline reference | filecheck %s --check-prefix REFERENCE
 // RUN: not unmess pipeline linlag 2>&1 | filecheck %s --check-prefix UNKNOWN
 
-// CHECK:      linalg: 25 steps
+// CHECK:      linalg: 26 steps
 // CHECK-NEXT:    1 linalg-integer-programs
 // CHECK-NEXT:      lower the operators of integer programs to named operations and rescaling
 // CHECK-NEXT:    2 linalg-loop-slices
 // CHECK:         3 func.func(torch-restructure-non-constant-axes)
 // CHECK:        23 torch-verify-linalg-on-tensors-backend-contract
-// CHECK:        25 linalg-nan-order
+// CHECK:        26 linalg-nan-order
 
 // JSON:       "pipeline": "tosa"
 // JSON:       "name": "convert-torch-to-tosa"
