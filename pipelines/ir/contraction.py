@@ -47,7 +47,7 @@ class Contraction:
 def find_contraction(generic: ir.Operation) -> Contraction | None:
     """Returns the contraction that a `linalg.generic` computes, or None.
 
-    It accumulates in f32 or f64; its operands may be narrower floats.
+    It accumulates in f32 or f64, and its operands may be narrower floats; or all are i32.
     """
     maps = indexing_maps(generic)
     if len(maps) != 3 or not _multiplies_and_adds(generic):
@@ -105,16 +105,21 @@ def loop_sizes(generic: ir.Operation) -> tuple[int | None, ...]:
 def _multiplies_and_adds(generic: ir.Operation) -> bool:
     block = generic.regions[0].blocks[0]
     names = [each.name for each in block.operations]
-    if names[-3:] != ["arith.mulf", "arith.addf", "linalg.yield"]:
-        return False
-    if any(name != "arith.extf" for name in names[:-3]):
+    kind = str(block.arguments[2].type)
+    if kind == "i32":
+        has_operations = names == ["arith.muli", "arith.addi", "linalg.yield"]
+    else:
+        has_operations = (
+            kind in ("f32", "f64")
+            and names[-3:] == ["arith.mulf", "arith.addf", "linalg.yield"]
+            and all(name == "arith.extf" for name in names[:-3])
+        )
+    if not has_operations:
         return False
     multiply, add = (block.operations[len(names) - position].operation for position in (3, 2))
-    return (
-        str(block.arguments[2].type) in ("f32", "f64")
-        and {block.arguments[0], block.arguments[1]} == set(map(_narrow, multiply.operands))
-        and {multiply.result, block.arguments[2]} == set(add.operands)
-    )
+    left, right, total = block.arguments
+    factors = set(map(_narrow, multiply.operands))
+    return factors == {left, right} and set(add.operands) == {multiply.result, total}
 
 
 def _narrow(value: ir.Value) -> ir.Value:

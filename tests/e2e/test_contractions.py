@@ -49,6 +49,21 @@ def test_sizes_around_tile_boundaries(always_vectors):
 
 
 @functools.cache
+def products_of_integers():
+    torch.manual_seed(0)
+    # Sums overflow, as in eager.
+    pairs = [
+        tuple(torch.randint(-(2**31), 2**31 - 1, size, dtype=torch.int32) for size in sizes)
+        for sizes in (((5, 7), (7, 3)), ((9, 33), (33, 31)), ((40, 17), (17, 65)), ((2, 1), (1, 1)))
+    ]
+    return captured(Products(), pairs)
+
+
+def test_products_of_integers(always_vectors):
+    assert_like_eager(*products_of_integers())
+
+
+@functools.cache
 def products_in_several_panels():
     torch.manual_seed(0)
     # Scaled so that differences due to the order of additions stay small.

@@ -240,11 +240,11 @@ class _Contraction(Kernel):
         vector = f"vector<{width}x{self.element}>"
         mask = self.mask(width, valid)
         addresses = [out.at(code, place) for place in places]
-        sums = [code.constant("dense<0.0>", vector)] * len(places)
+        sums = [self.zeros(vector)] * len(places)
         self._depth(list(depths), places, depths, sums, vector, width, mask, reader)
         for address, total in zip(addresses, sums, strict=True):
             before = self.load(out, address, width, mask)
-            total = code.value(f"arith.addf {before}, {total} : {vector}")
+            total = self.added(before, total, vector)
             self.store(total, out, address, width, mask)
 
     def _depth(

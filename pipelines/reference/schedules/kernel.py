@@ -7,7 +7,7 @@ from torch_mlir import ir
 from pipelines.ir.contraction import indexing_maps, loop_sizes
 from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.machine import Machine
-from pipelines.reference.schedules.places import Buffer, Index, load, sum_of_dimensions
+from pipelines.reference.schedules.places import Buffer, Index, load, sum_of_dimensions, zeros
 
 # The bounds of a range of a dimension, and how many of its values are processed together.
 Range = tuple[tuple[Index, Index], int]
@@ -129,7 +129,19 @@ class Kernel:
 
     def fused(self, left: str, right: str, total: str, vector: str) -> str:
         """Returns `total + left * right`."""
-        if self.machine.fuses:
+        if isinstance(self.element, ir.IntegerType):
+            product = self.code.value(f"arith.muli {left}, {right} : {vector}")
+        elif self.machine.fuses:
             return self.code.value(f"vector.fma {left}, {right}, {total} : {vector}")
-        product = self.code.value(f"arith.mulf {left}, {right} : {vector}")
-        return self.code.value(f"arith.addf {total}, {product} : {vector}")
+        else:
+            product = self.code.value(f"arith.mulf {left}, {right} : {vector}")
+        return self.added(total, product, vector)
+
+    def added(self, left: str, right: str, vector: str) -> str:
+        """Returns `left + right`."""
+        name = "addi" if isinstance(self.element, ir.IntegerType) else "addf"
+        return self.code.value(f"arith.{name} {left}, {right} : {vector}")
+
+    def zeros(self, vector: str) -> str:
+        """Returns a vector of zeros."""
+        return zeros(self.code, vector, self.element)

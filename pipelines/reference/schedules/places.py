@@ -51,12 +51,21 @@ def load(
     if mask is None:
         value = code.value(f"vector.load {buffer.value}[{address}] : {buffer.type}, {vector}")
     else:
-        zero = code.constant("dense<0.0>", vector)
+        zero = zeros(code, vector, narrow)
         value = code.value(
             f"vector.maskedload {buffer.value}[{address}], {mask}, {zero} : {buffer.type}, "
             f"vector<{width}xi1>, {vector} into {vector}"
         )
     return _widened(code, value, vector, f"vector<{width}x{wide}>")
+
+
+def zeros(code: Code, vector: str, element: ir.Type) -> str:
+    """Returns a vector of zeros.
+
+    Args:
+        vector: its type, with elements of type `element`.
+    """
+    return code.constant(f"dense<{0 if isinstance(element, ir.IntegerType) else 0.0}>", vector)
 
 
 def load_number(code: Code, buffer: Buffer, address: str, wide: ir.Type) -> str:
