@@ -54,14 +54,14 @@ def main(arguments: Sequence[str] = ()) -> None:
             each for each in ordered(users) if not options.family or each.family in options.family
         ][: options.cases]
         if not options.report:
-            known = _results(chosen, users, runners, times)
+            known = _results(chosen, users, runners, times, options.threads)
             missing = [
                 each
                 for each in chosen
                 if any(_is_missing(known.get((each.key, name)), options.again) for name in runners)
             ]
             _time(parent, missing, times, runners, options.threads)
-    results = _results(chosen, users, runners, times)
+    results = _results(chosen, users, runners, times, options.threads)
     print_report([*results.values()], options.threads, options.rows)
 
 
@@ -124,13 +124,14 @@ def _results(
     users: dict[Configuration, list[str]],
     runners: tuple[str, ...],
     times: Path,
+    threads: int,
 ) -> dict[tuple[str, str], Result]:
     """Returns the results of the configurations that were timed, by key and runner."""
     rows: dict[str, list[Measurement]] = {}
     for row in read_rows(times, Measurement):
         rows.setdefault(row.key, []).append(row)
     return {
-        (each.key, runner): result_of(each, users[each], runner, rows[each.key])
+        (each.key, runner): result_of(each, users[each], runner, rows[each.key], threads)
         for runner in runners
         for each in chosen
         if any(runner in row.runners for row in rows.get(each.key, ()))
@@ -161,7 +162,7 @@ def _time(
         for number, (each, found) in enumerate(_measured(parent, missing, runners, threads)):
             row = Measurement(each.key, **common, **found)
             write_row(log, row)
-            results = [result_of(each, (), runner, [row]) for runner in runners]
+            results = [result_of(each, (), runner, [row], threads) for runner in runners]
             texts = [
                 f"{result.runner} {result.cause if result.ratio is None else f'{result.ratio:.2f}'}"
                 for result in results

@@ -24,10 +24,11 @@ class Result:
     Attributes:
         configuration, models: the operator, and the models in which it occurs.
         runner: the name of the runner.
-        ratio: elapsed time relative to eager, without the time that a call of any program takes;
-            the least one of several measurements. None if it was not timed.
-        cpu_ratio: the same for CPU time.
-        seconds, eager: elapsed time of a call.
+        ratio: time relative to eager, without the time that a call of any program takes; the least
+            one of several measurements. None if it was not timed. On one thread it is of CPU time,
+            which other load and waiting threads do not change, otherwise of elapsed time.
+        elapsed_ratio: the same for elapsed time.
+        seconds, eager: the time of a call of which `ratio` is.
         cause: why it was not timed.
     """
 
@@ -35,7 +36,7 @@ class Result:
     models: tuple[str, ...]
     runner: str
     ratio: float | None = None
-    cpu_ratio: float | None = None
+    elapsed_ratio: float | None = None
     seconds: float | None = None
     eager: float | None = None
     cause: str | None = None
@@ -46,32 +47,38 @@ def result_of(
     models: Iterable[str],
     runner: str,
     measurements: Sequence[Measurement],
+    threads: int,
 ) -> Result:
-    """Returns the result of the measurements of a configuration, in the order of time."""
+    """Returns the result of the measurements of a configuration, in the order of time.
+
+    Args:
+        threads: the number of threads of all sides.
+    """
     result = Result(configuration, tuple(models), runner, cause="no measurement")
     for each in measurements:
         if runner not in each.runners:
             continue
-        measured = _measured(result, each, runner)
+        measured = _measured(result, each, runner, threads)
         is_lower = None not in (measured.ratio, result.ratio) and measured.ratio < result.ratio
         if not each.repeated or is_lower:
             result = measured
     return result
 
 
-def _measured(result: Result, measurement: Measurement, runner: str) -> Result:
+def _measured(result: Result, measurement: Measurement, runner: str, threads: int) -> Result:
     cause = measurement.skipped or measurement.failures.get(runner)
     if cause is not None:
         return Result(result.configuration, result.models, runner, cause=cause)
     own, eager = measurement.times[runner], measurement.times["eager"]
     call = measurement.call
     # The clock of a process may not advance during a short call.
-    ratios = [
+    elapsed, cpu = (
         max(own[what] - (call[runner][what] - call["eager"][what]), 0) / max(eager[what], _CLOCK)
         for what in ("elapsed", "cpu")
-    ]
+    )
+    what, ratio = ("cpu", cpu) if threads == 1 else ("elapsed", elapsed)
     return Result(
-        result.configuration, result.models, runner, *ratios, own["elapsed"], eager["elapsed"]
+        result.configuration, result.models, runner, ratio, elapsed, own[what], eager[what]
     )
 
 
@@ -86,12 +93,12 @@ def print_report(results: Sequence[Result], threads: int, rows: int) -> None:
         (each for each in timed if each.ratio > SLOW), key=lambda each: each.ratio, reverse=True
     )
     print(f"{threads} threads; {len(results)} results, {len(slow)} above {SLOW:g} times eager\n")
-    print("| ratio | in CPU time | runner | eager | runner | configuration | models |")
+    print("| ratio | of elapsed time | runner | eager | runner | configuration | models |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for each in slow[:rows]:
         others = f" and {len(each.models) - 1} more" if len(each.models) > 1 else ""
         print(
-            f"| {each.ratio:.1f} | {each.cpu_ratio:.1f} | {each.runner} "
+            f"| {each.ratio:.1f} | {each.elapsed_ratio:.1f} | {each.runner} "
             f"| {each.eager * 1e3:.3f} ms | {each.seconds * 1e3:.3f} ms "
             f"| {each.configuration} | {each.models[0]}{others} |"
         )

@@ -33,8 +33,8 @@ def measurement(seconds, repeated=False, **options):
     return Measurement("key", ["iree-cpu"], call, repeated, times, **options)
 
 
-def result(*measurements, models=("m",)):
-    return result_of(convolution(), models, "iree-cpu", measurements)
+def result(*measurements, models=("m",), threads=2):
+    return result_of(convolution(), models, "iree-cpu", measurements, threads)
 
 
 def test_a_configuration_has_shapes_and_options_of_a_call():
@@ -96,8 +96,13 @@ def test_all_kinds_come_first():
 
 def test_a_ratio_leaves_out_what_any_call_takes():
     found = result(measurement(6.3))
-    assert found.ratio == pytest.approx(6.0)
-    assert found.cpu_ratio == pytest.approx(2.85)
+    assert found.ratio == found.elapsed_ratio == pytest.approx(6.0)
+
+
+def test_a_ratio_on_one_thread_is_of_cpu_time():
+    found = result(measurement(6.3), threads=1)
+    assert (found.ratio, found.elapsed_ratio) == (pytest.approx(2.85), pytest.approx(6.0))
+    assert found.seconds == pytest.approx(3.15)
 
 
 def test_the_lower_ratio_counts_until_it_is_timed_again():
@@ -111,7 +116,9 @@ def test_a_failure_has_a_cause_and_no_ratio():
     failed = measurement(1.3, failures={"iree-cpu": "no lowering"})
     assert (result(failed).ratio, result(failed).cause) == (None, "no lowering")
     assert result(measurement(1.3, skipped="died")).cause == "died"
-    assert result_of(convolution(), (), "reference", [measurement(1.3)]).cause == "no measurement"
+    assert (
+        result_of(convolution(), (), "reference", [measurement(1.3)], 1).cause == "no measurement"
+    )
 
 
 def test_report(capsys):
@@ -120,7 +127,7 @@ def test_report(capsys):
     print_report([result(measurement(1.0)), failed, slow], 1, 5)
     printed = capsys.readouterr().out
     assert "1 threads; 3 results, 1 above 2 times eager" in printed
-    assert "| 7.0 | 3.3 | iree-cpu | 1000.000 ms | 7300.000 ms | conv2d(" in printed
+    assert "| 7.0 | 7.0 | iree-cpu | 1000.000 ms | 7300.000 ms | conv2d(" in printed
     assert "| a and 1 more |" in printed
     assert ": no lowering" in printed
     assert "| iree-cpu | convolution | 1 | 0 | 0 | 1 | 1 |" in printed
