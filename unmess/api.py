@@ -154,7 +154,8 @@ def capture_generation(
     `decode(decoder_input_ids, cache)` takes one token and returns `(logits, cache)`.
 
     With `cache="state"` the Executable holds the cache, which is neither taken nor returned.
-    `run.state` has its tensors, `cache_length`, `cache_keys_0` and so on.
+    `run.state` has its tensors, `cache_length`, `cache_keys_0` and so on. If `prefill` cannot be
+    captured for any number of tokens, there is only `decode`, and a note says why.
 
     Args:
         model: a model with a language-model head, or a model string such as `hf:llama`.
@@ -175,7 +176,10 @@ def capture_generation(
     # Imported here, because it imports transformers.
     from importers.sources.huggingface.generation import with_cache
 
-    return _capture_entries(with_cache(source, batch, max_length, cache == "state"), strategy)
+    with_entries = with_cache(source, batch, max_length, cache == "state")
+    # With the cache as state, `decode` can read a prompt, too.
+    optional = ("prefill",) if cache == "state" else ()
+    return _capture_entries(with_entries, strategy, optional=optional)
 
 
 def as_source(model: str | torch.nn.Module | Source, trust: bool = False) -> Source:
@@ -191,25 +195,38 @@ def as_source(model: str | torch.nn.Module | Source, trust: bool = False) -> Sou
 
 
 def _capture_entries(
-    source: Source, strategy: str, backend_legal_ops: Collection[str] = ()
+    source: Source,
+    strategy: str,
+    backend_legal_ops: Collection[str] = (),
+    optional: Collection[str] = (),
 ) -> Programs:
+    """Captures the entry points of a source.
+
+    Args:
+        optional: entry points that are left out, with a note, if the capture refuses them.
+    """
     from importers.capture import capture as capture_model
 
     enter_stage("capture")
-    programs = {
-        entry: capture_model(
-            part.model,
-            part.args,
-            part.kwargs,
-            dynamic_shapes=part.dynamic_shapes,
-            strategy=strategy,
-            name=source.name,
-            keep_ops=legal_ops(backend_legal_ops),
-        )
-        for entry, part in source.entries.items()
-    }
+    programs = {}
+    notes = list(source.notes)
+    for entry, part in source.entries.items():
+        try:
+            programs[entry] = capture_model(
+                part.model,
+                part.args,
+                part.kwargs,
+                dynamic_shapes=part.dynamic_shapes,
+                strategy=strategy,
+                name=source.name,
+                keep_ops=legal_ops(backend_legal_ops),
+            )
+        except Error as problem:
+            if entry not in optional:
+                raise
+            notes.append(f"a prompt is read token by token: {entry}: {problem.cause}")
     combined = combine(programs, source.name)
-    combined.source_notes = tuple(Note("source", text) for text in source.notes)
+    combined.source_notes = tuple(Note("source", text) for text in notes)
     return combined
 
 

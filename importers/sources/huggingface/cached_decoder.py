@@ -5,7 +5,8 @@ The cache is a plain dict of tensors that is both an argument and a result:
 - `length`, int64 scalar: the number of filled positions;
 - `padding`, int64 of (batch): the number of padding positions at the start of each row;
 - `keys`, `values`: for each layer a tensor of (batch, heads, max_length, head size);
-- `conv`, `recurrent`: the states of state-space layers, in a model that has them.
+- `conv`, `recurrent`: the states of state-space layers, in a model that has them;
+- `indexer_keys`: for each layer with an indexer, (batch, max_length, size).
 
 Its size is fixed, like that of transformers' `StaticCache`. A step writes one position, while a
 growing cache (`DynamicCache`) creates a longer tensor at every step. `decode` has no dynamic size,
@@ -27,12 +28,14 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicCache
 
 from importers.cache_length import PROMPT
+from importers.sources.huggingface.cache_check import check_steps, running
 from importers.sources.huggingface.layer_forms import (
     LayerForm,
     is_supported,
     layers_of,
     tensors_of,
 )
+from importers.sources.huggingface.recomputed_text import RECOMPUTED, recompute, text_cache
 from importers.sources.huggingface.static_cache import (
     Tensors,
     read_buffers,
@@ -44,7 +47,12 @@ from importers.sources.huggingface.static_cache import (
 from importers.sources.huggingface.text import token_ids, vocabulary_of
 from importers.sources.random_weights import seeded
 from importers.sources.source import Source
-from unmess.core.errors.error import Error, first_line
+from unmess.core.errors.error import Error
+
+# The function of both entry points: takes the model, ids and a cache; returns logits and a cache.
+Step = Callable[[PreTrainedModel, torch.Tensor, Tensors], tuple[torch.Tensor, Tensors]]
+
+CACHE = "a key-value cache"
 
 
 def decoder_entries(
@@ -58,17 +66,17 @@ def decoder_entries(
 
     A model with state-space layers has only `decode`, with an empty cache as the example.
 
+    A model that does not run with such a cache keeps the text instead, and computes it again in
+    each step: see `recomputed_text`. A note of `decode` says so.
+
     With `state`, the buffers are empty at first. Both entries then take only `input_ids` and return
     the logits.
 
     Raises:
-        Error: stage `source`, if the model's cache contains anything other than keys, values and
-            states.
+        Error: stage `source`, if the steps differ from a call of the model without a cache.
     """
     with seeded(), torch.no_grad():
-        layers = _own_layers(model)
-        forward = _forward_with(tuple(map(LayerForm.of, layers)))
-        empty = empty_cache(layers, batch, max_length)
+        forward, empty, notes = _step(model, batch, max_length)
         prompt = token_ids(vocabulary_of(model), batch, PROMPT)
         token = token_ids(vocabulary_of(model), batch, 1)
         has_states = is_recurrent(empty)
@@ -78,13 +86,13 @@ def decoder_entries(
     tokens = torch.export.Dim("tokens", min=2, max=max_length)
     if state:
         module = _with_cache_inside(model, forward, empty)
-        decode = Source(name, module, (token,))
+        decode = Source(name, module, (token,), notes=notes)
         if has_states:
             return {"decode": decode}
         prefill = Source(name, module, (prompt,), dynamic_shapes=({1: tokens},))
         return {"prefill": prefill, "decode": decode}
     module = with_forward(model, forward)
-    decode = Source(name, module, (token, filled))
+    decode = Source(name, module, (token, filled), notes=notes)
     if has_states:
         return {"decode": decode}
     return {
@@ -93,6 +101,45 @@ def decoder_entries(
         ),
         "decode": decode,
     }
+
+
+def _step(
+    model: PreTrainedModel, batch: int, max_length: int
+) -> tuple[Step, Tensors, tuple[str, ...]]:
+    """Returns the function of both entry points, a cache without tokens, and notes.
+
+    Raises:
+        Error: stage `source`, if the model does not compute the same as without a cache.
+    """
+    try:
+        layers = _own_layers(model)
+        forward = _forward_with(tuple(map(LayerForm.of, layers)))
+        empty = empty_cache(layers, batch, max_length)
+        _check(model, forward, empty, batch, CACHE)
+    except Error as problem:
+        empty = text_cache(batch, max_length)
+        try:
+            _check(model, recompute, empty, batch, "a text of fixed size")
+        except Error:
+            raise problem from problem.__cause__
+        return recompute, empty, (f"{problem.cause}: {RECOMPUTED}",)
+    return forward, empty, ()
+
+
+def _check(model: PreTrainedModel, forward: Step, cache: Tensors, batch: int, kind: str) -> None:
+    """Raises an Error (`source`) if the steps differ from a call without a cache."""
+    ids = token_ids(vocabulary_of(model), batch, PROMPT + 1)
+    first = [1] * PROMPT if is_recurrent(cache) else [PROMPT]
+    steps = []
+    with running(model, kind):
+        for piece in ids.split([*first, 1], dim=1):
+            logits, cache = forward(model, piece, cache)
+            steps.append(logits)
+    inputs = {"input_ids": ids}
+    if "position_ids" in inspect.signature(type(model).forward).parameters:
+        # As in `generate`. Without them, RoBERTa counts from another position.
+        inputs["position_ids"] = torch.arange(ids.shape[1])[None].expand_as(ids)
+    check_steps(model, steps[-2:], inputs, kind)
 
 
 def empty_cache(layers: list[Any], batch: int, max_length: int) -> Tensors:
@@ -116,11 +163,17 @@ def empty_cache(layers: list[Any], batch: int, max_length: int) -> Tensors:
         cache[name] = [
             tensor.new_zeros(batch, tensor.shape[1], max_length, tensor.shape[3]) for tensor in own
         ]
-    return cache | {
+    cache |= {
         name: [tensor.new_zeros(batch, *tensor.shape[1:]) for tensor in tensors]
         for name, tensors in states.items()
         if tensors
     }
+    indexed = [layer.indexer_keys for layer in layers if LayerForm.of(layer).has_indexer]
+    if indexed:
+        cache["indexer_keys"] = [
+            keys.new_zeros(batch, max_length, keys.shape[2]) for keys in indexed
+        ]
+    return cache
 
 
 def is_recurrent(cache: Tensors) -> bool:
@@ -136,19 +189,12 @@ def _own_layers(model: PreTrainedModel) -> list[Any]:
     """
     name = type(model).__name__
     cache = DynamicCache(config=model.config)
-    try:
-        with torch.no_grad():
-            model(
-                input_ids=token_ids(vocabulary_of(model), 1, 2),
-                use_cache=True,
-                **{cache_argument(model): cache},
-            )
-    except Exception as problem:
-        raise Error(
-            "source",
-            f"{name} does not run with a key-value cache: {first_line(problem)}",
-            hint="use a decoder, such as hf:llama or hf:gpt2",
-        ) from problem
+    with running(model, CACHE), torch.no_grad():
+        model(
+            input_ids=token_ids(vocabulary_of(model), 1, 2),
+            use_cache=True,
+            **{cache_argument(model): cache},
+        )
     for index, layer in enumerate(cache.layers):
         if not is_supported(layer):
             raise Error(
@@ -182,7 +228,7 @@ def _with_cache_inside(
     return with_forward(with_buffers(model, empty), forward_in_place)
 
 
-def _forward_with(forms: tuple[LayerForm, ...]) -> Callable[..., tuple[torch.Tensor, Tensors]]:
+def _forward_with(forms: tuple[LayerForm, ...]) -> Step:
     """Returns the function of both entry points; `forms` are those of the cache's layers."""
 
     def forward(

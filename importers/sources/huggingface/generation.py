@@ -22,7 +22,11 @@ def with_cache(
     entries = generation_entries(source.model, batch, max_length, state)
     positions = cache_positions(source.model, batch, max_length)
     note = f"with a key-value cache of {positions} positions, batch {batch}"
-    notes = (*(text for text in source.notes if text != WITHOUT_CACHE), note)
+    notes = (
+        *(text for text in source.notes if text != WITHOUT_CACHE),
+        note,
+        *entries["decode"].notes,
+    )
     return replace(source, args=(), kwargs={}, notes=notes, entries=entries)
 
 

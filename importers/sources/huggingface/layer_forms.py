@@ -1,4 +1,7 @@
-"""The layers of a decoder's cache: keys and values, states of state-space layers, or both."""
+"""The layers of a decoder's cache: keys and values, states of state-space layers, or both.
+
+A layer with keys and values may have an indexer, which selects positions by keys of its own.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,23 @@ from typing import Any
 import torch
 from transformers.cache_utils import (
     DummyLayer,
+    DynamicIndexedLayer,
     DynamicLayer,
     DynamicSlidingWindowLayer,
     LinearAttentionAndFullAttentionLayer,
+    LinearAttentionAndSlidingWindowAttentionLayer,
     LinearAttentionLayer,
 )
 
 from importers.sources.huggingface.static_cache import FunctionalLayer, Tensors, first_position
 
-_WITH_KEYS = (DynamicLayer, DynamicSlidingWindowLayer, LinearAttentionAndFullAttentionLayer)
+_WITH_KEYS = (
+    DynamicLayer,
+    DynamicSlidingWindowLayer,
+    DynamicIndexedLayer,
+    LinearAttentionAndFullAttentionLayer,
+    LinearAttentionAndSlidingWindowAttentionLayer,
+)
 _SUPPORTED = (*_WITH_KEYS, LinearAttentionLayer, DummyLayer)
 
 
@@ -45,6 +56,24 @@ class _RecurrentAttentionLayer(_RecurrentLayer, FunctionalLayer):
         _RecurrentLayer.__init__(self, form, conv, recurrent)
 
 
+class _IndexedLayer(FunctionalLayer):
+    """A layer with an indexer, whose keys are (batch, positions, size)."""
+
+    def __init__(self, indexer_keys: torch.Tensor, *attention: Any):
+        super().__init__(*attention)
+        self.indexer_keys = indexer_keys
+        self.indexer_position_ids = None
+        self.is_indexer_initialized = True
+
+    def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
+        """Inserts the new keys after the first positions, and returns the whole tensor."""
+        end = self._first + indexer_key_states.shape[1]
+        self.indexer_keys = self.indexer_keys.slice_scatter(
+            indexer_key_states, dim=1, start=self._first, end=end
+        )
+        return self.indexer_keys
+
+
 @dataclass(frozen=True)
 class LayerForm:
     """The tensors in a layer of a cache.
@@ -53,19 +82,21 @@ class LayerForm:
         has_keys: whether the layer has keys and values.
         states: the number of state-space states; some of them may be unused.
         conv, recurrent: the indices of the used states.
+        has_indexer: whether the layer has the keys of an indexer.
     """
 
     has_keys: bool
     states: int = 0
     conv: tuple[int, ...] = ()
     recurrent: tuple[int, ...] = ()
+    has_indexer: bool = False
 
     @classmethod
     def of(cls, layer: Any) -> LayerForm:
         """Returns the form of a layer of transformers that was filled by a call."""
         has_keys = type(layer) in _WITH_KEYS
         if not isinstance(layer, LinearAttentionLayer):
-            return cls(has_keys)
+            return cls(has_keys, has_indexer=getattr(layer, "is_indexer_initialized", False))
         used = (layer.is_conv_states_initialized, layer.is_recurrent_states_initialized)
         conv, recurrent = (tuple(key for key, value in one.items() if value) for one in used)
         return cls(has_keys, layer.number_of_states, conv, recurrent)
@@ -83,15 +114,18 @@ def is_supported(layer: Any) -> bool:
     """Returns whether a layer of transformers, filled by a call, has one of these forms."""
     if type(layer) not in _SUPPORTED:
         return False
+    if getattr(layer, "indexer_position_ids", None) is not None:
+        return False
     return type(layer) not in _WITH_KEYS or (layer.is_initialized and layer.keys.dim() == 4)
 
 
 def layers_of(cache: Tensors, forms: tuple[LayerForm, ...], count: int) -> list[Any]:
     """Returns the layers of a cache for a call with `count` new positions."""
     length = cache["length"]
-    first = first_position(cache, count) if cache["keys"] else 0
-    keys, values, conv, recurrent = (
-        iter(cache.get(name, ())) for name in ("keys", "values", "conv", "recurrent")
+    first = first_position(cache, count, cache["keys"][0].shape[2]) if cache["keys"] else 0
+    keys, values, conv, recurrent, indexer_keys = (
+        iter(cache.get(name, ()))
+        for name in ("keys", "values", "conv", "recurrent", "indexer_keys")
     )
     layers: list[Any] = []
     for form in forms:
@@ -100,6 +134,8 @@ def layers_of(cache: Tensors, forms: tuple[LayerForm, ...], count: int) -> list[
             layers.append(_RecurrentAttentionLayer(form, conv, recurrent, *attention))
         elif form.states:
             layers.append(_RecurrentLayer(form, conv, recurrent))
+        elif form.has_indexer:
+            layers.append(_IndexedLayer(next(indexer_keys), *attention))
         else:
             layers.append(FunctionalLayer(*attention) if attention else DummyLayer())
     return layers
@@ -113,5 +149,6 @@ def tensors_of(layers: list[Any], forms: tuple[LayerForm, ...], like: Tensors) -
         "values": [layer.values for form, layer in pairs if form.has_keys],
         "conv": [state for form, layer in pairs for state in form.conv_states(layer)],
         "recurrent": [state for form, layer in pairs for state in form.recurrent_states(layer)],
+        "indexer_keys": [layer.indexer_keys for form, layer in pairs if form.has_indexer],
     }
     return {name: tensors for name, tensors in found.items() if name in like}

@@ -38,20 +38,20 @@ class FunctionalLayer(StaticLayer):
         return self.keys, self.values
 
 
-def first_position(cache: Tensors, count: int) -> int:
-    """Returns the position of the first of `count` new ones.
+def first_position(cache: Tensors, count: int, positions: int) -> int:
+    """Returns the position of the first of `count` new ones in a cache of so many positions.
 
     The bounds of the cache become checks in the program, so that it never writes outside.
     """
     first = cache["length"].item()
     torch._check(first >= 0)
-    torch._check(first + count <= cache["keys"][0].shape[2])
+    torch._check(first + count <= positions)
     return first
 
 
 def functional_layers(cache: Tensors, count: int) -> list[FunctionalLayer]:
     """Returns the layers for a call with `count` new positions, one for each pair of tensors."""
-    first = first_position(cache, count)
+    first = first_position(cache, count, cache["keys"][0].shape[2])
     return [
         FunctionalLayer(keys, values, cache["length"], first)
         for keys, values in zip(cache["keys"], cache["values"], strict=True)
@@ -66,7 +66,8 @@ def cache_positions(model: PreTrainedModel, batch: int, max_length: int | None) 
     """
     text = model.config.get_text_config(decoder=True)
     names = ("max_position_embeddings", "max_target_positions")
-    limit = next((n for name in names if (n := getattr(text, name, None)) is not None), None)
+    # XLNet, which has no limit, says -1.
+    limit = next((n for name in names if (n := getattr(text, name, None) or 0) > 0), None)
     if max_length is None:
         max_length = min(limit or DEFAULT, DEFAULT)
     if batch < 1:

@@ -40,6 +40,30 @@ def class_name(model_type: str) -> str:
 
 
 @functools.cache
+def text_generating_classes() -> dict[str, str]:
+    """Returns the class name of each type that generates text, from text or sound.
+
+    It is the class of the type's recipe if that generates text. Otherwise it is the first class
+    for translation and the like, for speech recognition, or for causal language modeling. Types
+    without a recipe are left out.
+    """
+    from transformers.models.auto import modeling_auto as auto
+
+    mappings = (
+        auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES,
+        auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    )
+    found: dict[str, str] = {}
+    for model_type in model_types():
+        names = [_first(mapping[model_type]) for mapping in mappings if model_type in mapping]
+        if names:
+            own = class_name(model_type)
+            found[model_type] = own if own in names else names[0]
+    return found
+
+
+@functools.cache
 def _headed() -> dict[str, tuple[str, str]]:
     """Returns task and class name by model type, for types whose recipe has a class for a task."""
     from transformers.models.auto import modeling_auto as auto

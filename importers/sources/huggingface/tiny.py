@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -23,8 +24,15 @@ _MOST = 100_000_000
 _REQUIRES = re.compile(r"requires the (\w+) library but it was not found")
 
 
-def find_tiny(model_type: str) -> Source:
+def find_tiny(
+    model_type: str, name: str | None = None, check: Callable[[Any], None] | None = None
+) -> Source:
     """Builds the model of a type from the smallest configuration that builds and runs.
+
+    Args:
+        name: of the model class; by default the one for the type's task. A class that is a decoder
+            only if its configuration says so gets a configuration of a decoder.
+        check: called with the model. If it raises an exception, the next configuration is tried.
 
     Raises:
         Error: stage `source`, with the cause of the first failure.
@@ -33,12 +41,17 @@ def find_tiny(model_type: str) -> Source:
 
     problems: list[Exception] = []
     try:
-        model_class = getattr(transformers, class_name(model_type))
+        model_class = getattr(transformers, name or class_name(model_type))
         _check_callable(model_class)
-        own = read_tiny_sizes().get(model_type, TinySizes())
+        # The class may be that of a part, such as the text model of an image model.
+        sized = model_class.config_class.model_type if name else model_type
+        own = read_tiny_sizes().get(sized, TinySizes())
         for level in LEVELS:
             try:
-                return _build(model_type, model_class, level, own)
+                source = _build(model_type, model_class, level, own, decodes=name is not None)
+                if check is not None:
+                    check(source.model)
+                return source
             except ImportError:
                 raise
             except Exception as problem:
@@ -66,8 +79,12 @@ def _check_callable(model_class: Any) -> None:
         raise TypeError(f"{model_class.__name__}.forward takes a session, which is not a tensor")
 
 
-def _build(model_type: str, model_class: Any, level: Level, own: TinySizes) -> Source:
+def _build(
+    model_type: str, model_class: Any, level: Level, own: TinySizes, decodes: bool
+) -> Source:
     config = tiny_config(model_class.config_class, level, own)
+    if decodes and not config.is_encoder_decoder and hasattr(config, "is_decoder"):
+        config.is_decoder = True
     # Measure the size on the meta device, which allocates no memory.
     with torch.device("meta"):
         size = sum(weight.numel() for weight in model_class(config).parameters())

@@ -5,7 +5,10 @@ import torch
 import transformers
 
 import unmess
-from importers.sources.huggingface.generation import generation_entries
+from importers.sources.huggingface.generation import generation_entries, with_cache
+from importers.sources.huggingface.tiny import find_tiny
+from importers.sources.source import Source
+from tests.shared.varied_weights import varied
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 
@@ -54,6 +57,52 @@ def test_a_layer_with_a_window_keeps_all_positions():
     torch.testing.assert_close(ours, theirs)
 
 
+@pytest.mark.parametrize(
+    "name, lists",
+    [
+        ("deepseek_v32", {"keys", "values", "indexer_keys"}),
+        # A layer with a window and with states.
+        ("inkling_text", {"keys", "values", "conv"}),
+        # Its local layers do not accept a cache of fixed size.
+        ("gpt_neo", {"tokens"}),
+    ],
+)
+def test_steps_of_other_caches_match_a_call_without_cache(name, lists):
+    model = varied(find_tiny(name).model)
+    source = with_cache(Source(name, model), max_length=24)
+    assert any("computes the whole text again" in note for note in source.notes) == (
+        "tokens" in lists
+    )
+    ids = torch.randint(64, 400, (1, 12))
+    entries = source.entries
+    first = entries.get("prefill", entries["decode"])
+    cache = first.args[1]
+    assert set(cache) - {"length", "padding"} == lists
+    pieces = (9, 1, 1, 1) if "prefill" in entries else (1,) * 12
+    with torch.no_grad():
+        for piece in ids.split(pieces, dim=1):
+            logits, cache = first.model(piece, cache)
+        expected = model(input_ids=ids, use_cache=False).logits[:, -1]
+    torch.testing.assert_close(logits, expected, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["switch_transformers", "moonshine", "fsmt"])
+def test_steps_of_encoder_decoders_match_a_call_without_cache(name):
+    class_name = {"moonshine": "MoonshineForConditionalGeneration"}.get(name)
+    model = varied(find_tiny(name, class_name).model)
+    entries = generation_entries(model, max_length=16)
+    inputs = entries["encode"].args
+    ids = torch.randint(64, 400, (1, 5))
+    mask = dict(zip(("attention_mask",), inputs[1:], strict=False))
+    with torch.no_grad():
+        _, cache = entries["encode"].model(*inputs)
+        for step in ids.split(1, dim=1):
+            logits, cache = entries["decode"].model(step, cache)
+        call = {model.main_input_name: inputs[0], "decoder_input_ids": ids, **mask}
+        expected = model(**call).logits[:, -1]
+    torch.testing.assert_close(logits, expected, atol=1e-3, rtol=1e-3)
+
+
 def test_model_is_not_changed():
     model = llama()
     generation_entries(model)
@@ -89,11 +138,9 @@ def encoder():
     return transformers.BertForMaskedLM(config).eval()
 
 
-def with_other_states():
-    config = transformers.RwkvConfig(
-        vocab_size=64, hidden_size=32, attention_hidden_size=32, num_hidden_layers=2
-    )
-    return transformers.RwkvForCausalLM(config).eval()
+def not_causal():
+    config = transformers.XLMConfig(vocab_size=64, emb_dim=32, n_layers=2, n_heads=2)
+    return varied(transformers.XLMWithLMHeadModel(config))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +148,7 @@ def with_other_states():
     [
         (no_head, "LlamaModel does not generate text"),
         (encoder, "BertForMaskedLM does not generate text"),
-        (with_other_states, "layer 0 of RwkvForCausalLM caches something other than keys"),
+        (not_causal, "layer 0 of XLMWithLMHeadModel caches something other than keys"),
         (lambda: torch.nn.Linear(2, 2), "a Linear is not a model of transformers"),
     ],
 )

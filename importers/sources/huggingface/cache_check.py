@@ -1,0 +1,66 @@
+"""Compares the steps of a model with a cache with a call of the model without one, in eager."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from unmess.core.errors.error import Error, first_line
+
+# The largest norm of the difference, relative to the norm of the logits. With fewer digits,
+# rounding selects other experts, for example.
+_SINGLE, _REDUCED = 1e-3, 0.25
+
+
+@contextlib.contextmanager
+def running(model: PreTrainedModel, cache: str) -> Iterator[None]:
+    """Turns an exception of the model into an Error (`source`).
+
+    Args:
+        cache: a name of the form of cache, for the message.
+    """
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as problem:
+        name = type(model).__name__
+        raise Error(
+            "source",
+            f"{name} does not run with {cache}: {first_line(problem)}",
+            hint="use another model, such as hf:llama, hf:gpt2, hf:t5 or hf:bart",
+        ) from problem
+
+
+def check_steps(
+    model: PreTrainedModel, steps: Sequence[torch.Tensor], inputs: dict[str, Any], cache: str
+) -> None:
+    """Compares the logits of the last steps with those of one call without a cache.
+
+    Args:
+        steps: the logits of each of the last tokens, (batch, vocabulary).
+        inputs: the arguments of the call with all tokens.
+        cache: as for `running`.
+
+    Raises:
+        Error: stage `source`, if the logits differ by more than rounding.
+    """
+    if "use_cache" in inspect.signature(type(model).forward).parameters:
+        inputs = inputs | {"use_cache": False}
+    with running(model, cache):
+        logits = type(model).forward(model, **inputs, return_dict=True).logits
+    expected = logits[:, -len(steps) :].double()
+    difference = (torch.stack(list(steps), dim=1).double() - expected).norm() / expected.norm()
+    bound = _SINGLE if logits.dtype in (torch.float32, torch.float64) else _REDUCED
+    # NaN is not within the bound either.
+    if not difference <= bound:
+        raise Error(
+            "source",
+            f"{type(model).__name__} computes other logits with {cache} than without one",
+            hint="use another model, such as hf:llama, hf:gpt2, hf:t5 or hf:bart",
+        )
