@@ -178,8 +178,7 @@ def _state(check: GenerationCheck) -> str:
     if check.ok:
         return f"right, {check.max_rel_error:.0e}"
     kind = {"compare": "differs", "crash": "crashes"}.get(check.stage, f"refused at {check.stage}")
-    place = f" at {check.where}" if check.where else ""
-    return f"{kind}: {check.error}{place}"
+    return f"{kind}: {check.error}"
 
 
 if __name__ == "__main__":
