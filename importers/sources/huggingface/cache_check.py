@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
+from importers.capture.tensor_attributes import named_attributes
 from unmess.core.errors.error import Error, first_line
 
 # The largest norm of the difference, relative to the norm of the logits. With fewer digits,
@@ -64,3 +65,35 @@ def check_steps(
             f"{type(model).__name__} computes other logits with {cache} than without one",
             hint="use another model, such as hf:llama, hf:gpt2, hf:t5 or hf:bart",
         )
+
+
+def tensor_versions(model: PreTrainedModel) -> dict[str, tuple[torch.Tensor, int]]:
+    """Returns the tensors in plain attributes of the model, with the number of writes to each."""
+    named = named_attributes(model)
+    return {name: (tensor, tensor._version) for name, tensor in named.items()}
+
+
+def check_no_own_state(model: PreTrainedModel, before: dict[str, tuple[torch.Tensor, int]]) -> None:
+    """Refuses a model whose last step has changed an attribute, such as that of RecurrentGemma.
+
+    The next text would begin with it.
+
+    Args:
+        before: `tensor_versions` before the step.
+
+    Raises:
+        Error: stage `source`.
+    """
+    for name, (tensor, version) in tensor_versions(model).items():
+        old, old_version = before.get(name, (None, version))
+        is_written = old is tensor and version != old_version
+        if is_written or (old is not tensor and not _is_equal(old, tensor)):
+            raise Error(
+                "source",
+                f"{type(model).__name__} keeps state outside of its cache: {name}",
+                hint="use another model, such as hf:llama or hf:mamba",
+            )
+
+
+def _is_equal(old: torch.Tensor | None, new: torch.Tensor) -> bool:
+    return old is not None and old.shape == new.shape and torch.equal(old, new)

@@ -28,7 +28,12 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicCache
 
 from importers.cache_length import PROMPT
-from importers.sources.huggingface.cache_check import check_steps, running
+from importers.sources.huggingface.cache_check import (
+    check_no_own_state,
+    check_steps,
+    running,
+    tensor_versions,
+)
 from importers.sources.huggingface.layer_forms import (
     LayerForm,
     is_supported,
@@ -133,8 +138,11 @@ def _check(model: PreTrainedModel, forward: Step, cache: Tensors, batch: int, ki
     steps = []
     with running(model, kind):
         for piece in ids.split([*first, 1], dim=1):
+            before = tensor_versions(model)
             logits, cache = forward(model, piece, cache)
             steps.append(logits)
+    if "tokens" not in cache:
+        check_no_own_state(model, before)
     inputs = {"input_ids": ids}
     if "position_ids" in inspect.signature(type(model).forward).parameters:
         # As in `generate`. Without them, RoBERTa counts from another position.

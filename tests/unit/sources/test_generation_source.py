@@ -103,6 +103,17 @@ def test_steps_of_encoder_decoders_match_a_call_without_cache(name):
     torch.testing.assert_close(logits, expected, atol=1e-3, rtol=1e-3)
 
 
+def test_state_in_attributes_is_not_a_cache():
+    """RecurrentGemma keeps its states in the layers, and the next text would begin with them."""
+    config = transformers.RecurrentGemmaConfig(
+        vocab_size=64, hidden_size=40, num_hidden_layers=3, intermediate_size=40
+    )
+    model = transformers.RecurrentGemmaForCausalLM(config).eval()
+    decode = generation_entries(model, max_length=16)["decode"]
+    assert "keeps state outside of its cache: model.layers.0." in decode.notes[0]
+    assert "tokens" in decode.args[1]
+
+
 def test_model_is_not_changed():
     model = llama()
     generation_entries(model)
