@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import Any
 
 import torch
 from torch._decomp import decomposition_table
+from torch.utils._python_dispatch import TorchDispatchMode
 
 # The modes of interpolation, linear along each axis or of the nearest element, and of padding.
 _LINEAR, _NEAREST = 0, 1
@@ -26,19 +28,44 @@ def grid_sampler_2d(
     return NaN for them if they interpolate with zeros around the image. With other padding, they
     use the first element along the axis.
     """
-    sample = decomposition_table[torch.ops.aten.grid_sampler_2d.default]
     options = interpolation_mode, padding_mode, align_corners
     if interpolation_mode not in (_LINEAR, _NEAREST):
-        return sample(image, grid, *options)
+        return _sampled(image, grid, *options)
     finite = torch.lt(grid.abs(), torch.inf)
     if padding_mode != _ZEROS:
         # The reflection of infinity is NaN.
         is_place = torch.eq(grid, grid) if padding_mode == _BORDER else finite
-        return sample(image, torch.where(is_place, grid, -1.0), *options)
-    result = sample(image, grid, *options)
+        return _sampled(image, torch.where(is_place, grid, -1.0), *options)
+    result = _sampled(image, grid, *options)
     if interpolation_mode == _NEAREST:
         return result
     return torch.where(finite.all(-1).unsqueeze(1), result, torch.nan)
+
+
+def _sampled(*args: Any) -> torch.Tensor:
+    """Computes PyTorch's decomposition. Its indices are limited to the sizes of the image."""
+    with _LimitedIndices():
+        return decomposition_table[torch.ops.aten.grid_sampler_2d.default](*args)
+
+
+class _LimitedIndices(TorchDispatchMode):
+    """Clamps indices that are tensors of int64 to the sizes of the indexed axes.
+
+    PyTorch's decomposition replaces coordinates outside of the image by 0 before it rounds them.
+    The range analysis only proves that integers are in range. Without the proof, each index is
+    checked, which takes longer than the rest.
+    """
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        if func is torch.ops.aten.index.Tensor:
+            image, places = args
+            places = [
+                place.clamp(0, size - 1) for place, size in zip(places, image.shape, strict=True)
+            ]
+            args = image, places
+        return func(*args, **(kwargs or {}))
 
 
 def grid_sampler_3d(
