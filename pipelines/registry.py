@@ -22,6 +22,7 @@ from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
+from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
@@ -134,6 +135,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             DISPATCH_LOOPS,
             CHANNELS_LAST,
             HIDE_CONSTANTS,
+            KEEP_EXPONENTIALS,
             KEEP_SORTED_VALUES,
             MULTIPLY_PACKED,
             SEPARATE_PACKING,

@@ -21,6 +21,7 @@ from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_out
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
+from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stablehlo_input import to_iree
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
@@ -106,6 +107,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
         to_iree(ir, module.name)
     if not has_input_type(module):
         if target.is_cpu:
+            KEEP_EXPONENTIALS.apply(ir)
             ELEMENTARY_FUNCTIONS.apply(ir)
         for step in preset.steps:
             step.apply(ir)

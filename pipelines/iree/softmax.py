@@ -1,0 +1,57 @@
+"""Keeps the exponentials of a softmax in memory for IREE.
+
+IREE computes a softmax in one dispatch. Depending on the sizes, it computes the exponentials, their
+sum and the largest element again for parts of a row: 17.7 ms instead of 1.4 ms for 1200 rows of 512
+elements.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.ir.modules import find_operations
+from pipelines.ir.scalars import is_elementwise
+from pipelines.iree.barriers import barrier
+from pipelines.pipeline import Step
+
+# Rows of at most this length take less time than another dispatch.
+_SHORT = 16
+
+
+def keep_exponentials(module: ir.Module) -> None:
+    """Puts a barrier behind exponentials that are summed and also read. Changes the IR in place."""
+    with module.context:
+        for exponentials in find_operations(module, _is_summed_and_read):
+            result = exponentials.results[0]
+            with ir.InsertionPoint.after(exponentials), exponentials.location:
+                kept = barrier(result)
+            if kept != result:
+                result.replace_all_uses_except(kept, kept.owner.operation)
+
+
+def _is_summed_and_read(operation: ir.Operation) -> bool:
+    if not is_elementwise(operation):
+        return False
+    body = operation.regions[0].blocks[0]
+    if not any(each.operation.name == "math.exp" for each in body.operations):
+        return False
+    *_, length = ir.RankedTensorType(operation.results[0].type).shape or [1]
+    users = [use.owner.operation for use in operation.results[0].uses]
+    return (
+        length > _SHORT
+        and any(_is_sum(user) for user in users)
+        and any(is_elementwise(user) for user in users)
+    )
+
+
+def _is_sum(operation: ir.Operation) -> bool:
+    return operation.name == "linalg.generic" and any(
+        "reduction" in str(kind) for kind in operation.attributes["iterator_types"]
+    )
+
+
+KEEP_EXPONENTIALS = Step(
+    "iree-keep-exponentials",
+    "compute the exponentials of a softmax once: IREE computes them again for parts of a row",
+    keep_exponentials,
+)
