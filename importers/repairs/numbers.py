@@ -1,11 +1,13 @@
-"""Rewrites data-dependent numbers to 0-d tensors, and assertions on tensors to numbers.
+"""Rewrites symbolic numbers to 0-d tensors, and assertions on tensors to numbers.
 
-`x.item() < y.item()` compares two symbolic numbers. The torch dialect has few operators on numbers,
-and lowers fewer. Each of the others becomes an operator on tensors, followed by `item`.
+`x.item() < y.item()` compares two symbolic numbers, and `max(x.shape[0], y.shape[0])` computes one.
+The torch dialect has few operators on numbers, and lowers fewer. Each of the others becomes an
+operator on tensors, followed by `item`.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -13,7 +15,6 @@ from typing import Any
 
 import torch
 from torch._guards import detect_fake_mode
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from importers.decompositions import decomposition_table
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
@@ -55,6 +56,10 @@ _ARITHMETIC: Mapping[Any, Callable[..., torch.Tensor]] = {
     operator.xor: torch.bitwise_xor,
     abs: torch.abs,
     pow: torch.pow,
+    operator.lshift: torch.bitwise_left_shift,
+    operator.rshift: torch.bitwise_right_shift,
+    round: _in_integers(torch.round),
+    torch._sym_sqrt: lambda x: x.double().sqrt(),
     math.trunc: _in_integers(torch.trunc),
     math.floor: _in_integers(torch.floor),
     math.ceil: _in_integers(torch.ceil),
@@ -65,12 +70,14 @@ _ARITHMETIC: Mapping[Any, Callable[..., torch.Tensor]] = {
     torch.sym_not: torch.logical_not,
     torch.sym_ite: lambda flag, x, y: torch.where(flag, *_promoted(x, y)),
 }
+# Exponents of powers that are products.
+_FEW_FACTORS = (1, 2, 3, 4)
 # torch-mlir's importer has no form for these, whatever their operands are.
 _LOGIC = frozenset({torch.sym_not, operator.and_, operator.or_, operator.xor})
 
 
 def compute_numbers_as_tensors(graph: torch.fx.Graph) -> int:
-    """Replaces operators on data-dependent numbers that have no lowering; returns how many."""
+    """Replaces operators on symbolic numbers that have no lowering; returns how many."""
     nodes = [node for node in graph.nodes if _is_wanted(node)]
     if not nodes:
         return 0
@@ -92,13 +99,8 @@ def _is_wanted(node: torch.fx.Node) -> bool:
         return False
     if node.target in _READS:
         return node.args[0].meta["val"].dtype in (torch.bool, *_NARROW)
-    operands = [_value(operand) for operand in node.args]
-    # A guard may have replaced the symbol of a number by a constant.
-    is_data = any(map(_is_read, node.args))
-    if not is_data and not any(free_unbacked_symbols(x) for x in operands if _is_symbolic(x)):
-        return False
     if node.target in _COMPARISONS:
-        return any(isinstance(x, (float, torch.SymFloat)) for x in operands)
+        return any(isinstance(_value(x), (float, torch.SymFloat)) for x in node.args)
     return node.target in _ARITHMETIC
 
 
@@ -107,8 +109,10 @@ def _replace(graph: torch.fx.Graph, node: torch.fx.Node, table: Mapping) -> None
     if node.target in _READS:
         operands, compute = [_read_by(node)], _wide
     else:
-        operands = [_read_by(x) if _is_read(x) else x for x in node.args]
-        compute = _COMPARISONS.get(node.target) or _ARITHMETIC[node.target]
+        # The second argument of `round` is None.
+        given = [x for x in node.args if x is not None]
+        operands = [_read_by(x) if _is_read(x) else x for x in given]
+        compute = _computation(node)
     given = [x for x in operands if isinstance(x, torch.fx.Node)]
 
     def function(*values: Any) -> torch.Tensor:
@@ -134,6 +138,14 @@ def _replace(graph: torch.fx.Graph, node: torch.fx.Node, table: Mapping) -> None
             number = flag
     node.replace_all_uses_with(number)
     graph.erase_node(node)
+
+
+def _computation(node: torch.fx.Node) -> Callable[..., torch.Tensor]:
+    """Returns the function of tensors that computes a node with two numbers, or one."""
+    if node.target in (pow, operator.pow) and node.args[1] in _FEW_FACTORS:
+        # IREE refuses the code of general powers of integers: it has too many constants.
+        return lambda x, _: functools.reduce(torch.mul, [x] * node.args[1])
+    return _COMPARISONS.get(node.target) or _ARITHMETIC[node.target]
 
 
 def _symbol(node: torch.fx.Node) -> Any:

@@ -2,9 +2,11 @@
 
 import functools
 import json
+import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 import torchvision
 from torch.utils import _pytree as pytree
 
@@ -300,6 +302,36 @@ def operate_on_a_size(x, i):
     spectrum = torch.stft(x[:, 0], 16, window=torch.ones(16), center=True, return_complex=True)
     padded = torch.nn.functional.pad(x.mT[None], (2, 3, 1, 0), mode="reflect")
     return n - x, sub(n, i.int()), div(n, x.double()), sub(n, i[0, 0]), spectrum.abs(), padded
+
+
+def of_sizes(x, y):
+    n, m = x.shape[0], y.shape[0]
+    padded = F.pad(x, (0, 0, 0, (4 - n % 4) % 4))
+    lengths = (max(n, m), min(n, m), math.floor(n * 0.7), math.ceil(n / 4), round(n * 0.6))
+    lengths += (abs(m - n), n << 1, n**2, torch.sym_ite(n > m, n, m))
+    return padded, x * (1 / (n + 1.5)), x * n**0.5, [x.new_ones(length) for length in lengths]
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_arithmetic_of_sizes(program, runner):
+    def make():
+        args = torch.randn(6, 5), torch.randn(4, 5)
+        return unmess.capture(of_sizes, args, dynamic_shapes=["x.0", "y.0"])
+
+    run = unmess.load(program("sizes", make), on=runner)
+    for n, m in ((6, 4), (9, 7), (5, 8)):
+        assert_matches(of_sizes, run, torch.randn(n, 5), torch.randn(m, 5))
+
+
+def test_a_size_that_becomes_a_number_is_checked():
+    """Python's `int` fixes the number, and PyTorch adds a guard."""
+    x = torch.randn(6)
+    run = unmess.load(
+        unmess.capture(lambda x: x[: int(x.shape[0] * 0.5)], (x,), dynamic_shapes=["x.0"])
+    )
+    assert torch.equal(run(torch.ones(7)), torch.ones(3))
+    with pytest.raises(unmess.Error, match=r"valid only for math\.trunc"):
+        run(torch.ones(9))
 
 
 def test_a_size_as_the_first_operand():

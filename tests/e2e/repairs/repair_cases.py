@@ -596,13 +596,13 @@ CASES = [
     Case("clamp", limits, (SPECIAL,), "NaN"),
     Case("tensors compared with numbers of another kind", bytes_and_numbers, (U8[0],), "differ"),
     Case(
-        "data-dependent numbers as tensors",
+        "symbolic numbers as tensors",
         branch_on_a_flag,
         (random(3), torch.tensor([0, 1])),
         "has no form in the torch dialect",
     ),
     Case(
-        "data-dependent numbers as tensors",
+        "symbolic numbers as tensors",
         part_of_a_selection,
         (random(5), random(5) > -1),
         "has no form in the torch dialect",

@@ -117,6 +117,9 @@ def test_shapes_at_other_sizes():
         ("Max(n, m) - Mod(n, 4)", 4),
         ("-n", -6),
         ("math.ceil(n / 4)", 2),
+        ("TruncToInt(0.4*ToFloat(n))", 2),
+        ("round(torch.sym_float(n) / 4)", 2),
+        ("torch.sym_ite(n < m, n, n**2) + (m << 1)", 40),
     ],
 )
 def test_expressions(text, value):

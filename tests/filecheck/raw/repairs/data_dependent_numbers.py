@@ -5,7 +5,7 @@
 import torch
 
 # CHECK-LABEL: floats:
-# CHECK-NEXT:  note: repair: data-dependent numbers as tensors (1 times)
+# CHECK-NEXT:  note: repair: symbolic numbers as tensors (1 times)
 # CHECK:         %[[LESS:.*]] = torch.aten.lt.Tensor {{.*}} -> !torch.vtensor<[],i1>
 # CHECK:         %[[NUMBER:.*]] = torch.prims.convert_element_type %[[LESS]]
 # CHECK:         %[[READ:.*]] = torch.aten.item %[[NUMBER]]
@@ -19,20 +19,20 @@ import torch
 # CHECK:         torch.aten.lt.int
 
 # CHECK-LABEL: boolean:
-# CHECK-NEXT:  note: repair: data-dependent numbers as tensors
+# CHECK-NEXT:  note: repair: symbolic numbers as tensors
 # CHECK:         torch.prims.convert_element_type {{.*}} -> !torch.vtensor<[],si64>
 # CHECK-NEXT:    torch.aten.item
 # CHECK:         torch.aten._assert_scalar
 
 # CHECK-LABEL: remainder:
-# CHECK-NEXT:  note: repair: data-dependent numbers as tensors (1 times)
+# CHECK-NEXT:  note: repair: symbolic numbers as tensors (1 times)
 # CHECK:         %[[REST:.*]] = torch.aten.remainder.Tensor
 # CHECK:         %[[READ:.*]] = torch.aten.item %[[REST]]
 # CHECK:         torch.aten.mul.Scalar %x, %[[READ]]
 
 # An assertion is computed even if an earlier one implies it.
 # CHECK-LABEL: implied:
-# CHECK-NEXT:  note: repair: data-dependent numbers as tensors (1 times)
+# CHECK-NEXT:  note: repair: symbolic numbers as tensors (1 times)
 # CHECK:         torch.aten._assert_scalar
 # CHECK:         torch.aten._assert_scalar
 # CHECK:         %[[EQUAL:.*]] = torch.aten.eq.int %{{.*}}, %int3
