@@ -11,7 +11,11 @@ import torch
 
 from importers.capture import strategies
 from importers.capture.arguments import copy_shared_tensors
-from importers.capture.captured_sizes import check_dynamic, with_relations
+from importers.capture.captured_sizes import (
+    check_dynamic,
+    guard_expressions,
+    with_relations,
+)
 from importers.capture.decompositions import decompose
 from importers.capture.dynamic_shapes import Declared
 from importers.capture.fake_kernels import corrected_fake_kernels
@@ -133,11 +137,13 @@ def _capture(
         )
     exported = separate_inner_tensors(exported)
     original = exported
+    known = len(guard_expressions(original))
     exported, decompositions = decompose(exported, keep_ops)
     exported, repairs = apply_repairs(exported)
     weights, tied = read_weights(exported)
+    added = guard_expressions(original)[known:]
     signature, relations = with_relations(
-        read_signature(exported, eager, weights), original, declared.axes
+        read_signature(exported, eager, weights), original, declared.axes, added
     )
     signature = replace(with_strides(signature, original), restore=restore)
     fixed = check_dynamic(signature, declared)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import sympy
 import torch
+from torch._guards import detect_fake_mode
 from torch.export.dynamic_shapes import _DimHint, _DimHintType
 from torch.export.graph_signature import InputKind
+from torch.utils._sympy.printers import PythonPrinter
 
 from importers.capture.call_inputs import Axis
 from importers.capture.dynamic_shapes import Declared, with_input_names
@@ -41,20 +44,40 @@ def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:
     return notes
 
 
+def guard_expressions(exported: torch.export.ExportedProgram) -> list[sympy.Basic]:
+    """Returns the guards on size symbols so far, those of torch.export and of later traces."""
+    mode = detect_fake_mode([node.meta.get("val") for node in exported.graph.nodes])
+    environment = None if mode is None else mode.shape_env
+    return [] if environment is None else [guard.expr for guard in environment.guards]
+
+
 def with_relations(
-    signature: Signature, exported: torch.export.ExportedProgram, axes: Sequence[Axis]
+    signature: Signature,
+    exported: torch.export.ExportedProgram,
+    axes: Sequence[Axis],
+    added: Iterable[sympy.Basic] = (),
 ) -> tuple[Signature, list[Note]]:
-    """Adds the user's size names, the guards of the capture and those of `squeeze` to a signature.
+    """Adds the user's size names and guards to a signature.
+
+    The guards are those of the capture, of `squeeze` and of decompositions.
 
     Args:
         exported: the result of torch.export. Decomposition loses the guards.
         axes: the dimensions declared dynamic.
+        added: the guards that decompositions added, of `guard_expressions`.
 
     Returns:
         The signature, and notes on the dynamic sizes and on guards that cannot be checked.
     """
     guards, left_out = _guards(signature, exported)
-    guards += tuple(each for each in _guards_of_squeeze(signature, exported) if each not in guards)
+    places = _places(signature, exported)
+    others = list(_guards_of_squeeze(exported, places))
+    for text in _guards_of_decompositions(added, places):
+        try:
+            others.append(SizeExpression(text))
+        except ValueError:
+            left_out.append(text)
+    guards += tuple(dict.fromkeys(each for each in others if each not in guards))
     signature = replace(_renamed(signature, _names(exported, axes)), guards=guards)
     notes = [Note("guard", f"not checked before a call: {text}") for text in left_out]
     summary = _summary(signature)
@@ -128,25 +151,56 @@ def _guards(
     return tuple(guards), left_out
 
 
-def _guards_of_squeeze(
-    signature: Signature, exported: torch.export.ExportedProgram
-) -> Iterator[SizeExpression]:
-    """Yields a guard for each dynamic size that `squeeze` would remove if it were 1.
-
-    The captured program keeps the dimension, because its ranks are static.
-    """
+def _places(signature: Signature, exported: torch.export.ExportedProgram) -> dict[str, str]:
+    """Maps PyTorch's names of size symbols to dimensions: `s0` to `x.shape[1]`."""
     places: dict[str, str] = {}
     for leaf, value in zip(signature.inputs, _input_values(exported), strict=True):
         if isinstance(value, torch.Tensor):
             for axis, size in enumerate(value.shape):
                 if isinstance(size, torch.SymInt) and size.node.expr.is_symbol:
                     places.setdefault(str(size.node.expr), f"{leaf.name}.shape[{axis}]")
+    return places
+
+
+def _guards_of_squeeze(
+    exported: torch.export.ExportedProgram, places: Mapping[str, str]
+) -> Iterator[SizeExpression]:
+    """Yields a guard for each dynamic size that `squeeze` would remove if it were 1.
+
+    The captured program keeps the dimension, because its ranks are static.
+    """
     for node in exported.graph.nodes:
         for size in _squeezed_sizes(node):
-            expression = size.node.expr
-            if {str(symbol) for symbol in expression.free_symbols} <= places.keys():
-                text = re.sub(r"\w+", lambda word: places.get(word[0], word[0]), str(expression))
+            text = _in_places(size.node.expr, str(size.node.expr), places)
+            if text is not None:
                 yield SizeExpression(f"{text} != 1")
+
+
+def _guards_of_decompositions(
+    added: Iterable[sympy.Basic], places: Mapping[str, str]
+) -> Iterator[str]:
+    """Yields the guards that do not hold for all sizes of at least 2.
+
+    A decomposition of pooling to a given size, for example, may require that the size divides that
+    of the image, as in the example. Programs are valid for sizes of 1 although PyTorch's traces
+    exclude them.
+    """
+    for expression in added:
+        atoms = expression.free_symbols
+        larger = {atom: 2 + sympy.Dummy(integer=True, nonnegative=True) for atom in atoms}
+        if expression.xreplace(larger) is sympy.true:
+            continue
+        text = _in_places(expression, PythonPrinter().doprint(expression), places)
+        # Guards on numbers that depend on data are assertions of the program.
+        if text is not None:
+            yield text
+
+
+def _in_places(expression: sympy.Basic, text: str, places: Mapping[str, str]) -> str | None:
+    """Returns the text of an expression with dimensions in place of symbols; None for others."""
+    if not {str(symbol) for symbol in expression.free_symbols} <= places.keys():
+        return None
+    return re.sub(r"\w+", lambda word: places.get(word[0], word[0]), text)
 
 
 def _squeezed_sizes(node: torch.fx.Node) -> list[torch.SymInt]:

@@ -116,6 +116,30 @@ def max_pool_of_integers(
     return _largest(x, places)
 
 
+def adaptive_avg_pool(x: torch.Tensor, output_size: Sequence[int]) -> Any:
+    """Computes adaptive average pooling for dynamic sizes, one axis after the other.
+
+    Returns NotImplemented for static sizes. PyTorch's decomposition of dynamic ones is only valid
+    for sizes with the same remainders as in the example.
+
+    Args:
+        x: the last axes are pooled.
+        output_size: the number of windows along each of these axes.
+    """
+    sizes = x.shape[-len(output_size) :]
+    if all(isinstance(size, int) for size in (*sizes, *output_size)):
+        return NotImplemented
+    result = x if x.dtype == torch.float64 else x.float()
+    for axis, (size, count) in enumerate(zip(sizes, output_size, strict=True), -len(sizes)):
+        number, place = torch.arange(count).unsqueeze(-1), torch.arange(size)
+        start = torch.div(number * size, count, rounding_mode="floor")
+        end = torch.div((number + 1) * size + count - 1, count, rounding_mode="floor")
+        inside = torch.logical_and(place >= start, place < end)
+        windows = torch.where(inside, result.movedim(axis, -1).unsqueeze(-2), 0.0)
+        result = (windows.sum(-1) / (end - start).squeeze(-1)).movedim(-1, axis)
+    return result.to(x.dtype)
+
+
 def adaptive_max_pool(x: torch.Tensor, output_size: Sequence[int]) -> Any:
     """Computes `aten.adaptive_max_pool2d` and `aten.adaptive_max_pool3d`.
 
