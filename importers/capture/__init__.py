@@ -12,8 +12,8 @@ import torch
 from importers.capture import strategies
 from importers.capture.arguments import copy_shared_tensors
 from importers.capture.captured_sizes import (
+    all_guards,
     check_dynamic,
-    guard_expressions,
     with_relations,
 )
 from importers.capture.decompositions import decompose
@@ -137,11 +137,11 @@ def _capture(
         )
     exported = separate_inner_tensors(exported)
     original = exported
-    known = len(guard_expressions(original))
+    known = len(all_guards(original))
     exported, decompositions = decompose(exported, keep_ops)
     exported, repairs = apply_repairs(exported)
     weights, tied = read_weights(exported)
-    added = guard_expressions(original)[known:]
+    added = all_guards(original)[known:]
     signature, relations = with_relations(
         read_signature(exported, eager, weights), original, declared.axes, added
     )

@@ -12,6 +12,7 @@ import torch
 from torch._guards import detect_fake_mode
 from torch.export.dynamic_shapes import _DimHint, _DimHintType
 from torch.export.graph_signature import InputKind
+from torch.fx.experimental.symbolic_shapes import ShapeGuard
 from torch.utils._sympy.printers import PythonPrinter
 
 from importers.capture.call_inputs import Axis
@@ -20,6 +21,9 @@ from unmess.core.errors.error import Error
 from unmess.core.program.note import Note
 from unmess.core.signature.signature import Signature, TensorSpec
 from unmess.core.signature.size_expression import Dim, SizeExpression
+
+# Folders with the code of decompositions, PyTorch's and this project's.
+_DECOMPOSITIONS = ("_decomp/", "importers/")
 
 
 def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:
@@ -44,18 +48,17 @@ def check_dynamic(signature: Signature, declared: Declared) -> list[Note]:
     return notes
 
 
-def guard_expressions(exported: torch.export.ExportedProgram) -> list[sympy.Basic]:
+def all_guards(exported: torch.export.ExportedProgram) -> list[ShapeGuard]:
     """Returns the guards on size symbols so far, those of torch.export and of later traces."""
     mode = detect_fake_mode([node.meta.get("val") for node in exported.graph.nodes])
-    environment = None if mode is None else mode.shape_env
-    return [] if environment is None else [guard.expr for guard in environment.guards]
+    return [] if mode is None or mode.shape_env is None else list(mode.shape_env.guards)
 
 
 def with_relations(
     signature: Signature,
     exported: torch.export.ExportedProgram,
     axes: Sequence[Axis],
-    added: Iterable[sympy.Basic] = (),
+    added: Iterable[ShapeGuard] = (),
 ) -> tuple[Signature, list[Note]]:
     """Adds the user's size names and guards to a signature.
 
@@ -64,7 +67,7 @@ def with_relations(
     Args:
         exported: the result of torch.export. Decomposition loses the guards.
         axes: the dimensions declared dynamic.
-        added: the guards that decompositions added, of `guard_expressions`.
+        added: the guards since torch.export, of `all_guards`.
 
     Returns:
         The signature, and notes on the dynamic sizes and on guards that cannot be checked.
@@ -177,15 +180,19 @@ def _guards_of_squeeze(
 
 
 def _guards_of_decompositions(
-    added: Iterable[sympy.Basic], places: Mapping[str, str]
+    added: Iterable[ShapeGuard], places: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yields the guards that do not hold for all sizes of at least 2.
+    """Yields the guards of decompositions that do not hold for all sizes of at least 2.
 
-    A decomposition of pooling to a given size, for example, may require that the size divides that
-    of the image, as in the example. Programs are valid for sizes of 1 although PyTorch's traces
-    exclude them.
+    PyTorch's decomposition of pooling to a given size, for example, may require that the size
+    divides that of the image, as in the example. Other guards of a trace are about strides, which
+    values in MLIR do not have. Programs are valid for sizes of 1, although PyTorch's traces exclude
+    them.
     """
-    for expression in added:
+    for guard in added:
+        if not any(folder in str(guard.sloc) for folder in _DECOMPOSITIONS):
+            continue
+        expression = guard.expr
         atoms = expression.free_symbols
         larger = {atom: 2 + sympy.Dummy(integer=True, nonnegative=True) for atom in atoms}
         if expression.xreplace(larger) is sympy.true:
