@@ -35,8 +35,11 @@ def attention(
     options = {"attn_mask": attn_mask, "scale": scale}
     result, _ = decomposition_table[_FUSED](query, key, value, dropout_p, is_causal, **options)
     scores, _ = _scores(query, _for_each_head(key, query), is_causal, attn_mask, scale)
-    statistics = torch.logsumexp(scores, -1)
-    statistics = statistics.masked_fill(statistics == -math.inf, 0)
+    # `torch.logsumexp` compares the number of elements with 0, which may depend on data.
+    largest = scores.amax(-1, keepdim=True)
+    largest = largest.masked_fill(largest == -math.inf, 0)
+    total = torch.exp(scores - largest).sum(-1)
+    statistics = (torch.log(total) + largest.squeeze(-1)).masked_fill(total == 0, 0)
     # PyTorch's decomposition has the right strides for a batch of 1.
     is_single = guard_or_false(query.shape[0] == 1)
     return result if is_single else _as_stored(result), statistics

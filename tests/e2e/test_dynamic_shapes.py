@@ -323,6 +323,45 @@ def test_arithmetic_of_sizes(program, runner):
         assert_matches(of_sizes, run, torch.randn(n, 5), torch.randn(m, 5))
 
 
+def windows(x):
+    """Divides images into windows of 4 by 4, as Swin does, and puts them together again."""
+    batch, channels, height, width = x.shape
+    x = F.pad(x, (0, (4 - width % 4) % 4, 0, (4 - height % 4) % 4))
+    rows, columns = x.shape[2] // 4, x.shape[3] // 4
+    x = x.view(batch, channels, rows, 4, columns, 4).permute(0, 2, 4, 1, 3, 5)
+    x = x.reshape(-1, channels, 4, 4)
+    x = (x - x.mean((2, 3), keepdim=True)).view(batch, rows, columns, channels, 4, 4)
+    x = x.permute(0, 3, 1, 4, 2, 5).reshape(batch, channels, rows * 4, columns * 4)
+    return x[:, :, :height, :width]
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_result_without_its_padding(program, runner):
+    def make():
+        return unmess.capture(windows, (torch.randn(2, 3, 12, 10),), dynamic_shapes=["x.2", "x.3"])
+
+    run = unmess.load(program("windows", make), on=runner)
+    for size in ((12, 10), (16, 14), (8, 18)):
+        assert_matches(windows, run, torch.randn(2, 3, *size))
+
+
+ADAPTIVE = {
+    "one axis": lambda x: F.adaptive_avg_pool1d(x.flatten(1, 2), 7),
+    "two axes": lambda x: F.adaptive_avg_pool2d(x, (6, 5)),
+    "given size": lambda x: F.adaptive_avg_pool2d(x.bfloat16(), (x.shape[2] // 2, None)).float(),
+    "three axes": lambda x: F.adaptive_avg_pool3d(x[:, None], (2, 3, 5)),
+}
+
+
+@pytest.mark.parametrize("function", ADAPTIVE.values(), ids=ADAPTIVE)
+def test_adaptive_average_pooling(function):
+    # In the example, all windows of the second function have the same size.
+    x = torch.randn(2, 3, 12, 10)
+    run = unmess.load(unmess.capture(function, (x,), dynamic_shapes=["x.2", "x.3"]))
+    for size in ((12, 10), (16, 14), (7, 9)):
+        assert_matches(function, run, torch.randn(2, 3, *size))
+
+
 def test_a_size_that_becomes_a_number_is_checked():
     """Python's `int` fixes the number, and PyTorch adds a guard."""
     x = torch.randn(6)

@@ -75,7 +75,10 @@ def _size(spec: TensorSpec | ScalarSpec) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Block:
-    """A result's memref descriptor: a dense block from byte `start` to byte `end`."""
+    """A result's memref descriptor: elements from byte `start` up to byte `end`.
+
+    They need not be dense: a result may be a part of another tensor, such as one without padding.
+    """
 
     allocated: int
     start: int
@@ -93,15 +96,20 @@ class _Block:
 
     @property
     def end(self) -> int:
-        return self.start + math.prod(self.shape) * self.dtype.itemsize
+        return self.start + self._count() * self.dtype.itemsize
+
+    def _count(self) -> int:
+        """Returns the number of elements from the first to the last one, with those between."""
+        if not math.prod(self.shape):
+            return 0
+        steps = zip(self.shape, self.strides, strict=True)
+        return 1 + sum((size - 1) * stride for size, stride in steps)
 
     def tensor(self, owner: ctypes.Array) -> torch.Tensor:
         """Returns a tensor that views the elements in the memory of `owner`."""
         if not math.prod(self.shape):
             return torch.empty(self.shape, dtype=self.dtype)
-        data = torch.frombuffer(
-            owner, dtype=self.dtype, count=math.prod(self.shape), offset=self.start
-        )
+        data = torch.frombuffer(owner, dtype=self.dtype, count=self._count(), offset=self.start)
         return data.as_strided(self.shape, self.strides)
 
 

@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch.export import Dim
 
 import unmess
+from importers import decompositions
 from unmess.core.program.strides import resized
 
 X = torch.randn(3, 4)
@@ -104,6 +106,21 @@ def test_guards_over_several_sizes_are_kept():
     with pytest.raises(unmess.Error, match=r"% 4\) == 0, but y.shape\[0\] is 4, x.shape"):
         program.signature.flatten_call((torch.ones(3), torch.ones(4)), {})
     program.signature.flatten_call((torch.ones(6), torch.ones(6)), {})
+
+
+def test_guards_of_decompositions_are_checked(monkeypatch):
+    """PyTorch's decomposition divides sizes that are multiples into windows of one size."""
+    name = "adaptive average pooling of dynamic sizes"
+    others = tuple(each for each in decompositions.DECOMPOSITIONS if each.name != name)
+    monkeypatch.setattr(decompositions, "DECOMPOSITIONS", others)
+    program = unmess.capture(
+        lambda x: F.adaptive_avg_pool2d(x, (3, 2)),
+        (torch.randn(1, 2, 6, 4),),
+        dynamic_shapes=["x.2", "x.3"],
+    )
+    program.signature.flatten_call((torch.randn(1, 2, 6, 4),), {})
+    with pytest.raises(unmess.Error, match=r"x\.shape\[2\] % 3"):
+        program.signature.flatten_call((torch.randn(1, 2, 7, 4),), {})
 
 
 ERRORS = {
