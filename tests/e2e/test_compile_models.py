@@ -4,6 +4,9 @@ import copy
 from argparse import Namespace
 
 import pytest
+
+# Inductor imports it, which fails if another test has imported distutils before.
+import setuptools  # noqa: F401
 import torch
 
 from importers.recipes import Recipe
