@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 import warnings
 from collections.abc import Iterator
@@ -184,7 +185,8 @@ def _expected(model: Any, prompts: list[torch.Tensor], check: GenerationCheck) -
 
 
 def _generate(model: Any, prompt: torch.Tensor) -> Text:
-    result = model.generate(
+    # RecurrentGemma keeps state in its layers, which changes the next text.
+    result = copy.deepcopy(model).generate(
         prompt,
         do_sample=False,
         num_beams=1,
