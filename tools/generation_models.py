@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from importers.sources.huggingface.recomputed_text import RECOMPUTED  # noqa: E402
 from importers.sources.huggingface.tasks import text_generating_classes  # noqa: E402
-from tools.sweeps import add_result_options  # noqa: E402
+from tools.sweeps import add_model_options  # noqa: E402
 from unmess.core.cache.folder import cache_folder  # noqa: E402
 from unmess.core.files.writing import write_text  # noqa: E402
 from unmess.core.processes.workers import Died, Parent, each_in_workers  # noqa: E402
@@ -91,14 +91,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "models", nargs="*", metavar="MODEL", help="model strings, in order (default: all types)"
-    )
-    add_result_options(parser, "models")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds for one model")
-    parser.add_argument(
-        "--memory", type=float, default=12_000, help="memory for one model, in 10**6 bytes"
-    )
+    add_model_options(parser, "all types")
     return parser.parse_args()
 
 

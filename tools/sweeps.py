@@ -43,6 +43,22 @@ def add_result_options(parser: argparse.ArgumentParser, cases: str) -> None:
     )
 
 
+def add_model_options(parser: argparse.ArgumentParser, default: str) -> None:
+    """Adds the options of a sweep over models, one process each.
+
+    Args:
+        default: the models that are run without MODEL, for the help.
+    """
+    parser.add_argument(
+        "models", nargs="*", metavar="MODEL", help=f"model strings, in order (default: {default})"
+    )
+    add_result_options(parser, "models")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for one model")
+    parser.add_argument(
+        "--memory", type=float, default=12_000, help="memory for one model, in 10**6 bytes"
+    )
+
+
 def run_missing(
     cases: Mapping[str, Any],
     columns: Sequence[str],

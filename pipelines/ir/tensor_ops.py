@@ -86,10 +86,23 @@ def empty_like(x: ir.Value, element: ir.Type) -> ir.Value:
 
 
 def zeros(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
-    """Creates a tensor of floats that are 0."""
-    attribute = {"value": ir.FloatAttr.get(element, 0.0)}
-    zero = ir.Operation.create("arith.constant", [element], [], attribute).result
+    """Creates a tensor of zeros: floats or integers."""
+    is_integer = isinstance(element, ir.IntegerType)
+    value = ir.IntegerAttr.get(element, 0) if is_integer else ir.FloatAttr.get(element, 0.0)
+    zero = ir.Operation.create("arith.constant", [element], [], {"value": value}).result
     return copied("linalg.fill", sizes, zero)
+
+
+def is_of_zeros(tensor: ir.Value) -> bool:
+    """Returns whether a tensor is filled with the constant 0, a float or an integer."""
+    fill = tensor.owner
+    if isinstance(fill, ir.Block) or fill.operation.name != "linalg.fill":
+        return False
+    constant = fill.operation.operands[0].owner
+    if isinstance(constant, ir.Block) or constant.operation.name != "arith.constant":
+        return False
+    value = constant.operation.attributes["value"]
+    return isinstance(value, ir.FloatAttr | ir.IntegerAttr) and value.value == 0
 
 
 def reshaped(

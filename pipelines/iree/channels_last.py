@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from pipelines.ir.tensor_ops import permuted, sizes_of, sliced, transposed, zeros
+from pipelines.ir.tensor_ops import is_of_zeros, permuted, sizes_of, sliced, transposed, zeros
 from pipelines.iree import convolution_3d, flat_convolutions
 from pipelines.iree.barriers import barrier
 from pipelines.iree.convolution_product import (
@@ -66,7 +66,7 @@ class _FastChannelsLast(ChannelsLast):
             and _is_of_floats(operation)
             and is_better_as_product(second, _windows(operation)[0], kind)
         ):
-            own_init = None if _is_zero(init) else self.of(init)
+            own_init = None if is_of_zeros(init) else self.of(init)
             windows = _windows(operation)
             last = convolution_as_product(self.of(image), second, *windows, kind, own_init)
             self.put(operation, last)
@@ -111,7 +111,7 @@ class _FastChannelsLast(ChannelsLast):
         """Rewrites a 3-D convolution to 2-D ones."""
         init = operation.operands[2]
         result = convolution_3d.convolve_planes(
-            operation, None if _is_zero(init) else init, _convolution
+            operation, None if is_of_zeros(init) else init, _convolution
         )
         operation.results[0].replace_all_uses_with(result)
         self.replaced.append(operation)
@@ -122,7 +122,7 @@ class _FastChannelsLast(ChannelsLast):
         (use,) = operation.results[0].uses
         joined = use.owner.operation
         kind = permuted(joined.results[0].type, TO_NHWC)
-        own_init = None if _is_zero(init) else self.of(init.owner.operation.operands[0])
+        own_init = None if is_of_zeros(init) else self.of(init.owner.operation.operands[0])
         own_image = self.of(image.owner.operation.operands[0])
         last = convolution_as_product(own_image, weight, *_windows(operation), kind, own_init)
         if len(list(image.uses)) == 1:
@@ -178,7 +178,7 @@ def _joins_groups(operation: ir.Operation) -> bool:
         and _has_groups(image.owner, "tensor.expand_shape")
         and len(users) == 1
         and _has_groups(users[0], "tensor.collapse_shape")
-        and (_is_zero(init) or _has_groups(init.owner, "tensor.expand_shape"))
+        and (is_of_zeros(init) or _has_groups(init.owner, "tensor.expand_shape"))
     )
 
 
@@ -202,18 +202,6 @@ def _has_groups(owner: ir.Operation | ir.OpView | ir.Block, name: str) -> bool:
         return False
     groups = array(owner.operation.attributes["reassociation"])
     return [[axis.value for axis in array(group)] for group in groups] == _GROUPS
-
-
-def _is_zero(value: ir.Value) -> bool:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.fill":
-        return False
-    scalar = owner.operation.operands[0].owner
-    return (
-        not isinstance(scalar, ir.Block)
-        and scalar.operation.name == "arith.constant"
-        and ir.FloatAttr(scalar.operation.attributes["value"]).value == 0
-    )
 
 
 def _is_of_points(operation: ir.Operation) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
-from pipelines.ir.tensor_ops import copied, sizes_of
+from pipelines.ir.tensor_ops import is_of_zeros, sizes_of, zeros
 
 _BODY = ["arith.extsi", "arith.extsi", "arith.muli", "arith.addi", "linalg.yield"]
 
@@ -55,30 +55,18 @@ def _can_be_narrowed(sums: ir.Operation, narrowing: ir.Operation) -> bool:
         body == _BODY
         and len(list(sums.results[0].uses)) == 1
         and all(ir.RankedTensorType(each.type).element_type == element for each in factors)
-        and _is_of_zeros(init)
+        and is_of_zeros(init)
     )
-
-
-def _is_of_zeros(init: ir.Value) -> bool:
-    fill = init.owner
-    if isinstance(fill, ir.Block) or fill.operation.name != "linalg.fill":
-        return False
-    constant = fill.operation.operands[0].owner
-    if isinstance(constant, ir.Block) or constant.operation.name != "arith.constant":
-        return False
-    return ir.IntegerAttr(constant.operation.attributes["value"]).value == 0
 
 
 def _narrowed(sums: ir.Operation, kind: ir.Type) -> ir.Value:
     """Creates the operation with sums of the element type of `kind`."""
     *factors, init = sums.operands
     element = ir.RankedTensorType(kind).element_type
-    value = {"value": ir.IntegerAttr.get(element, 0)}
-    zero = ir.Operation.create("arith.constant", [element], [], value).result
     own = ir.Operation.create(
         sums.name,
         [kind],
-        [*factors, copied("linalg.fill", sizes_of(init), zero)],
+        [*factors, zeros(sizes_of(init), element)],
         dict(sums.attributes.items()),
         regions=1,
     )

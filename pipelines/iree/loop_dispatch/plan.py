@@ -12,6 +12,7 @@ from torch_mlir import ir
 from pipelines.ir.bodies import Body
 from pipelines.ir.loops import sliced_axes
 from pipelines.ir.scalars import Index, is_elementwise
+from pipelines.ir.tensor_ops import is_of_zeros
 from pipelines.iree.loop_dispatch.ranges import Ranges, constant, ranges_of
 
 # The operations of a step, besides one matrix product and elementwise operations.
@@ -32,7 +33,7 @@ _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _VIEWS = (*_RESHAPES, "tensor.extract_slice")
 # With more multiplications in a step, several threads are worth their dispatches.
 _MOST_MULTIPLICATIONS = 1 << 20
-# Temporaries are on the stack, of which IREE's kernels have 32 KiB.
+# The kernel keeps temporaries on the stack. IREE limits the stack of a kernel to 32 KiB.
 _LARGEST_STACK = 24 << 10
 # The operations of a step. Shared elementwise operations are repeated for each use, up to this
 # number of operations.
@@ -41,7 +42,7 @@ _LONGEST_STEP, _MOST_REPEATED = 200, 1000
 
 @dataclass
 class Plan:
-    """What is known about a loop that fits into one dispatch.
+    """Describes a loop that fits into one dispatch.
 
     Attributes:
         product: the matrix product of a step.
@@ -156,20 +157,12 @@ def _is_product_of_state(plan: Plan, block: ir.Block) -> bool:
     """Returns whether the product multiplies the state and a constant matrix, and adds nothing."""
     left, right, init = plan.product.operands
     kinds = {str(ir.RankedTensorType(each.type).element_type) for each in (left, right, init)}
-    fill = init.owner
-    if len(kinds) > 1 or isinstance(fill, ir.Block) or fill.name != "linalg.fill":
+    if len(kinds) > 1:
         return False
-    value = fill.operands[0].owner
-    is_zero = (
-        not isinstance(value, ir.Block)
-        and value.name == "arith.constant"
-        and isinstance(value.attributes["value"], ir.FloatAttr)
-        and value.attributes["value"].value == 0
-    )
     is_carried = isinstance(left.owner, ir.Block) and left.owner == block
     is_state = is_carried and ir.BlockArgument(left).arg_number - 1 not in plan.collected
     inside = right.owner if isinstance(right.owner, ir.Block) else right.owner.operation.block
-    return is_zero and is_state and inside != block
+    return is_of_zeros(init) and is_state and inside != block
 
 
 def _is_small(plan: Plan) -> bool:
