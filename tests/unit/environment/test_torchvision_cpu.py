@@ -3,10 +3,8 @@
 import subprocess
 import sys
 
-import command_line
 import pytest
 import torch
-from command_line import CommandLine
 
 from unmess.environment import torchvision_cpu
 
@@ -19,18 +17,6 @@ def run(*arguments: str, cwd=None) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300
     )
-
-
-@pytest.fixture
-def run_with_torch(torch_parent, tmp_path):
-    """Runs Python code in a process that has imported torch, but not torchvision."""
-    python = CommandLine(torch_parent, command_line.python, "python")
-
-    def run(code: str) -> subprocess.CompletedProcess:
-        (tmp_path / "script.py").write_text(code)
-        return python(tmp_path / "script.py", cwd=tmp_path)
-
-    return run
 
 
 CALL_NMS = """
