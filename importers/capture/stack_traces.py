@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import traceback
@@ -65,17 +66,19 @@ def _user_frames(frame: types.FrameType | None, caller: str) -> list[traceback.F
     found = []
     while frame is not None and frame.f_code.co_filename != caller:
         code = frame.f_code
-        summary = traceback.FrameSummary(
-            code.co_filename, frame.f_lineno, code.co_name, lookup_line=False
-        )
-        if is_interesting(summary):
-            found.append(summary)
+        if is_interesting(code.co_filename, code.co_name):
+            line = frame.f_lineno
+            found.append(
+                traceback.FrameSummary(code.co_filename, line, code.co_name, lookup_line=False)
+            )
         frame = frame.f_back
     return found[::-1]
 
 
-def is_interesting(frame: traceback.FrameSummary) -> bool:
+# Each node has about a hundred frames, most of them the same as in the node before.
+@functools.lru_cache(maxsize=10_000)
+def is_interesting(filename: str, function: str) -> bool:
     """Returns True for a frame of the user's code or of the `forward` of a PyTorch layer."""
-    if is_users(frame.filename):
+    if is_users(filename):
         return True
-    return frame.name == "forward" and frame.filename.startswith(_LAYERS)
+    return function == "forward" and filename.startswith(_LAYERS)

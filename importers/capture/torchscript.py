@@ -414,7 +414,7 @@ def source_frames(node: torch._C.Node) -> list[traceback.FrameSummary]:
         frame = traceback.FrameSummary(
             file or traced_file, int(line or traced_line), function or "forward"
         )
-        if is_interesting(frame):
+        if is_interesting(frame.filename, frame.name):
             frames.append(frame)
     return frames[::-1]
 
