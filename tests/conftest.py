@@ -14,6 +14,7 @@ from command_line import CommandLine
 
 from tools.required import VARIABLE, is_required
 from unmess.core.processes.workers import Parent
+from unmess.core.processes.workers.parent import start_up_variables
 from unmess.isolated import shared_parent
 
 # Tests start many Python processes. Without bytecode files, each one compiles the libraries, which
@@ -42,6 +43,25 @@ def pytest_collection_finish():
     atexit.register(gc.unfreeze)
     # Captures create many objects, few of them in cycles. The defaults are 700, 10 and 10.
     gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="session")
+def _latest_variables():
+    return start_up_variables(os.environ)
+
+
+@pytest.fixture(autouse=True)
+def _unchanged_variables(_latest_variables):
+    """Fails a test that changes a variable for good, if that makes workers fresh interpreters.
+
+    A library may set such a variable when it is imported. Workers would then no longer be forks,
+    and each of them would import the libraries again.
+    """
+    yield
+    before = dict(_latest_variables)
+    _latest_variables.clear()
+    _latest_variables.update(start_up_variables(os.environ))
+    assert _latest_variables == before
 
 
 @pytest.fixture

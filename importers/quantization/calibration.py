@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,9 +13,6 @@ from importers.recapture import largest_error, recaptured, undecomposed
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.quiet import quiet_pytorch
 from unmess.core.program.note import Note
-
-# torchao's kernels for GPUs do not load here, which it would report.
-os.environ.setdefault("TORCHAO_FORCE_SKIP_LOADING_SO_FILES", "1")
 
 
 def quantized_program(

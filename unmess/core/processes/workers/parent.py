@@ -30,6 +30,18 @@ _READ_AT_START = (
 _READ_LATER = frozenset({"TORCHINDUCTOR_CACHE_DIR"})
 
 
+def start_up_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables that libraries read when they are loaded.
+
+    A worker whose variables differ from those of the parent is a fresh interpreter.
+    """
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(_READ_AT_START) and name not in _READ_LATER
+    }
+
+
 class Parent:
     """The process that starts workers. It starts with the first worker.
 
@@ -155,7 +167,8 @@ class Parent:
             if self._closed:
                 raise OSError("the parent of the workers is closed")
             self.begin()
-            kind = server.FRESH if self._differs(environment) else server.FORK
+            differs = start_up_variables(environment) != start_up_variables(self._environment)
+            kind = server.FRESH if differs else server.FORK
             try:
                 socket.send_fds(self._control, [kind], descriptors)
             except BrokenPipeError:
@@ -165,11 +178,6 @@ class Parent:
                     raise
             else:
                 return
-
-    def _differs(self, environment: dict[str, str]) -> bool:
-        mine = self._environment.items()
-        changed = {name for name, _ in mine ^ environment.items()} - _READ_LATER
-        return any(name.startswith(_READ_AT_START) for name in changed)
 
     def _can_fork_here(self) -> bool:
         """Returns whether a fork of this process can be the parent, as in a fork of a parent."""
