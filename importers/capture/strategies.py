@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
+from unittest import mock
 
 import torch
 from torch._guards import detect_fake_mode
 from torch.fx._lazy_graph_module import _use_lazy_graph_module
+from torch.fx.experimental import sym_node, symbolic_shapes
 from torch.utils import _pytree as pytree
 
 from importers.capture.data_positions import DataPositions
@@ -149,12 +152,27 @@ class Draft:
     def _export(self, module, args, kwargs, dynamic_shapes, defaults):
         with (
             full_stack_traces(__file__),
+            _no_log_of_sizes(),
             DataPositions(),
             data_access(module),
             parameter_values(),
             defaults,
         ):
             return torch.export.draft_export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
+
+
+@contextlib.contextmanager
+def _no_log_of_sizes() -> Iterator[None]:
+    """Omits operations on symbolic sizes from the log of a draft export, in the `with` block.
+
+    They are only for PyTorch's report, which is not used here. Each record has two call stacks, and
+    making them would take most of the time of the export.
+    """
+    with (
+        mock.patch.object(sym_node, "dtrace_structured", lambda *_, **__: None),
+        mock.patch.object(symbolic_shapes, "dtrace_structured", lambda *_, **__: None),
+    ):
+        yield
 
 
 # The strategies of `auto`. Lazy tensors only run on request: their graphs are less like the model.
