@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
+import torchvision
+from torchvision.models.convnext import CNBlockConfig
+from torchvision.models.swin_transformer import PatchMergingV2, SwinTransformerBlockV2
 
 import unmess
 
@@ -31,11 +34,47 @@ def test_torchvision(name, runner):
     assert any(note.kind == "source" and "random weights" in note.text for note in program.notes)
 
 
-@pytest.mark.parametrize("name", ["swin_t", "convnext_tiny", "vit_b_32"])
-def test_torchvision_transformers_reach_linalg(name):
-    """Only lowers, since the reference runner is slow. The sweep in benchmarks/ runs them all."""
-    module = unmess.lower(unmess.capture(f"torchvision:{name}"))
-    assert module.stage == "linalg" and "linalg.matmul" in str(module)
+TRANSFORMERS = {
+    "swin": lambda: torchvision.models.SwinTransformer(
+        patch_size=[4, 4], embed_dim=16, depths=[2, 1], num_heads=[2, 2], window_size=[7, 7]
+    ),
+    "swin_v2": lambda: torchvision.models.SwinTransformer(
+        patch_size=[4, 4],
+        embed_dim=16,
+        depths=[2],
+        num_heads=[2],
+        window_size=[8, 8],
+        block=SwinTransformerBlockV2,
+        downsample_layer=PatchMergingV2,
+    ),
+    "convnext": lambda: torchvision.models.ConvNeXt(
+        [CNBlockConfig(16, 24, 1), CNBlockConfig(24, None, 1)], layer_scale=0.5
+    ),
+    "vit": lambda: torchvision.models.VisionTransformer(
+        image_size=64, patch_size=16, num_layers=1, num_heads=2, hidden_dim=32, mlp_dim=64
+    ),
+    "maxvit": lambda: torchvision.models.MaxVit(
+        input_size=(56, 56),
+        stem_channels=8,
+        partition_size=7,
+        block_channels=[16],
+        block_layers=[1],
+        head_dim=8,
+        stochastic_depth_prob=0.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_a_small_transformer_of_torchvision(name):
+    torch.manual_seed(0)
+    model = TRANSFORMERS[name]().eval()
+    # Windows that do not divide the image are padded, and every second layer shifts them.
+    size = {"vit": 64, "maxvit": 56}.get(name, 60)
+    program = unmess.capture(model, (torch.randn(1, 3, size, size),))
+    report = unmess.check(program, on="reference", calls=1)
+    assert report.ok, report.error
+    assert report.max_abs_error < 1e-4
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
