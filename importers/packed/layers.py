@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch.nn import functional
@@ -40,15 +42,19 @@ class PackedWeight(torch.nn.Module):
         for name, tensor in parts.items():
             self.register_buffer(name, tensor)
 
+    @property
+    def parts(self) -> dict[str, torch.Tensor]:
+        """The tensors of the format, by name."""
+        return {name: getattr(self, name) for name in self._names}
+
     def forward(self) -> torch.Tensor:
         """Returns the matrix."""
-        parts = {name: getattr(self, name) for name in self._names}
-        return unpack(parts, self.format.name, self.dtype)
+        return unpack(self.parts, self.format.name, self.dtype)
 
     def rows(self, indices: torch.Tensor) -> torch.Tensor:
         """Returns some rows of the matrix: (*indices, columns). Unpacks these rows only."""
         flat = indices.reshape(-1)
-        parts = {name: getattr(self, name).index_select(0, flat) for name in self._names}
+        parts = {name: part.index_select(0, flat) for name, part in self.parts.items()}
         unpacked = unpack(parts, self.format.name, self.dtype)
         return unpacked.reshape(*indices.shape, unpacked.shape[-1])
 
@@ -107,7 +113,7 @@ class PackedExperts(PackedWeight):
     def __getitem__(self, experts: torch.Tensor) -> torch.Tensor:
         """Returns the matrices of some experts: (*experts, columns, rows). Unpacks these only."""
         flat = experts.reshape(-1)
-        selected = {name: getattr(self, name).index_select(0, flat) for name in self._names}
+        selected = {name: part.index_select(0, flat) for name, part in self.parts.items()}
         rows = selected["integers"].shape[1]
         unpacked = unpack(
             {name: part.flatten(0, 1) for name, part in selected.items()},
@@ -119,6 +125,29 @@ class PackedExperts(PackedWeight):
     def forward(self) -> torch.Tensor:
         """Returns the matrices of all experts: (experts, columns, rows)."""
         return self[torch.arange(len(self.get_buffer("integers")))]
+
+
+@contextlib.contextmanager
+def unpacked_once(model: torch.nn.Module, limit: int = 1 << 30) -> Iterator[None]:
+    """Keeps the matrices that calls of the model unpack, until the `with` block ends.
+
+    Args:
+        limit: bytes. If all matrices together need more, none is kept.
+    """
+    weights = [each for each in model.modules() if type(each) is PackedWeight]
+    sizes = (
+        each.get_buffer("integers").shape[0] * each.format.columns(each.parts) * each.dtype.itemsize
+        for each in weights
+    )
+    if sum(sizes) > limit:
+        weights = []
+    for weight in weights:
+        weight.forward = functools.cache(weight.forward)
+    try:
+        yield
+    finally:
+        for weight in weights:
+            del weight.forward
 
 
 _PACKED = {torch.nn.Linear: PackedLinear, torch.nn.Embedding: PackedEmbedding}

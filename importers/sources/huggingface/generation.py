@@ -7,6 +7,7 @@ from typing import Any
 
 from transformers import PreTrainedModel
 
+from importers.packed.layers import unpacked_once
 from importers.sources.huggingface.adjust import WITHOUT_CACHE
 from importers.sources.huggingface.cached_decoder import decoder_entries
 from importers.sources.huggingface.cached_encoder_decoder import encoder_decoder_entries
@@ -53,9 +54,10 @@ def generation_entries(
     """
     check_generates(model)
     max_length = cache_positions(model, batch, max_length)
-    if model.config.is_encoder_decoder:
-        return encoder_decoder_entries(model, batch, max_length, state)
-    return decoder_entries(model, batch, max_length, state)
+    entries = encoder_decoder_entries if model.config.is_encoder_decoder else decoder_entries
+    # The entries call the model several times, to find and to check its cache.
+    with unpacked_once(model):
+        return entries(model, batch, max_length, state)
 
 
 def check_generates(model: Any) -> None:

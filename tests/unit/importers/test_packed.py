@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import unmess
-from importers.packed import FORMATS, PACKINGS
+from importers.packed import FORMATS, PACKINGS, layers
 from importers.packed.layers import PackedLinear, PackedWeight, can_hold_packed, put_packed
 from importers.packed.layout import PackedMatrix
 
@@ -119,6 +119,28 @@ def test_bias_is_added():
     x = torch.randn(2, 512)
     expected = torch.nn.functional.linear(x, packed.weight(), layer.bias)
     assert torch.equal(packed(x), expected)
+
+
+def test_calls_share_unpacked_matrices(monkeypatch):
+    model, form = Tied(), FORMATS["Q8_0"]
+    put_packed(
+        model, {"embedding.weight": lambda: PackedMatrix(form, form.parts(blocks("Q8_0", "usual")))}
+    )
+    calls = []
+
+    x, expected = torch.randn(2, 512), model.head.weight()
+    unpack = layers.unpack
+    monkeypatch.setattr(layers, "unpack", lambda *args: calls.append(args) or unpack(*args))
+    with layers.unpacked_once(model, limit=ROWS * 512 * 4):
+        assert torch.equal(model.head(x), x @ expected.T)
+        model.head(x)
+        assert len(calls) == 1
+    model.head(x)
+    assert len(calls) == 2
+    with layers.unpacked_once(model, limit=ROWS * 512 * 4 - 1):
+        model.head(x)
+        model.head(x)
+    assert len(calls) == 4
 
 
 def test_subclasses_keep_their_weights():
