@@ -45,6 +45,23 @@ def pytest_collection_finish():
     gc.set_threshold(20_000, 20, 20)
 
 
+def _seed():
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _seeded_module():
+    """Gives the fixtures of a module the same random numbers in each run."""
+    _seed()
+
+
+@pytest.fixture(autouse=True)
+def _seeded_test():
+    """Gives a test the same random numbers in each run, whichever tests ran before it."""
+    _seed()
+
+
 @pytest.fixture(scope="session")
 def _latest_variables():
     return start_up_variables(os.environ)
