@@ -37,6 +37,23 @@ def test_a_result_that_is_the_beginning_of_another():
         torch.testing.assert_close(ours, theirs)
 
 
+def test_results_share_no_memory():
+    """A copy of a result is equal to it, but the caller may write either."""
+
+    def function(x):
+        y = x + 1
+        return y, y.clone(), x + 1, y.reshape(-1) + 0, y[1:].clone(), y.t().contiguous().t()
+
+    x = torch.arange(6.0).reshape(2, 3)
+    compiled = torch.compile(function, backend="unmess", fullgraph=True)
+    for run in (unmess.load(unmess.capture(function, (x,)), on="reference"), compiled):
+        results = run(x)
+        for number, result in enumerate(results):
+            result.fill_(number)
+        for number, result in enumerate(results):
+            assert bool((result == number).all())
+
+
 def test_calls_do_not_leak():
     """200 calls with 1 MB buffers. Leaking one buffer per call would lose 200 MB."""
 

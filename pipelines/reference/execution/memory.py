@@ -47,7 +47,11 @@ class ResultLayout:
         return ctypes.create_string_buffer(max(self.size, 1))
 
     def take(self, structure: ctypes.Array) -> list[torch.Tensor | int | float | bool]:
-        """Returns the results of a call. They own their memory from here on."""
+        """Returns the results of a call. They own their memory from here on.
+
+        No tensor has an element of another one. The compiler merges equal values, also if the
+        model returns a copy, which its caller may write.
+        """
         results = [
             _Block.read(structure, offset, spec)
             if isinstance(spec, TensorSpec)
@@ -60,10 +64,14 @@ class ResultLayout:
             if isinstance(block, _Block):
                 ends[block.allocated] = max(block.end, ends.get(block.allocated, 1))
         owners = {allocated: _owned(allocated, end) for allocated, end in ends.items()}
-        return [
-            block.tensor(owners[block.allocated]) if isinstance(block, _Block) else block
-            for block in results
-        ]
+        taken: dict[int, list[_Block]] = {allocated: [] for allocated in owners}
+        for index, block in enumerate(results):
+            if isinstance(block, _Block):
+                earlier = taken[block.allocated]
+                tensor = block.tensor(owners[block.allocated])
+                results[index] = tensor.clone() if any(map(block.overlaps, earlier)) else tensor
+                earlier.append(block)
+        return results
 
 
 def _size(spec: TensorSpec | ScalarSpec) -> tuple[int, int]:
@@ -97,6 +105,10 @@ class _Block:
     @property
     def end(self) -> int:
         return self.start + self._count() * self.dtype.itemsize
+
+    def overlaps(self, other: _Block) -> bool:
+        """Returns whether two blocks of one allocation have bytes in common, or between them."""
+        return self.start < other.end and other.start < self.end
 
     def _count(self) -> int:
         """Returns the number of elements from the first to the last one, with those between."""
