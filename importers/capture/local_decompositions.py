@@ -259,8 +259,12 @@ class _Rewriter:
     def _return_mutations(self) -> list[OutputSpec]:
         """Prepends the new values of mutated placeholders to the outputs; returns their specs."""
         mutated = [node for node in self._nodes if node in self._mutated]
-        now = [self._current(node) for node in mutated]
         output = next(iter(reversed(self._graph.nodes)))
+        now: list[torch.fx.Node] = []
+        for node in mutated:
+            value = self._current(node)
+            # PyTorch's signature maps each node to one mutated placeholder.
+            now.append(value if value not in now else self._cloned(value, output))
         output.args = ((*now, *output.args[0]),)
         specs = []
         for node, value in zip(mutated, now, strict=True):
@@ -268,6 +272,12 @@ class _Rewriter:
             target = given.arg.name if given.target is None else given.target
             specs.append(OutputSpec(_MUTATION[given.kind], TensorArgument(value.name), target))
         return specs
+
+    def _cloned(self, value: torch.fx.Node, before: torch.fx.Node) -> torch.fx.Node:
+        with self._graph.inserting_before(before):
+            clone = self._graph.call_function(torch.ops.aten.clone.default, (value,))
+        clone.meta.update(value.meta)
+        return clone
 
     def _is_used_after(self, node: torch.fx.Node, mutation: torch.fx.Node) -> bool:
         return any(self._position[user] > self._position[mutation] for user in node.users)

@@ -182,10 +182,10 @@ class WithGradients(torch.nn.Module):
             result = self.model(*args, **kwargs)
         return pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, result)
 
-    def named_buffers(self, *_args, **_kwargs):
+    def named_buffers(self, *_args, remove_duplicate=True, **_kwargs):
         """See `named_state`."""
         if isinstance(self.model, torch.nn.Module):
-            yield from named_state(self.model).items()
+            yield from named_state(self.model, remove_duplicate).items()
 
     def _apply(self, function, recurse=True):
         """Applies a conversion such as `double()` to the model and its optimizers' moments."""

@@ -23,13 +23,15 @@ def optimizers(module: torch.nn.Module) -> dict[str, torch.optim.Optimizer]:
     return {k: v for k, v in vars(module).items() if isinstance(v, torch.optim.Optimizer)}
 
 
-def named_state(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+def named_state(module: torch.nn.Module, remove_duplicate: bool = True) -> dict[str, torch.Tensor]:
     """Returns all tensors that a call may read and write: parameters, buffers and moments.
 
-    Tied tensors occur once. The moment `exp_avg` of the parameter `fc.weight` in the optimizer
-    `self.optimizer` has the name `optimizer.exp_avg.fc.weight`.
+    Tied tensors occur once with `remove_duplicate`, else under each name. The moment `exp_avg` of
+    the parameter `fc.weight` in the optimizer `self.optimizer` has the name
+    `optimizer.exp_avg.fc.weight`.
     """
-    state = dict(module.named_parameters()) | dict(module.named_buffers())
+    state = dict(module.named_parameters(remove_duplicate=remove_duplicate))
+    state |= module.named_buffers(remove_duplicate=remove_duplicate)
     for attribute, optimizer in optimizers(module).items():
         for name, moments in _moments(module, optimizer).items():
             for key, value in moments.items():
@@ -107,7 +109,7 @@ def replaced(
 ) -> Iterator[Callable[[], dict[str, torch.Tensor]]]:
     """Replaces state by `tensors`, named as in `named_state`, inside the `with` block.
 
-    Yields a function that returns the current state.
+    Yields a function that returns the current state under each name: a call may tie tensors.
     """
     old = named_state(module)
     new = {id(old[name]): tensor for name, tensor in tensors.items()}
@@ -129,7 +131,7 @@ def replaced(
             for group in optimizer.param_groups:
                 undo.callback(group.__setitem__, "params", group["params"])
                 group["params"] = [new[id(parameter)] for parameter in group["params"]]
-        yield functools.partial(named_state, module)
+        yield functools.partial(named_state, module, remove_duplicate=False)
 
 
 def register(module: torch.nn.Module, name: str, tensor: torch.Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Detects plain attributes that a model changes when it runs: Python values and tensors.
+"""Detects attributes that a model changes when it runs: Python values, tensors and buffers.
 
 Also detects tensors of a tracer that end up in a program as weights.
 """
@@ -15,7 +15,12 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils import _pytree as pytree
 
-from importers.capture.tensor_attributes import holds_tensors, is_same, tensor_attributes
+from importers.capture.tensor_attributes import (
+    holds_tensors,
+    is_same,
+    own_buffers,
+    tensor_attributes,
+)
 from unmess.core.errors.user_source import node_line
 
 # Containers with more elements are compared by identity.
@@ -31,11 +36,13 @@ class Changed:
         values: names of numbers, strings and small containers. A program cannot update them.
         tensors: attributes that hold other tensors than before, with their values after a call.
             Some did not exist before, or were None.
+        buffers: registered buffers that hold another tensor than before, with that tensor.
         written: names of attributes whose tensors were written in place.
     """
 
     values: set[str] = field(default_factory=set)
     tensors: dict[str, Any] = field(default_factory=dict)
+    buffers: dict[str, torch.Tensor] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
 
 
@@ -61,6 +68,13 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
         if not has_no_values(tensor)
     ]
 
+    # A tracer replaces the buffers before the call.
+    buffers: dict[str, torch.Tensor] = {}
+
+    def begin(module: torch.nn.Module, _args: Any) -> None:
+        if not torch.compiler.is_dynamo_compiling():
+            buffers.update(own_buffers(module))
+
     def look(module: torch.nn.Module, _args: Any, _result: Any) -> None:
         # TorchDynamo traces this hook too, and would make it part of the program.
         if torch.compiler.is_dynamo_compiling():
@@ -74,6 +88,13 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
                 and (name not in tensors or not is_same(tensors[name], value))
             }
         )
+        changed.buffers.update(
+            {
+                name: buffer
+                for name, buffer in own_buffers(module).items()
+                if name in buffers and buffers[name] is not buffer
+            }
+        )
         after = _attributes(module)
         changed.values.update(
             name
@@ -84,11 +105,12 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
             and name not in ignored
         )
 
-    handle = module.register_forward_hook(look)
+    handles = [module.register_forward_pre_hook(begin), module.register_forward_hook(look)]
     try:
         yield changed
     finally:
-        handle.remove()
+        for handle in handles:
+            handle.remove()
         for part, attributes in before:
             _restore_tensors(part, attributes)
         _restore_containers(module, tensors)

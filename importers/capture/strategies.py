@@ -32,6 +32,7 @@ from importers.capture.tensor_attributes import (
     carried,
     changes_its_form,
     is_alike,
+    own_buffers,
     tensor_attributes,
 )
 from importers.capture.tensor_data import data_access, data_access_in_dynamo
@@ -327,13 +328,14 @@ def _unsettled(attributes: set[str]) -> Error:
 
 
 def _state_in_attributes(module: torch.nn.Module, changed: Changed, declared: Declared) -> set[str]:
-    """Returns the paths of plain attributes whose tensors a call passes to the next one.
+    """Returns the paths of attributes and buffers that a call assigns for the next one.
 
     Raises:
         Error: stage `capture`, if such tensors have other shapes or dtypes after a call.
     """
-    before = tensor_attributes(module)
-    assigned = {name: now for name, now in changed.tensors.items() if name in before}
+    before = {**tensor_attributes(module), **own_buffers(module)}
+    found = {**changed.tensors, **changed.buffers}
+    assigned = {name: now for name, now in found.items() if name in before}
     grown = {name for name, now in assigned.items() if not is_alike(before[name], now)}
     if grown and _calls_differ(module, declared):
         name = min(grown)
@@ -346,10 +348,11 @@ def _notes(
 ) -> list[Note]:
     """Returns notes on attributes that are state, and on those that the program cannot update."""
     notes = [_python_state(changed.values)] if changed.values else []
-    if state:
+    # Buffers are state anyway.
+    if plain := state & tensor_attributes(module).keys():
         notes.append(
             Note(
-                "state", f"attributes that the model updates, captured as buffers: {_shown(state)}"
+                "state", f"attributes that the model updates, captured as buffers: {_shown(plain)}"
             )
         )
     made = set(changed.tensors) - set(tensor_attributes(module))

@@ -1,8 +1,10 @@
-"""Turns tensors in plain attributes that a module changes when it runs into buffers.
+"""Captures assignments to attributes with tensors: plain ones, and registered buffers.
 
-A hand-written recurrent network assigns `self.hidden` in `forward`. PyTorch's tracers treat such a
-tensor as a constant and drop the assignment. While a module is captured under `carried`, the
-attribute is a buffer: each call starts with the buffer's value and writes the buffer at its end.
+A hand-written recurrent network assigns `self.hidden` in `forward`. PyTorch's tracers treat the
+tensor of a plain attribute as a constant and drop the assignment. They also drop it for a buffer of
+a submodule, and return the new value where the model returns the old one. While a module is
+captured under `carried`, the attribute is a buffer: each call starts with a copy of the buffer and
+writes the buffer at its end.
 """
 
 from __future__ import annotations
@@ -31,6 +33,16 @@ def tensor_attributes(module: torch.nn.Module) -> dict[str, Any]:
         for path, part in module.named_modules()
         for name, value in vars(part).items()
         if name not in _OWN and holds_tensors(value)
+    }
+
+
+def own_buffers(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Returns the registered buffers by path. Those of a shared submodule have one path."""
+    return {
+        f"{path}.{name}" if path else name: buffer
+        for path, part in module.named_modules()
+        for name, buffer in part._buffers.items()
+        if buffer is not None
     }
 
 
@@ -78,13 +90,18 @@ def is_alike(before: Any, after: Any) -> bool:
 
 
 class _Attribute:
-    """An attribute of a submodule, stored in buffers while the module is captured."""
+    """An attribute of a submodule, stored in buffers while the module is captured.
+
+    It may be a buffer already.
+    """
 
     def __init__(self, module: torch.nn.Module, path: str):
         parent, _, self.name = path.rpartition(".")
         self.path = path
         self.owner = module.get_submodule(parent)
-        self.value = vars(self.owner)[self.name]
+        self.is_registered = self.name in self.owner._buffers
+        attributes = self.owner._buffers if self.is_registered else vars(self.owner)
+        self.value = attributes[self.name]
         leaves, self.spec = pytree.tree_flatten(self.value)
         self.is_tensor = isinstance(self.value, torch.Tensor)
         names = _buffer_names(self.name, self.value)
@@ -94,13 +111,18 @@ class _Attribute:
         self._buffers: dict[str, torch.Tensor] = {}
 
     def install(self) -> None:
-        """Replaces the attribute by buffers."""
+        """Replaces a plain attribute by buffers."""
+        if self.is_registered:
+            return
         del vars(self.owner)[self.name]
         for name, tensor in self.initial.items():
             self.owner.register_buffer(name, tensor, persistent=False)
 
     def remove(self) -> None:
-        """Removes the buffers and restores the attribute."""
+        """Restores the attribute, and removes the buffers that took its place."""
+        if self.is_registered:
+            self.owner._buffers[self.name] = self.value
+            return
         for name in self.initial:
             self.owner._buffers.pop(name, None)
             self.owner._non_persistent_buffers_set.discard(name)

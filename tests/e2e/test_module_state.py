@@ -103,6 +103,50 @@ def test_plain_attributes_are_state(kind, strategy):
     assert {d.name for d in report.differences} >= {f"state[{name!r}]" for name in STATE[kind]}
 
 
+class Last(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(4))
+
+    def forward(self, x):
+        before = self.last
+        self.last = x[0] + before / 2
+        return before
+
+
+class Buffers(torch.nn.Module):
+    """Assigns buffers, and reads tensors and views that they held before."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Last()
+        for number, name in enumerate(("sum", "copy", "even", "odd")):
+            self.register_buffer(name, torch.full((4,), float(number)))
+
+    def forward(self, x):
+        before, part = self.sum, self.sum[1:]
+        self.sum = self.sum + x[0]
+        self.copy = self.sum
+        self.sum.add_(1)
+        self.even, self.odd = self.odd, self.even
+        return before, part, self.inner(x), self.sum - self.copy, self.even * 2
+
+
+@pytest.mark.parametrize("strategy", ["auto", "strict", "make_fx"])
+def test_assigned_buffers_are_state(strategy):
+    model = Buffers()
+    before = {name: (buffer, buffer.clone()) for name, buffer in model.named_buffers()}
+    program = unmess.capture(model, (X,), strategy=strategy)
+    assert all(buffer is before[name][0] for name, buffer in model.named_buffers())
+    assert all(torch.equal(buffer, value) for buffer, value in before.values())
+    run = unmess.load(program)
+    assert set(run.state) == set(before)
+    follows(run, model)
+    report = unmess.check(program, on="reference", calls=2)
+    assert report.ok, report.error
+    assert {d.name for d in report.differences} >= {f"state[{name!r}]" for name in before}
+
+
 @pytest.mark.parametrize("kind", [Recurrent, Inside, InPlace], ids=lambda kind: kind.__name__)
 def test_with_lazy_tensors(kind):
     model = kind()
