@@ -16,10 +16,12 @@ import operator
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 from torch._guards import detect_fake_mode
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export.graph_signature import (
     ConstantArgument,
     InputKind,
@@ -50,6 +52,10 @@ _SCATTER = {
     torch.ops.aten.select.int: torch.ops.aten.select_scatter.default,
     torch.ops.aten.slice.Tensor: torch.ops.aten.slice_scatter.default,
 }
+
+
+# The maximum number of elements of a constant that a decomposition creates.
+_SMALL = 64
 
 
 class NotLocal(Exception):
@@ -318,7 +324,8 @@ class _Rewriter:
                 raise NotLocal(
                     f"{target} depends on sizes that are not known: {problem}"
                 ) from problem
-            _make_layouts_functional(graph)
+            _make_functional(graph)
+            _compute_constants(graph, self._table)
             _check_trace(target, graph)
             self._traces[key] = graph
         return self._traces[key]
@@ -457,14 +464,42 @@ def _share_sizes(graph: torch.fx.Graph) -> None:
                 node.replace_all_uses_with(shared)
 
 
-def _make_layouts_functional(graph: torch.fx.Graph) -> None:
-    """Replaces `as_strided_`, with which a decomposition sets the layout of its own result.
+def _make_functional(graph: torch.fx.Graph) -> None:
+    """Replaces `as_strided_` and `detach_` in the trace of a decomposition.
 
-    The tracer uses the result of `as_strided_` for all later uses of the operand.
+    With `as_strided_`, a decomposition sets the layout of its own result. The tracer uses the
+    result for all later uses of the operand. `torch.tensor` ends with `detach_`.
     """
     for node in graph.nodes:
-        if node.target is torch.ops.aten.as_strided_.default and len(node.args[0].users) == 1:
+        if node.target is torch.ops.aten.detach_.default:
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
+        elif node.target is torch.ops.aten.as_strided_.default and len(node.args[0].users) == 1:
             node.target = torch.ops.aten.as_strided.default
+
+
+def _compute_constants(graph: torch.fx.Graph, table: Mapping) -> None:
+    """Replaces small constants, which `torch.tensor` creates, by operators that compute them.
+
+    Call it inside `tracing`.
+    """
+    for node in graph.nodes:
+        value = getattr(graph.owning_module, node.target) if node.op == "get_attr" else None
+        if isinstance(value, torch.Tensor) and value.numel() <= _SMALL:
+            with unset_fake_temporarily():
+                numbers = value.flatten().tolist()
+            computed = trace(partial(_of_numbers, numbers, value.shape, value.dtype), [], table)
+            with graph.inserting_before(node):
+                node.replace_all_uses_with(inline(computed, [], graph, {}))
+            graph.erase_node(node)
+
+
+def _of_numbers(numbers: list[Any], shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
+    """Returns a tensor of `numbers` in row-major order."""
+    if len(numbers) == 1:
+        return torch.full(shape, numbers[0], dtype=dtype)
+    parts = [torch.full((1,), number, dtype=dtype) for number in numbers]
+    return torch.cat(parts).reshape(shape) if parts else torch.zeros(shape, dtype=dtype)
 
 
 def _check_trace(target: torch._ops.OpOverload, graph: torch.fx.Graph) -> None:

@@ -63,6 +63,16 @@ def test_a_decomposition_runs_and_a_note_names_its_source():
     assert unmess.check(program, on="reference", calls=1).ok
 
 
+def test_a_decomposition_creates_constants():
+    @unmess.decomposition(OPERATOR)
+    def scaled(x, factor):
+        rows = torch.tensor([[1.0], [-2.0], [0.5]], dtype=x.dtype)
+        return x * torch.tensor(factor) + rows[: x.shape[0]]
+
+    run = unmess.load(unmess.capture(model, (X,)), on="reference")
+    torch.testing.assert_close(run(X), scaled(X.relu(), 2.0).sum(0))
+
+
 @pytest.mark.parametrize("operator", [torch.ops.aten.silu, torch.ops.aten.silu.default])
 def test_a_decomposition_of_some_calls_of_an_aten_operator(operator):
     """A call for which the decomposition returns NotImplemented is handled as without it."""
