@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch._decomp.decompositions import native_batch_norm_helper
 
@@ -49,6 +51,28 @@ def batch_norm_no_update(
         x, weight, bias, *statistics, False, momentum, eps, False
     )
     return result, mean, deviation, _reserve(x)
+
+
+def batch_norm_for_inference(
+    x: torch.Tensor,
+    weight: _Optional,
+    bias: _Optional,
+    running_mean: _Optional,
+    running_var: _Optional,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    """Computes `native_batch_norm` by the running statistics; NotImplemented for training.
+
+    Returns:
+        The result, and two tensors without elements.
+    """
+    if training:
+        return NotImplemented
+    return torch.ops.aten._native_batch_norm_legit_no_training.default(
+        x, weight, bias, running_mean, running_var, momentum, eps
+    )
 
 
 def _reserve(x: torch.Tensor) -> torch.Tensor:

@@ -104,3 +104,33 @@ def huber_loss(x: torch.Tensor, y: torch.Tensor, reduction: int = _MEAN, delta: 
     if reduction == _MEAN:
         return loss.mean()
     return loss.sum() if reduction == _SUM else loss
+
+
+def multilabel_margin_loss(
+    x: torch.Tensor, target: torch.Tensor, reduction: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns the loss, and which classes are labels, in the dtype and shape of `x`.
+
+    Args:
+        x: (batch, classes) or (classes).
+        target: i64, as `x`. Its first -1 ends the labels.
+    """
+    scores, labels = torch.atleast_2d(x), torch.atleast_2d(target)
+    classes = scores.shape[1]
+    place = torch.arange(classes)
+    end = torch.where(torch.eq(labels, -1), place, classes).amin(-1, keepdim=True)
+    counted = torch.lt(place, end)
+    labels = torch.where(counted, labels, 0)
+    hits = torch.logical_and(torch.eq(labels.unsqueeze(2), place), counted.unsqueeze(2))
+    is_label = hits.any(1)
+    # For each label and each class that is none.
+    margins = 1 - scores.gather(1, labels).unsqueeze(2) + scores.unsqueeze(1)
+    pairs = torch.logical_and(counted.unsqueeze(2), torch.logical_not(is_label).unsqueeze(1))
+    # Eager leaves out NaN.
+    violated = torch.logical_and(pairs, torch.gt(margins, 0))
+    loss = torch.where(violated, margins, 0).sum((1, 2)) / classes
+    if reduction == _MEAN:
+        loss = loss.mean()
+    elif reduction == _SUM or x.dim() < 2:
+        loss = loss.sum()
+    return loss, is_label.to(x.dtype).reshape(x.shape)

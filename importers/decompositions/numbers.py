@@ -1,4 +1,4 @@
-"""Operators on a tensor and a number that torch-mlir supports for two tensors only."""
+"""Operators on tensors and numbers that torch-mlir supports for tensors only, or not at all."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def with_tensor(overload: torch._ops.OpOverload, x: Any, y: Any) -> torch.Tensor
 def as_tensor(x: Any, dtype: torch.dtype) -> torch.Tensor:
     """Returns a tensor or number as a tensor of a dtype; a number has no dimensions."""
     return x.to(dtype) if isinstance(x, torch.Tensor) else torch.full((), x, dtype=dtype)
+
+
+def multiply_add(x: torch.Tensor, y: Any, z: torch.Tensor) -> torch.Tensor:
+    """Returns `x * y + z`, where `y` is a tensor or a number."""
+    return x * y + z

@@ -7,6 +7,7 @@ be no batch, and maximum pooling also takes integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -32,7 +33,7 @@ def avg_pool2d(
         rest: `ceil_mode`, `count_include_pad` and `divisor_override`.
     """
     height, width = x.shape[-2:]
-    window, margin = _pair(kernel_size), _pair(padding)
+    window, margin = _per_axis(kernel_size, 2), _per_axis(padding, 2)
     reach = [size + 2 * pad for size, pad in zip((height, width), margin, strict=True)]
     if not all(isinstance(length, int) for length in reach):
         return NotImplemented
@@ -43,7 +44,9 @@ def avg_pool2d(
     # pads the input to it.
     steps = [
         side if side < asked else step
-        for side, asked, step in zip(fitting, window, _pair(stride or kernel_size), strict=True)
+        for side, asked, step in zip(
+            fitting, window, _per_axis(stride or kernel_size, 2), strict=True
+        )
     ]
     return torch.ops.aten.avg_pool2d.default(x, fitting, steps, margin, *rest)
 
@@ -79,8 +82,8 @@ def _axes(overload: torch._ops.OpOverload) -> int:
     return next(axes for axes in (1, 2, 3) if f"pool{axes}d" in str(overload))
 
 
-def _pair(sizes: Sequence[int]) -> list[int]:
-    return list(sizes) * 2 if len(sizes) == 1 else list(sizes)
+def _per_axis(sizes: Sequence[int], axes: int) -> list[int]:
+    return list(sizes) * axes if len(sizes) == 1 else list(sizes)
 
 
 @takes_overload
@@ -102,10 +105,8 @@ def max_pool_of_integers(
     sizes = x.shape[-axes:]
     if x.is_floating_point() or not all(isinstance(size, int) for size in sizes):
         return NotImplemented
-    kernel, steps, margins, gaps = (
-        list(values) * axes if len(values) == 1 else list(values)
-        for values in (kernel_size, stride or kernel_size, padding, dilation)
-    )
+    given = kernel_size, stride or kernel_size, padding, dilation
+    kernel, steps, margins, gaps = (_per_axis(values, axes) for values in given)
     places = []
     for axis, size in enumerate(sizes):
         count = pooling_output_shape(
@@ -114,6 +115,56 @@ def max_pool_of_integers(
         starts = torch.arange(count) * steps[axis] - margins[axis]
         places.append(starts.unsqueeze(-1) + torch.arange(kernel[axis]) * gaps[axis])
     return _largest(x, places)
+
+
+@takes_overload
+def max_pool_at_special_numbers(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    *rest: Any,
+) -> Any:
+    """Returns the maximum of each window and its index (i64) in the flattened pooled axes.
+
+    Only corrects the indices of maxima that are NaN or negative infinity: the last NaN, or the
+    first element. Returns NotImplemented for integers, and for the calls that it makes itself.
+
+    Args:
+        rest: `ceil_mode`.
+    """
+    if _is_corrected.get() or not x.is_floating_point():
+        return NotImplemented
+    axes = _axes(overload)
+    # torch-mlir crashes on lists with one number for all axes.
+    given = kernel_size, stride or kernel_size, padding, dilation
+    kernel, steps, margins, gaps = (_per_axis(values, axes) for values in given)
+    sizes = x.shape[-axes:]
+    count = _product(sizes)
+    # The maximum of the indices of NaN in each window. f32 has all integers up to 2**24.
+    is_small = isinstance(count, int) and count <= 2**24
+    place = torch.arange(count, dtype=torch.float32 if is_small else torch.float64).reshape(sizes)
+    of_nan = torch.where(torch.isnan(x), place, -1)
+    token = _is_corrected.set(True)
+    try:
+        largest, index = overload(x, kernel, steps, margins, gaps, *rest)
+        last, _ = overload(of_nan, kernel, steps, margins, gaps, *rest)
+    finally:
+        _is_corrected.reset(token)
+    first = torch.zeros((), dtype=torch.int64)
+    for axis, (size, windows) in enumerate(zip(sizes, largest.shape[-axes:], strict=True)):
+        start = torch.arange(windows) * steps[axis] - margins[axis]
+        # The padding is at most half of the window.
+        start = torch.where(start < 0, torch.remainder(start, gaps[axis]), start)
+        first = first.unsqueeze(-1) * size + start
+    index = torch.where(torch.eq(largest, -torch.inf), first, index)
+    return largest, torch.where(last >= 0, last.to(torch.int64), index)
+
+
+# Whether `max_pool_at_special_numbers` makes the current call.
+_is_corrected: ContextVar[bool] = ContextVar("_is_corrected", default=False)
 
 
 def adaptive_avg_pool(x: torch.Tensor, output_size: Sequence[int]) -> Any:
@@ -143,14 +194,14 @@ def adaptive_avg_pool(x: torch.Tensor, output_size: Sequence[int]) -> Any:
 def adaptive_max_pool(x: torch.Tensor, output_size: Sequence[int]) -> Any:
     """Computes `aten.adaptive_max_pool2d` and `aten.adaptive_max_pool3d`.
 
-    Returns NotImplemented if the windows along each axis have one size, or if a pooled size is
-    dynamic.
+    Returns NotImplemented if a pooled size is dynamic.
     """
     sizes = x.shape[-len(output_size) :]
     if not all(isinstance(size, int) for size in sizes):
         return NotImplemented
     if all(count and size % count == 0 for size, count in zip(sizes, output_size, strict=True)):
-        return NotImplemented
+        window = [size // count for size, count in zip(sizes, output_size, strict=True)]
+        return getattr(torch.ops.aten, f"max_pool{len(window)}d_with_indices").default(x, window)
     places = [_windows(size, count) for size, count in zip(sizes, output_size, strict=True)]
     return _largest(x, places)
 

@@ -91,3 +91,16 @@ def of_no_elements(
     if nothing.is_complex():
         nothing = nothing.real
     return (nothing, x.mean(dim, keepdim=keepdim)) if "mean" in str(overload) else nothing
+
+
+def mean(
+    x: torch.Tensor,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    """Returns the mean of integers or booleans in `dtype`; NotImplemented for other tensors."""
+    if dtype is None or x.is_floating_point() or x.is_complex():
+        return NotImplemented
+    return x.to(dtype).mean(dim, keepdim)

@@ -1,4 +1,4 @@
-"""Window functions."""
+"""Window functions, and the frequencies of Fourier transforms."""
 
 from __future__ import annotations
 
@@ -55,3 +55,22 @@ def window(
     values = _VALUES[overload.overloadpacket.__name__]
     place = torch.arange(length, dtype=dtype)
     return values(place, length if periodic else length - 1, *parameters)
+
+
+def frequencies(
+    n: int, d: float = 1.0, *, dtype: torch.dtype | None = None, **_options: Any
+) -> torch.Tensor:
+    """Returns the frequencies of a transform of `n` samples at the distance `d`."""
+    place = torch.arange(n)
+    return _scaled(torch.where(place < (n + 1) // 2, place, place - n), n, d, dtype)
+
+
+def real_frequencies(
+    n: int, d: float = 1.0, *, dtype: torch.dtype | None = None, **_options: Any
+) -> torch.Tensor:
+    """Returns the frequencies of a transform of `n` real samples at the distance `d`."""
+    return _scaled(torch.arange(n // 2 + 1), n, d, dtype)
+
+
+def _scaled(place: torch.Tensor, n: int, d: float, dtype: torch.dtype | None) -> torch.Tensor:
+    return place.to(dtype or torch.get_default_dtype()) * (1.0 / (n * d))

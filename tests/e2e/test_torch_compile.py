@@ -309,6 +309,18 @@ def test_random_numbers_without_fallback_differ_from_call_to_call():
     assert 0 <= first.min() < 0.2 < 0.8 < first.max() <= 1
 
 
+def test_operators_of_optimizers_compile():
+    """TorchDynamo replaces them by an operator of its own."""
+
+    def step(x, y, factor):
+        x.addcmul_(y, y, value=0.5)
+        x.addcdiv_(y, y * y + 1, value=-2.0)
+        return x.add_(y, alpha=factor)
+
+    call = tensor(3, 4), tensor(3, 4), torch.tensor(0.25)
+    check_as_eager(step, call, options={"fallback": None})
+
+
 def spectrum(x):
     scaled = x @ x.t() + x.sum()
     values = torch.linalg.eigvals(scaled)  # no lowering

@@ -1,6 +1,7 @@
 """The list of repairs that `unmess repairs` prints, and that captures apply."""
 
 import torch
+import torch._inductor.inductor_prims  # defines prims::fma
 
 from importers.decompositions import DECOMPOSITIONS
 from importers.repair_list import recorded_repairs

@@ -87,3 +87,5 @@ op(
     C("f32[1]"),
     function=lambda _x: torch.nn.functional.one_hot(torch.arange(3), 4),
 )
+op("torch.fft.fftfreq", C(7, 0.5), C(6), function=torch.fft.fftfreq, accuracy=ROUNDED)
+op("torch.fft.rfftfreq", C(7), function=torch.fft.rfftfreq, accuracy=ROUNDED)

@@ -119,6 +119,22 @@ op(
     accuracy=CHOICE,
 )
 op("F.max_pool2d", C(X2, 2, return_indices=True), C("f16[1,2,4,4]", 2), accuracy=CHOICE)
+op(
+    "F.max_pool2d",
+    C("f32[1,2,5,7] special", 3, 2, 1, return_indices=True),
+    C("f32[1,2,5,7] special", 2, ceil_mode=True, return_indices=True),
+    accuracy=CHOICE,
+)
+op(
+    "F.max_pool2d of negative infinities",
+    C("f32[2,4,5]", 3, 2, 1, 2, return_indices=True),
+    function=lambda x, *window, **options: F.max_pool2d(
+        torch.full_like(x, -torch.inf), *window, **options
+    ),
+    accuracy=EXACT,
+)
+op("F.max_pool3d", C("f32[1,4,5,3] special", 3, 2, 1, return_indices=True), accuracy=CHOICE)
+op("F.adaptive_max_pool2d", C("f32[2,4,6] special", 2, return_indices=True), accuracy=CHOICE)
 op("F.max_pool3d", C(X3, 2), accuracy=CHOICE)
 for axes, shape in ((1, "3,9"), (2, "3,7,8"), (3, "2,5,6,5")):
     op(
@@ -172,6 +188,10 @@ op("F.layer_norm", C("f32[n,4]", (4,)), C("f32[n,3,4]", (3, 4), "f32[3,4]", "f32
 op("F.layer_norm", C("bf16[2,8]", (8,), "bf16[8]", "bf16[8]"), C("f64[2,4]", (4,), eps=0.1))
 op("F.group_norm", C("f32[b,4,5]", 2), C("f32[b,4,3,2]", 4, "f32[4]", "f32[4]"))
 op("F.instance_norm", "f32[b,3,5]", C("f32[b,3,4,2]", None, None, "f32[3]"))
+op(
+    "F.instance_norm",
+    C("f32[2,3,5]", "f32[3]", "f32[3] positive", use_input_stats=False),
+)
 op("F.rms_norm", C("f32[n,4]", (4,)), C("f16[2,8]", (8,), "f16[8]"), C("f32[2,4]", (4,), eps=0.1))
 op("F.rms_norm", C("f32[2,4]", (4,), "c64[4]"), C("c64[2,4]", (4,), "c64[4]"))
 op("F.local_response_norm", C("f32[b,4,5]", 3))
@@ -261,7 +281,11 @@ op(
 op("F.grid_sample", C("f32[2,3,4,5]", "f32[2,3,2,2] unit", align_corners=False))
 op("F.grid_sample", C("f32[2,3,4,5]", "f32[2,3,2,2] unit", mode="nearest", align_corners=True))
 op("F.grid_sample", C("f32[1,3,4,5]", "f32[1,3,2,2]", padding_mode="border", align_corners=True))
-op("F.affine_grid", C("f32[2,2,3]", (2, 1, 3, 4), align_corners=False))
+op(
+    "F.affine_grid",
+    C("f32[2,2,3]", (2, 1, 3, 4), align_corners=False),
+    C("f32[2,2,3]", (2, 1, 1, 4), align_corners=True),
+)
 op("F.pixel_shuffle", C("f32[b,8,3,2]", 2), accuracy=EXACT)
 op("F.pixel_unshuffle", C("f32[b,2,4,6]", 2), accuracy=EXACT)
 op("F.channel_shuffle", C("f32[b,4,3,2]", 2), accuracy=EXACT)
@@ -307,6 +331,14 @@ op(
     "F.margin_ranking_loss",
     C("f32[4]", "f32[4]", "f32[4]"),
     function=lambda x, y, t: F.margin_ranking_loss(x, y, t.sign()),
+)
+# The first -1 ends the labels of a row.
+LABELS = torch.tensor([[0, 2, -1, 3, 1], [1, -1, 0, 0, 0], [3, 2, 1, 0, 4], [-1, 0, 0, 0, 0]])
+op(
+    "F.multilabel_margin_loss",
+    C("f32[4,5]", LABELS, reduction="none"),
+    C("f32[2,13] special", LABELS.repeat(2, 3)[:2, :13]),
+    C("f32[5]", LABELS[0]),
 )
 op("F.triplet_margin_loss", C("f32[n,4]", "f32[n,4]", "f32[n,4]"))
 op("F.poisson_nll_loss", C("f32[n,3]", "f32[n,3] positive"))

@@ -36,6 +36,7 @@ op(
     C("f32[2,3]", []),
 )
 op("torch.sum", C("bool[n,4]", 1, dtype=torch.bool), C("f32[4] sparse", dtype=torch.bool))
+op("torch.mean", C("i64[n,3]", 1, dtype=torch.float32), C("bool[2,3]", 0, dtype=torch.float64))
 for axes in (None, 0, 1, (0, 2), (1, 2), (0, 1)):
     op(
         f"sum of products over {axes}",
