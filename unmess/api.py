@@ -154,8 +154,9 @@ def capture_generation(
     `decode(decoder_input_ids, cache)` takes one token and returns `(logits, cache)`.
 
     With `cache="state"` the Executable holds the cache, which is neither taken nor returned.
-    `run.state` has its tensors, `cache_length`, `cache_keys_0` and so on. If `prefill` cannot be
-    captured for any number of tokens, there is only `decode`, and a note says why.
+    `run.state` has its tensors, `cache_length`, `cache_keys_0` and so on, and for several texts
+    `cache_padding`. If `prefill` cannot be captured for any number of tokens, there is only
+    `decode`, and a note says why.
 
     Args:
         model: a model with a language-model head, or a model string such as `hf:llama`.

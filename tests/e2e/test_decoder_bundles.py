@@ -66,6 +66,36 @@ def test_a_decoder_keeps_its_cache(tmp_path):
     assert run.state["cache_keys_0"].shape == (1, 2, 20, 8)
 
 
+def test_texts_of_different_lengths_in_a_bundle(tmp_path):
+    model = llama(layers=1)
+    programs = unmess.capture_generation(model, batch=2, max_length=20, cache="state")
+    unmess.package(programs, tmp_path)
+    run = unmess.bundle.load(tmp_path)
+    ids = torch.randint(10, 250, (2, 9))
+    padding = np.array([0, 4])
+    run.set_state("cache_padding", padding)
+    logits, chosen = run.prefill(ids.numpy()), []
+    for _ in range(6):
+        chosen.append(logits.argmax(-1, keepdims=True))
+        logits = run.decode(chosen[-1])
+    ours = np.concatenate(chosen, axis=1)
+    for row, skipped in enumerate(padding):
+        prompt = ids[row : row + 1, skipped:]
+        theirs = model.generate(prompt, do_sample=False, max_new_tokens=6)[0, prompt.shape[1] :]
+        assert ours[row].tolist() == theirs.tolist()
+    assert run.state["cache_padding"].tolist() == [0, 4]
+    run.reset()
+    assert not run.state["cache_padding"].any()
+    for name, value, cause in (
+        ("padding", padding, "unknown state 'padding'"),
+        ("cache_padding", padding[:1], "int64 of (2,), not int64 of (1,)"),
+        ("cache_padding", padding.astype(np.int32), "int64 of (2,), not int32 of (2,)"),
+    ):
+        with pytest.raises(unmess.Error) as caught:
+            run.set_state(name, value)
+        assert caught.value.stage == "usage" and cause in caught.value.cause
+
+
 def test_max_length_requires_a_decoder(tmp_path):
     arguments = ["package", "torchvision:resnet18", "-o", str(tmp_path), "--max-length", "20"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)

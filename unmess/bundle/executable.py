@@ -138,6 +138,31 @@ class Bundle(EntryPoints[EntryPoint]):
                         view = self._to_device(content, slot.spec.shape, slot.spec.dtype)
                         self._state[slot.name] = view, slot.spec.dtype
 
+    def set_state(self, name: str, value: np.ndarray) -> None:
+        """Replaces a tensor of the state, such as `cache_padding` of a decoder.
+
+        Args:
+            value: of the same shape and dtype as the present one.
+
+        Raises:
+            Error: stage `usage`, if there is no such state, or its shape or dtype differs.
+        """
+        with self._lock:
+            if name not in self._state:
+                names = ", ".join(self._state) or "there is none"
+                raise Error("usage", f"unknown state {name!r}", hint=f"the state: {names}")
+            view, dtype = self._state[name]
+            value = np.asarray(value)
+            if tuple(view.shape) != value.shape or value.dtype != dtype:
+                raise Error(
+                    "usage",
+                    f"state {name} is {dtype} of {tuple(view.shape)}, not {value.dtype} of "
+                    f"{value.shape}",
+                    hint="pass an array of the same shape and dtype",
+                )
+            content = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            self._state[name] = self._to_device(content, value.shape, dtype), dtype
+
     def _load(self) -> None:
         instance = rt.VmInstance()
         modules = [rt.create_hal_module(instance, self._device)]

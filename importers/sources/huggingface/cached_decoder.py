@@ -14,13 +14,14 @@ and `prefill` has one, the number of tokens. Layers with a sliding window keep a
 the mask implements the window.
 
 A model with state-space layers has only `decode`: a state has no positions, so a prompt is read
-token by token, and its rows have no padding.
+token by token. It has `padding` if it also has keys: the caller sets the states of a row to zero
+where its text begins.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -75,7 +76,7 @@ def decoder_entries(
     each step: see `recomputed_text`. A note of `decode` says so.
 
     With `state`, the buffers are empty at first. Both entries then take only `input_ids` and return
-    the logits.
+    the logits. The padding is a constant for one text, and state for several.
 
     Raises:
         Error: stage `source`, if the steps differ from a call of the model without a cache.
@@ -90,7 +91,7 @@ def decoder_entries(
     # `decode` handles a single token.
     tokens = torch.export.Dim("tokens", min=2, max=max_length)
     if state:
-        module = _with_cache_inside(model, forward, empty)
+        module = _with_cache_inside(model, forward, empty, ("padding",) if batch == 1 else ())
         decode = Source(name, module, (token,), notes=notes)
         if has_states:
             return {"decode": decode}
@@ -164,7 +165,7 @@ def empty_cache(layers: list[Any], batch: int, max_length: int) -> Tensors:
             state for layer in layers for state in LayerForm.of(layer).recurrent_states(layer)
         ],
     }
-    if not any(states.values()):
+    if attentions or not any(states.values()):
         cache["padding"] = torch.zeros(batch, dtype=torch.int64)
     for name in ("keys", "values"):
         own = [getattr(layer, name) for layer in attentions]
@@ -186,7 +187,7 @@ def empty_cache(layers: list[Any], batch: int, max_length: int) -> Tensors:
 
 def is_recurrent(cache: Tensors) -> bool:
     """Returns whether a cache has states of state-space layers."""
-    return "padding" not in cache
+    return "conv" in cache or "recurrent" in cache
 
 
 def _own_layers(model: PreTrainedModel) -> list[Any]:
@@ -223,14 +224,20 @@ def cache_argument(model: PreTrainedModel) -> str:
 
 
 def _with_cache_inside(
-    model: PreTrainedModel, forward: Callable[..., Any], empty: Tensors
+    model: PreTrainedModel,
+    forward: Callable[..., Any],
+    empty: Tensors,
+    constant: Collection[str],
 ) -> torch.nn.Module:
-    """Returns a shallow copy of the model that takes its cache from buffers."""
+    """Returns a shallow copy of the model that takes its cache from buffers.
+
+    Args:
+        constant: entries of the cache that are not written.
+    """
 
     def forward_in_place(self: PreTrainedModel, input_ids: torch.Tensor) -> torch.Tensor:
         logits, cache = forward(self, input_ids, read_buffers(self, empty))
-        # The amount of padding is constant.
-        write_buffers(self, cache, keep=("padding",))
+        write_buffers(self, cache, keep=constant)
         return logits
 
     return with_forward(with_buffers(model, empty), forward_in_place)
@@ -246,7 +253,7 @@ def _forward_with(forms: tuple[LayerForm, ...]) -> Step:
         layers = layers_of(cache, forms, count)
         accepted = inspect.signature(type(self).forward).parameters
         options: dict[str, Any] = {}
-        padding = 0 if is_recurrent(cache) else cache["padding"][:, None]
+        padding = cache["padding"][:, None] if "padding" in cache else 0
         if cache["keys"]:
             positions = torch.arange(cache["keys"][0].shape[2])[None]
             options["attention_mask"] = (positions >= padding).expand(input_ids.shape[0], -1)
@@ -264,7 +271,7 @@ def _forward_with(forms: tuple[LayerForm, ...]) -> Step:
             **options,
         )
         after = {"length": cache["length"] + count}
-        if not is_recurrent(cache):
+        if "padding" in cache:
             after["padding"] = cache["padding"].clone()
         return result.logits[:, -1], after | tensors_of(layers, forms, cache)
 
