@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -26,7 +26,8 @@ class Sampling:
         top_k: sample from this many of the most likely tokens.
         top_p: sample from the most likely tokens that together have this probability.
         seed: of the random numbers; the same seed gives the same text. By default, it differs each
-            time. Alone it has no effect: greedy uses no random numbers.
+            time. Alone it has no effect: greedy uses no random numbers. Of several texts, each has
+            random numbers of its own: those of the seed plus its index.
 
     Raises:
         Error: stage `usage`, for a number out of range.
@@ -69,6 +70,13 @@ class Sampling:
             "a temperature to sample"
         )
         return (Note("sampling", text),)
+
+    def of_text(self, index: int) -> Sampling:
+        """Returns the options for the text with this index among several."""
+        if self.seed is None:
+            return self
+        seed = self.seed + index
+        return replace(self, seed=seed if seed in _SEEDS else seed - 2**64)
 
     def chooser(self, penalty: float = 1.0) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
         """Returns a function that chooses the next ids, (batch, 1).

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from unmess.core.errors.error import Error
@@ -20,27 +22,53 @@ class Decoder(Protocol):
 
 
 @dataclass
-class Statistics:
-    """Token counts and times of the last text. Times are in seconds."""
+class TextCounts:
+    """Token counts of one text."""
 
-    prompt_tokens: int = 0
+    prompt_tokens: int
     new_tokens: int = 0
+
+
+@dataclass
+class Statistics:
+    """Token counts and times of the last text, or of texts that were generated together.
+
+    Attributes:
+        texts: the counts of each text.
+        prefill_seconds: the time until the first token of each text.
+        decode_seconds: the time of the other tokens.
+    """
+
+    texts: list[TextCounts] = field(default_factory=list)
     prefill_seconds: float = 0.0
     decode_seconds: float = 0.0
 
     @property
-    def tokens_per_second(self) -> float | None:
-        """The speed of the steps after the first token; None if there were none."""
-        steps = self.new_tokens - 1
-        return steps / self.decode_seconds if steps > 0 and self.decode_seconds else None
+    def prompt_tokens(self) -> int:
+        """The number of tokens of all prompts."""
+        return sum(text.prompt_tokens for text in self.texts)
 
-    def add(self, seconds: float) -> None:
-        """Counts a token and adds its duration."""
-        if self.new_tokens:
-            self.decode_seconds += seconds
+    @property
+    def new_tokens(self) -> int:
+        """The number of new tokens of all texts."""
+        return sum(text.new_tokens for text in self.texts)
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """The speed of the tokens after the first of each text; None if there were none."""
+        count = sum(max(text.new_tokens - 1, 0) for text in self.texts)
+        return count / self.decode_seconds if count and self.decode_seconds else None
+
+    @contextlib.contextmanager
+    def measuring(self, is_first: bool) -> Iterator[None]:
+        """Adds the time of a step."""
+        start = time.perf_counter()
+        yield
+        seconds = time.perf_counter() - start
+        if is_first:
+            self.prefill_seconds += seconds
         else:
-            self.prefill_seconds = seconds
-        self.new_tokens += 1
+            self.decode_seconds += seconds
 
 
 def pieces(tokenizer: Decoder, tokens: Iterable[int]) -> Iterator[str]:
@@ -111,16 +139,6 @@ def check_length(
             f"{max_length} positions of the cache",
             hint=hint,
         )
-
-
-def padded(ids: list[int]) -> tuple[list[list[int]], list[list[int]]]:
-    """Returns the ids and attention mask for the entry point `encode`, as rows.
-
-    It takes at least two tokens, so one token is padded.
-    """
-    if len(ids) > 1:
-        return [ids], [[1] * len(ids)]
-    return [ids * 2], [[1, 0]]
 
 
 def without_tokenizer() -> Error:

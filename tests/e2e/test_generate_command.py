@@ -9,6 +9,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 import unmess
+from tests.shared.varied_weights import varied
 from unmess.__main__ import main
 
 # Random weights generate random bytes, some of which form characters of several bytes.
@@ -85,18 +86,27 @@ def test_state_space_model(capfd, folder, tmp_path):
         vocab_size=len(tokenizer),
         hidden_size=32,
         num_hidden_layers=2,
+        # The embedding of a padding token would be zero, which leaves the states at zero.
+        pad_token_id=None,
         bos_token_id=None,
         eos_token_id=0,
     )
     torch.manual_seed(0)
-    model = transformers.MambaForCausalLM(config).eval()
+    model = varied(transformers.MambaForCausalLM(config))
     model.save_pretrained(tmp_path)
+    expected = {}
     # The second text begins with empty states, and runs without PyTorch.
     for prompt in ("A man on", "A"):
         ids = tokenizer(prompt, return_tensors="pt").input_ids
         new = model.generate(ids, do_sample=False, max_new_tokens=9)[0, ids.shape[1] :]
+        expected[prompt] = tokenizer.decode(new, skip_special_tokens=True)
         status, out, _ = run(capfd, f"hf:{tmp_path}", "--prompt", prompt, "--max-new-tokens", 9)
-        assert (status, out) == (0, tokenizer.decode(new, skip_special_tokens=True) + "\n")
+        assert (status, out) == (0, expected[prompt] + "\n")
+    # Together, the second text begins when the first one is being read.
+    arguments = [part for prompt in expected for part in ("--prompt", prompt)]
+    status, out, _ = run(capfd, f"hf:{tmp_path}", *arguments, "--max-new-tokens", 9)
+    assert status == 0
+    assert out == "".join(f"> {prompt}\n{text}\n" for prompt, text in expected.items())
 
 
 def test_json(capfd, folder, theirs):
@@ -108,6 +118,50 @@ def test_json(capfd, folder, theirs):
     assert result["text"] == theirs("A", 5)
     assert (result["prompt_tokens"], result["new_tokens"]) == (1, 5)
     assert result["tokens_per_second"] > 0
+    (row,) = result["texts"]
+    assert row == {name: result[name] for name in row}
+
+
+SEVERAL = ("A man", PROMPT, "A", "a street")
+
+
+def test_several_prompts(capfd, folder, theirs):
+    arguments = [part for prompt in SEVERAL[:3] for part in ("--prompt", prompt)]
+    expected = "".join(f"> {prompt}\n{theirs(prompt, 9)}\n" for prompt in SEVERAL[:3])
+    # The second command finds the program in the cache, and runs without PyTorch.
+    for _ in range(2):
+        status, out, err = run(capfd, f"hf:{folder}", *arguments, "--max-new-tokens", 9)
+        assert (status, out) == (0, expected)
+        assert "wrote 27," in err
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_lines_of_a_file(capfd, folder, theirs, tmp_path, runner):
+    file = tmp_path / "prompts.txt"
+    file.write_text("\n\n".join(SEVERAL), encoding="utf-8")
+    whole = theirs(PROMPT, 12)
+    arguments = ("--prompts", file, "--batch", 3, "--max-new-tokens", 12, "--stop", whole[4:7])
+    status, out, _ = run(capfd, f"hf:{folder}", *arguments, "--on", runner, "--json")
+    result = json.loads(out)
+    assert status == 0
+    assert [row["prompt"] for row in result["texts"]] == list(SEVERAL)
+    assert [row["text"] for row in result["texts"]] == [
+        theirs(prompt, 12).partition(whole[4:7])[0] for prompt in SEVERAL
+    ]
+    counts = [row["new_tokens"] for row in result["texts"]]
+    assert counts[1] < 12 and max(counts) == 12
+    assert result["new_tokens"] == sum(counts)
+    assert result["tokens_per_second"] > 0 and result["seconds"]["decode"] > 0
+
+
+def test_several_conversations(capfd, folder, theirs):
+    arguments = ("--prompt", "A man", "--prompt", "A", "--chat", "--system", "Be brief")
+    _, out, _ = run(
+        capfd, f"hf:{folder}", *arguments, "--max-new-tokens", 5, "--on", "reference", "--json"
+    )
+    assert [row["text"] for row in json.loads(out)["texts"]] == [
+        theirs(f"s[Be brief]u[{prompt}]", 5) for prompt in ("A man", "A")
+    ]
 
 
 def test_warns_of_a_seed_without_sampling(capfd, folder, theirs):
@@ -188,6 +242,19 @@ def test_a_conversation(capfd, monkeypatch, folder, theirs, in_terminal):
         assert "> " not in err
 
 
+def test_a_conversation_has_no_batch(capfd, folder):
+    status, out, err = run(capfd, f"hf:{folder}", "--chat", "--batch", 2)
+    assert (status, out) == (2, "")
+    assert "--batch needs prompts" in err
+
+
+def test_a_file_without_prompts(capfd, folder, tmp_path):
+    (tmp_path / "prompts.txt").write_text("\n")
+    status, out, err = run(capfd, f"hf:{folder}", "--prompts", tmp_path / "prompts.txt")
+    assert (status, out) == (2, "")
+    assert "has no prompt" in err
+
+
 def test_a_conversation_without_turns(capfd, monkeypatch, folder):
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
     status, out, err = run(capfd, f"hf:{folder}", "--chat")
@@ -207,6 +274,8 @@ def test_a_conversation_without_turns(capfd, monkeypatch, folder):
         (("--prompt", ""), "the prompt is empty"),
         (("--system", "Be brief"), "--system needs a conversation"),
         (("--stop", ""), "a stop string is empty"),
+        (("--prompt", "B", "--max-length", "30"), "exceed the 30 positions of the cache"),
+        (("--prompts", "none.txt"), "cannot read none.txt: No such file"),
     ],
 )
 def test_usage(capfd, monkeypatch, folder, arguments, cause):

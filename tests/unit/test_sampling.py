@@ -50,6 +50,14 @@ def test_a_seed_repeats_the_choices():
     assert draws[0] == draws[1] != draws[2]
 
 
+def test_each_of_several_texts_has_the_seed_plus_its_index():
+    sampling = unmess.Sampling(temperature=1.0, seed=7)
+    assert sampling.of_text(0) == sampling
+    assert sampling.of_text(3) == unmess.Sampling(temperature=1.0, seed=10)
+    assert unmess.Sampling(seed=2**64 - 1).of_text(2).seed == 1
+    assert unmess.Sampling(top_k=3).of_text(2).seed is None
+
+
 def test_without_a_seed_texts_differ():
     one, two = (unmess.Sampling(temperature=1.0).chooser() for _ in range(2))
     many = LOGITS.expand(100, 5)

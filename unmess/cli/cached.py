@@ -83,6 +83,7 @@ class Cached:
 
             programs = unmess.capture_generation(
                 decoder_of(asked.model) or asked.model,
+                batch=asked.decoder.batch,
                 max_length=asked.decoder.max_length,
                 strategy=asked.strategy,
                 cache="state",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from pipelines.backends.table import check_runner
 from unmess.cli import arguments
 from unmess.cli.cached import working
 from unmess.cli.generating import Loaded, Task, load, unpacks_weights
+from unmess.cli.prompts import Conversation, read_lines, read_prompts
 from unmess.cli.session import Session, command
 from unmess.core.errors.error import Error
 from unmess.core.options.names import check_name
@@ -21,8 +21,13 @@ from unmess.format import duration
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import Need
 from unmess.program_cache.request import Decoder, Request
-from unmess.text import Message
+from unmess.text import Statistics
+from unmess.text_groups import PROMPT_CHUNK
 
+# The default of `--batch` at most. Each text takes memory for its cache.
+_BATCH = 8
+# The keys of a text in the list `texts` of the JSON document.
+_ROW = ("prompt", "text", "prompt_tokens", "new_tokens")
 _DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -30,9 +35,24 @@ _DTYPES = ("float32", "bfloat16", "float16")
 @arguments.model
 @click.option(
     "--prompt",
+    "given",
+    multiple=True,
     metavar="TEXT",
-    help="Text to continue; - reads it from stdin. With --chat and without this option, every line "
-    "of stdin is a turn of one conversation.",
+    help="Text to continue; - reads it from stdin. May be given several times. With --chat and "
+    "without a prompt, every line of stdin is a turn of one conversation.",
+)
+@click.option(
+    "--prompts",
+    "file",
+    metavar="FILE",
+    help="Continue every line of a text file; - reads stdin.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of texts that are generated together. Default: the number of prompts, at most "
+    f"{_BATCH}.",
 )
 @arguments.runner(default="iree-cpu")
 @arguments.cpu
@@ -90,6 +110,15 @@ _DTYPES = ("float32", "bfloat16", "float16")
     "in an encoder-decoder, for each of them.",
 )
 @click.option(
+    "--prompt-chunk",
+    type=click.IntRange(min=1),
+    default=PROMPT_CHUNK,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of tokens of a prompt that a decoder reads at once. Fewer need less "
+    "memory. The text is the same.",
+)
+@click.option(
     "--dtype",
     metavar="DTYPE",
     help=f"Dtype of the weights: {', '.join(_DTYPES)}. Default: as saved.",
@@ -99,7 +128,9 @@ _DTYPES = ("float32", "bfloat16", "float16")
 def generate(
     session: Session,
     model: str,
-    prompt: str | None,
+    given: tuple[str, ...],
+    file: str | None,
+    batch: int | None,
     runner: str,
     cpu: str,
     preset: str | None,
@@ -114,6 +145,7 @@ def generate(
     system: str | None,
     stop: tuple[str, ...],
     max_length: int,
+    prompt_chunk: int,
     dtype: str | None,
     no_cache: bool,
 ) -> None:
@@ -121,7 +153,8 @@ def generate(
 
     An encoder-decoder, such as T5 or BART, writes its answer to the text.
 
-    The text goes to stdout while it is generated, the speed to stderr.
+    The text goes to stdout while it is generated, the speed to stderr. The texts of several prompts
+    are generated together. Each goes to stdout below its prompt.
     """
     check_runner(runner)
     if dtype is not None:
@@ -130,13 +163,18 @@ def generate(
         raise Error("usage", "--system needs a conversation", hint="add --chat")
     if "" in stop:
         raise Error("usage", "a stop string is empty", hint="pass a text, such as --stop User:")
-    turns = read_lines() if chat and prompt is None else iter([_text(prompt)])
-    conversation = Conversation(system) if chat else None
-    turn = next(turns, None)
-    if turn is None:
+    is_conversation = chat and not given and file is None
+    if is_conversation and batch is not None:
+        raise Error("usage", "--batch needs prompts", hint="pass --prompt TEXT or --prompts FILE")
+    turns = read_lines() if is_conversation else iter(())
+    prompts = list(itertools.islice(turns, 1)) if is_conversation else read_prompts(given, file)
+    if not prompts:
         raise Error("usage", "stdin has no turn", hint="write one turn of the conversation a line")
+    conversation = Conversation(system)
     task = Task(
-        turn if conversation is None else conversation.ask(turn),
+        (conversation.ask(prompts[0]),)
+        if is_conversation
+        else tuple(Conversation(system).ask(text) if chat else text for text in prompts),
         max_new_tokens,
         max_length,
         dtype,
@@ -144,45 +182,39 @@ def generate(
         Choice(cpu, preset, unchecked),
         (temperature, top_k, top_p, seed),
         stop,
+        batch or min(len(prompts), _BATCH),
+        prompt_chunk,
     )
-    decoder = Decoder(max_length, dtype, unpacks_weights(runner))
+    decoder = Decoder(max_length, dtype, unpacks_weights(runner), task.batch)
     request = Request(model, decoder=decoder, trust=trust)
+    has_several = len(prompts) > 1
     with working(session, request, Need(tokenizer=True), no_cache=no_cache) as cached:
         loaded = load(cached, task)
-        pieces = loaded.write(task.prompt)
+        pieces = loaded.texts(task.prompts) if has_several else loaded.write(task.prompts[0])
         first = next(pieces, "")
-    rows = [_write(session, turn, itertools.chain([first], pieces), loaded)]
-    for turn in turns:
-        conversation.answer(rows[-1]["text"])
-        rows.append(_write(session, turn, loaded.write(conversation.ask(turn)), loaded))
+    pieces = itertools.chain([first], pieces)
+    if has_several:
+        document = _write_texts(session, prompts, pieces, loaded)
+    else:
+        document = _write(session, prompts[0], pieces, loaded)
+    if is_conversation:
+        rows = [document]
+        for turn in turns:
+            conversation.answer(rows[-1]["text"])
+            rows.append(_write(session, turn, loaded.write(conversation.ask(turn)), loaded))
+        document = {"turns": rows, "seconds": _sums(rows)}
+    elif not has_several:
+        document["texts"] = [{name: document[name] for name in _ROW}]
     if session.json:
-        times = loaded.seconds | {
-            name: sum(row["seconds"][name] for row in rows) for name in ("prefill", "decode")
-        }
-        session.write_json(
-            {"ok": True, "model": model, "runner": runner}
-            | (rows[0] if prompt is not None else {"turns": rows})
-            | {"notes": [*loaded.choice_notes, *loaded.notes], "seconds": times}
-        )
+        document["seconds"] = loaded.seconds | document["seconds"]
+        document["notes"] = [*loaded.choice_notes, *loaded.notes]
+        session.write_json({"ok": True, "model": model, "runner": runner} | document)
     session.say_notes(loaded.notes)
 
 
-def _text(prompt: str | None) -> str:
-    """Returns the prompt, from stdin if it is `-`.
-
-    Raises:
-        Error: stage `usage`, if there is none.
-    """
-    if prompt is None:
-        raise Error(
-            "usage", "there is no prompt", hint="pass --prompt TEXT, or --chat for a conversation"
-        )
-    text = sys.stdin.read() if prompt == "-" else prompt
-    if not text:
-        raise Error(
-            "usage", "the prompt is empty", hint='pass a text, such as --prompt "Once upon a time"'
-        )
-    return text
+def _sums(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Returns the times of all turns."""
+    return {name: sum(row["seconds"][name] for row in rows) for name in ("prefill", "decode")}
 
 
 def _write(session: Session, prompt: str, pieces: Iterator[str], loaded: Loaded) -> dict[str, Any]:
@@ -192,53 +224,36 @@ def _write(session: Session, prompt: str, pieces: Iterator[str], loaded: Loaded)
         text += piece
         if not session.json:
             session.write_piece(piece)
-    done = loaded.statistics()
-    speed = done.tokens_per_second
     if not session.json:
         session.write("")
+    return {"prompt": prompt, "text": text} | _speed(session, loaded.statistics())
+
+
+def _write_texts(
+    session: Session, prompts: list[str], texts: Iterator[str], loaded: Loaded
+) -> dict[str, Any]:
+    """Writes each text below its prompt, and the speed of all. Returns the JSON document."""
+    rows = []
+    for index, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
+        if not session.json:
+            session.write_piece(f"> {prompt}\n{text}\n")
+        counts = loaded.statistics().texts[index]
+        values = (prompt, text, counts.prompt_tokens, counts.new_tokens)
+        rows.append(dict(zip(_ROW, values, strict=True)))
+    return {"texts": rows} | _speed(session, loaded.statistics())
+
+
+def _speed(session: Session, done: Statistics) -> dict[str, Any]:
+    """Reports the speed of the last texts. Returns it for JSON."""
+    speed = done.tokens_per_second
+    if not session.json:
         session.progress.finished(
             f"read {done.prompt_tokens} tokens in {duration(done.prefill_seconds)}, wrote "
             f"{done.new_tokens}" + (f", {speed:.1f} a second" if speed else "")
         )
     return {
-        "prompt": prompt,
-        "text": text,
         "prompt_tokens": done.prompt_tokens,
         "new_tokens": done.new_tokens,
         "tokens_per_second": speed,
         "seconds": {"prefill": done.prefill_seconds, "decode": done.decode_seconds},
     }
-
-
-class Conversation:
-    """The messages of a conversation, in order."""
-
-    def __init__(self, system: str | None = None):
-        self._messages: list[Message] = []
-        if system is not None:
-            self._add("system", system)
-
-    def ask(self, text: str) -> tuple[Message, ...]:
-        """Adds a turn of the user. Returns all messages."""
-        self._add("user", text)
-        return tuple(self._messages)
-
-    def answer(self, text: str) -> None:
-        """Adds the model's answer."""
-        self._add("assistant", text)
-
-    def _add(self, role: str, text: str) -> None:
-        self._messages.append({"role": role, "content": text})
-
-
-def read_lines() -> Iterator[str]:
-    """Yields the lines of stdin, except empty ones. Prompts for each of them in a terminal."""
-    while True:
-        if sys.stdin.isatty():
-            sys.stderr.write("> ")
-            sys.stderr.flush()
-        line = sys.stdin.readline()
-        if not line:
-            return
-        if text := line.strip():
-            yield text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,15 @@ from unmess.program_cache import bundles
 from unmess.program_cache.bundles import Choice
 from unmess.program_cache.capturing import TOKENIZER
 from unmess.program_cache.entry import Entry
-from unmess.text import KeptTokenizer, Message, Statistics, check_length, until
+from unmess.text import KeptTokenizer, Message, Statistics, check_length
+from unmess.text_groups import PROMPT_CHUNK
 
 if TYPE_CHECKING:
     from unmess.bundle import Bundle
     from unmess.core.program.programs import Programs
+
+# A text to continue, or the messages of a conversation.
+Prompt = str | tuple[Message, ...]
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,12 @@ class Task:
     """Texts to generate; the fields are the options of `unmess generate`.
 
     Attributes:
-        prompt: the text to continue; in a conversation, the messages before the first answer.
+        prompts: the texts to continue, or the messages of conversations before the next answer.
         sampling: temperature, top_k, top_p and seed.
         stop: strings that end a text.
     """
 
-    prompt: str | tuple[Message, ...]
+    prompts: tuple[Prompt, ...]
     max_new_tokens: int
     max_length: int
     dtype: str | None
@@ -38,11 +42,13 @@ class Task:
     choice: Choice
     sampling: tuple[float | None, int | None, float | None, int | None]
     stop: tuple[str, ...]
+    batch: int = 1
+    prompt_chunk: int = PROMPT_CHUNK
 
     @property
     def chat(self) -> bool:
-        """Whether the text is an answer in a conversation."""
-        return not isinstance(self.prompt, str)
+        """Whether each text is an answer in a conversation."""
+        return not isinstance(self.prompts[0], str)
 
     @property
     def is_plain(self) -> bool:
@@ -58,13 +64,15 @@ class Loaded:
     Attributes:
         write: returns the text that follows a prompt, in pieces, each as soon as its characters are
             complete.
-        statistics: returns the statistics of the last text so far.
+        texts: yields the text that follows each prompt, in order.
+        statistics: returns the statistics of the last call of `write` or `texts` so far.
         seconds: the duration of each step before the first token.
         notes: how the program differs from the given model.
         choice_notes: sampling options that have no effect.
     """
 
-    write: Callable[[str | Sequence[Message]], Iterator[str]]
+    write: Callable[[Prompt], Iterator[str]]
+    texts: Callable[[Sequence[Prompt]], Iterator[str]]
     statistics: Callable[[], Statistics]
     seconds: dict[str, float]
     notes: tuple[str, ...]
@@ -78,8 +86,9 @@ def load(cached: Cached, task: Task) -> Loaded:
         Error: the stage that failed.
     """
     if isinstance(cached.entry, Entry) and _needs_no_pytorch(task, cached.entry):
-        count = len(_tokenizer(cached.entry).encode(task.prompt))
-        _check_length(task, count, cached.entry.about["text"])
+        tokenizer = _tokenizer(cached.entry)
+        counts = [len(tokenizer.encode(prompt)) for prompt in task.prompts]
+        _check_lengths(task, counts, cached.entry.about["text"])
         if (bundle := bundles.find_bundle(cached.entry, task.choice)) is not None:
             cached.say_found()
             seconds = dict.fromkeys(("capture", "import", "lower", "compile"), 0.0)
@@ -93,8 +102,9 @@ def _needs_no_pytorch(task: Task, entry: Entry) -> bool:
     return task.is_plain and has_tokenizer and not entry.about["text"]["constraints"]
 
 
-def _check_length(task: Task, prompt_tokens: int, text: dict[str, Any]) -> None:
-    check_length(prompt_tokens, task.max_new_tokens, task.max_length, len(text["start"]))
+def _check_lengths(task: Task, prompt_tokens: Iterable[int], text: dict[str, Any]) -> None:
+    for count in prompt_tokens:
+        check_length(count, task.max_new_tokens, task.max_length, len(text["start"]))
 
 
 def unpacks_weights(runner: str) -> bool:
@@ -125,10 +135,13 @@ def _from_bundle(entry: Entry, bundle: Bundle, task: Task, seconds: dict[str, fl
         task.max_length,
         text["penalty"],
         text["start"],
+        task.batch,
+        task.prompt_chunk,
     )
     enter_stage("run")
     return Loaded(
-        lambda prompt: until(writer(prompt, task.max_new_tokens), task.stop),
+        lambda prompt: writer(prompt, task.max_new_tokens, task.stop),
+        lambda prompts: writer.texts(prompts, task.max_new_tokens, task.stop),
         lambda: writer.statistics,
         seconds,
         bundle.manifest.notes,
@@ -150,7 +163,8 @@ def _with_pytorch(cached: Cached, task: Task) -> Loaded:
     if tokenizer is None and found.entry is not None:
         text = found.entry.about["text"]
         tokenizer = _chat_tokenizer(found.entry) if task.chat else _tokenizer(found.entry)
-        _check_length(task, encode(tokenizer, task.prompt).shape[1], text)
+        counts = [encode(tokenizer, prompt).shape[1] for prompt in task.prompts]
+        _check_lengths(task, counts, text)
     if found.entry is not None and _needs_no_pytorch(task, found.entry):
         seconds: dict[str, float] = {}
         bundle = bundles.make_bundle(found.entry, found.program, task.choice, seconds)
@@ -161,12 +175,15 @@ def _with_pytorch(cached: Cached, task: Task) -> Loaded:
         run=unmess.load(found.program, task.runner, target, unchecked=task.choice.unchecked),
         tokenizer=tokenizer,
         max_length=task.max_length,
+        batch=task.batch,
+        prompt_chunk=task.prompt_chunk,
         notes=found.program.notes,
         **text,
     )
     enter_stage("run")
     return Loaded(
         lambda prompt: generator(prompt, task.max_new_tokens, sampling, stop=task.stop),
+        lambda prompts: generator.texts(prompts, task.max_new_tokens, sampling, stop=task.stop),
         lambda: generator.statistics,
         generator.run.seconds,
         tuple(map(str, generator.notes)),
@@ -198,7 +215,7 @@ class _Decoder:
         self._task = task
 
     def capture(self) -> Programs:
-        """Captures the decoder. Checks first that the text fits: compiling takes minutes."""
+        """Captures the decoder. Checks first that the texts fit: compiling takes minutes."""
         import torch
 
         from importers.sources import find_source
@@ -208,11 +225,11 @@ class _Decoder:
         task = self._task
         enter_stage("source")
         source = find_source(self._model, self._trust)
-        count = encode(source.tokenizer, task.prompt).shape[1]
+        counts = [encode(source.tokenizer, prompt).shape[1] for prompt in task.prompts]
         text = settings_of(source)
-        _check_length(task, count, text)
+        _check_lengths(task, counts, text)
         dtype = None if task.dtype is None else getattr(torch, task.dtype)
-        programs = capture_decoder(source, task.max_length, dtype)
+        programs = capture_decoder(source, task.max_length, dtype, task.batch)
         if unpacks_weights(task.runner):
             # Imported here to save start-up time: it imports parts of Inductor.
             from importers.folding import unpack_weights
@@ -223,7 +240,7 @@ class _Decoder:
 
     def about(self) -> tuple[dict[str, Any], dict[str, bytes]]:
         """Returns the JSON data and the files that the cache entry holds beside the program."""
-        prompt = self._task.prompt
+        prompt = self._task.prompts[0]
         sample = prompt if isinstance(prompt, str) else prompt[-1]["content"]
         return {"text": self.text}, tokenizer_files(self.tokenizer, sample)
 

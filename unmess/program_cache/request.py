@@ -22,11 +22,13 @@ class Decoder:
     Attributes:
         unpacked: whether packed weights are unpacked once, for a runner that does not multiply with
             them.
+        batch: the number of texts that are generated together.
     """
 
     max_length: int | None
     dtype: str | None = None
     unpacked: bool = False
+    batch: int = 1
 
 
 @dataclass(frozen=True)

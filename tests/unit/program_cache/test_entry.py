@@ -86,6 +86,7 @@ def test_key_depends_on_every_part_of_a_request(tmp_path, monkeypatch):
             }.items()
         ),
         Request(**{**vars(one), "decoder": Decoder(64, "bfloat16")}),
+        Request(**{**vars(one), "decoder": Decoder(64, batch=2)}),
     ]
     keys = {one.key(), *(other.key() for other in others)}
     assert len(keys) == 1 + len(others)
