@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith, tensor
 
 from pipelines.ir.modules import build_op
 
@@ -10,9 +11,29 @@ from pipelines.ir.modules import build_op
 def barrier(value: ir.Value) -> ir.Value:
     """Returns a tensor behind a barrier: its users are not fused with its operation.
 
-    Returns a tensor of dynamic size itself, because IREE does not compile a barrier of it
-    ("'tensor.dim' op unexpected during shape cleanup").
+    Returns a tensor of dynamic size itself: see `barrier_of_any_size`.
     """
     if not ir.RankedTensorType(value.type).has_static_shape:
         return value
     return build_op("util.optimization_barrier", value.type, value)
+
+
+def barrier_of_any_size(operation: ir.Operation) -> None:
+    """Puts a barrier behind the first result of a `linalg` operation, which may have dynamic sizes.
+
+    IREE cannot infer the sizes behind a barrier ("'tensor.dim' op unexpected during shape
+    cleanup"). They are given as those of the operation's last operand, in which it computes.
+    """
+    result, place = operation.results[0], operation.operands[-1]
+    with ir.InsertionPoint.after(operation), operation.location:
+        kept = build_op("util.optimization_barrier", result.type, result)
+        behind = kept.owner.operation
+        kind = ir.RankedTensorType(result.type)
+        sizes = [
+            tensor.dim(place, arith.constant(ir.IndexType.get(), axis))
+            for axis in range(kind.rank)
+            if kind.is_dynamic_dim(axis)
+        ]
+        if sizes:
+            kept = build_op("flow.tensor.tie_shape", result.type, kept, *sizes)
+    result.replace_all_uses_except(kept, behind)

@@ -2,7 +2,7 @@
 
 IREE computes a softmax in one dispatch. Depending on the sizes, it computes the exponentials, their
 sum and the largest element again for parts of a row: 17.7 ms instead of 1.4 ms for 1200 rows of 512
-elements.
+elements, and 1.1 s instead of 53 ms for 8192 rows of 2048 elements, if their number is dynamic.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.ir.scalars import is_elementwise
-from pipelines.iree.barriers import barrier
+from pipelines.iree.barriers import barrier_of_any_size
 from pipelines.pipeline import Step
 
-# Rows of at most this length take less time than another dispatch.
+# Rows of at most this length take less time than another dispatch. A dynamic length is negative.
 _SHORT = 16
 
 
@@ -22,11 +22,7 @@ def keep_exponentials(module: ir.Module) -> None:
     """Puts a barrier behind exponentials that are summed and also read. Changes the IR in place."""
     with module.context:
         for exponentials in find_operations(module, _is_summed_and_read):
-            result = exponentials.results[0]
-            with ir.InsertionPoint.after(exponentials), exponentials.location:
-                kept = barrier(result)
-            if kept != result:
-                result.replace_all_uses_except(kept, kept.owner.operation)
+            barrier_of_any_size(exponentials)
 
 
 def _is_summed_and_read(operation: ir.Operation) -> bool:
@@ -35,10 +31,11 @@ def _is_summed_and_read(operation: ir.Operation) -> bool:
     body = operation.regions[0].blocks[0]
     if not any(each.operation.name == "math.exp" for each in body.operations):
         return False
-    *_, length = ir.RankedTensorType(operation.results[0].type).shape or [1]
+    kind = ir.RankedTensorType(operation.results[0].type)
+    is_short = not kind.rank or 0 <= kind.shape[-1] <= _SHORT
     users = [use.owner.operation for use in operation.results[0].uses]
     return (
-        length > _SHORT
+        not is_short
         and any(_is_sum(user) for user in users)
         and any(is_elementwise(user) for user in users)
     )
