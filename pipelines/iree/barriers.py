@@ -27,13 +27,24 @@ def barrier_of_any_size(operation: ir.Operation) -> None:
     result, place = operation.results[0], operation.operands[-1]
     with ir.InsertionPoint.after(operation), operation.location:
         kept = build_op("util.optimization_barrier", result.type, result)
-        behind = kept.owner.operation
-        kind = ir.RankedTensorType(result.type)
-        sizes = [
-            tensor.dim(place, arith.constant(ir.IndexType.get(), axis))
-            for axis in range(kind.rank)
-            if kind.is_dynamic_dim(axis)
-        ]
-        if sizes:
-            kept = build_op("flow.tensor.tie_shape", result.type, kept, *sizes)
-    result.replace_all_uses_except(kept, behind)
+        sized = _with_sizes(kept, place)
+    result.replace_all_uses_except(sized, kept.owner.operation)
+
+
+def barrier_before(operation: ir.Operation, index: int) -> None:
+    """Puts a barrier before an operand, which may have dynamic sizes."""
+    operand = operation.operands[index]
+    with ir.InsertionPoint(operation), operation.location:
+        kept = build_op("util.optimization_barrier", operand.type, operand)
+        operation.operands[index] = _with_sizes(kept, operand)
+
+
+def _with_sizes(kept: ir.Value, place: ir.Value) -> ir.Value:
+    """Returns a tensor behind a barrier, with the dynamic sizes of `place`."""
+    kind = ir.RankedTensorType(kept.type)
+    sizes = [
+        tensor.dim(place, arith.constant(ir.IndexType.get(), axis))
+        for axis in range(kind.rank)
+        if kind.is_dynamic_dim(axis)
+    ]
+    return build_op("flow.tensor.tie_shape", kind, kept, *sizes) if sizes else kept

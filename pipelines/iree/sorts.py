@@ -1,7 +1,8 @@
-"""Keeps all results of sorts for IREE.
+"""Keeps all results of sorts for IREE, and the slices that are sorted.
 
 If a program uses the indices of a sort and not the values, as `argsort` does, IREE sorts the values
-in memory on the stack. Then it does not compile sorts of dynamic sizes or of more than 32 KiB.
+in memory on the stack. Then it does not compile sorts of dynamic sizes or of more than 32 KiB. IREE
+does not compile a sort of a slice in the dispatch of the sort either.
 """
 
 from __future__ import annotations
@@ -9,21 +10,45 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
+from pipelines.iree.barriers import barrier_before
 from pipelines.pipeline import Step
+
+_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast")
 
 
 def keep_sorted_values(module: ir.Module) -> None:
-    """Uses each unused result of `tm_tensor.sort` in a barrier. Changes the IR in place."""
+    """Uses each unused result of `tm_tensor.sort` in a barrier. Changes the IR in place.
+
+    If a sort has a slice, a barrier is before each of its operands.
+    """
     with module.context:
         for sort in find_operations(module, lambda each: each.name == "tm_tensor.sort"):
+            # A barrier before the slice alone is not enough: the indices are computed in the
+            # dispatch of the sort.
+            if any(map(_is_slice, sort.operands)):
+                for index in range(len(sort.operands)):
+                    barrier_before(sort, index)
             with ir.InsertionPoint.after(sort), sort.location:
                 for result in sort.results:
                     if not list(result.uses):
                         build_op("util.optimization_barrier", result.type, result)
 
 
+def _is_slice(value: ir.Value) -> bool:
+    """Returns whether a tensor is a slice, or one in another shape."""
+    while not isinstance(value.owner, ir.Block):
+        operation = value.owner.operation
+        if operation.name == "tensor.extract_slice":
+            return True
+        if operation.name not in _RESHAPES:
+            return False
+        value = operation.operands[0]
+    return False
+
+
 KEEP_SORTED_VALUES = Step(
     "iree-keep-sorted-values",
-    "use all results of sorts: IREE sorts unused ones on the stack, which is small",
+    "use all results of sorts: IREE sorts unused ones on the stack, which is small; it does not "
+    "compile sorts of slices",
     keep_sorted_values,
 )

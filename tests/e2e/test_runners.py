@@ -247,6 +247,8 @@ def test_a_call_that_does_not_fit(case, runner):
 
 OPERATIONS = {
     "sort": lambda x: torch.sort(x, dim=1),
+    # IREE does not compile the slice in the dispatch of the sort.
+    "sort of a slice": lambda x: torch.sort(x[:, 1:6], dim=1),
     "topk": lambda x: torch.topk(x, 3, dim=1),
     "cumsum": lambda x: torch.cumsum(x, dim=0),
     "argmax": lambda x: x.argmax(1),
