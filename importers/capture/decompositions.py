@@ -11,7 +11,7 @@ from importers.capture.higher_order import inline_flex_attention, simpler_operat
 from importers.capture.local_decompositions import NotLocal, decompose_locally
 from importers.capture.stack_traces import full_stack_traces
 from importers.decompositions import decomposition_table, recording
-from importers.decompositions.tracing import fast_overrides, tracing
+from importers.decompositions.tracing import fast_overrides, tracing, without_effects
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
 from unmess.core.program.note import Note
@@ -61,7 +61,7 @@ def _decompose_whole(
 ) -> torch.export.ExportedProgram:
     """Decomposes with PyTorch, which traces the program again and removes entries of `table`."""
     try:
-        with simpler_operators(), fast_overrides(), full_stack_traces(__file__):
+        with simpler_operators(), fast_overrides(), without_effects(), full_stack_traces(__file__):
             return inline_flex_attention(exported).run_decompositions(table)
     except Error:
         raise

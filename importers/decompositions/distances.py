@@ -31,7 +31,9 @@ def _norm(difference: torch.Tensor, p: float) -> torch.Tensor:
     if difference.shape[-1] == 0:
         return torch.zeros(difference.shape[:-1], dtype=difference.dtype)
     if p == 0:
-        return torch.ne(difference, 0).sum(-1).to(difference.dtype)
+        # Eager counts rounded magnitudes, so NaN makes the count NaN.
+        counted = torch.where(torch.isnan(difference), difference, torch.ne(difference, 0))
+        return counted.to(difference.dtype).sum(-1)
     if p == 1:
         return difference.abs().sum(-1)
     if p == math.inf:

@@ -18,6 +18,22 @@ def index_without_dimensions(x: torch.Tensor, dim: int | None = None, keepdim: b
     return NotImplemented if x.dim() else torch.zeros((), dtype=torch.int64)
 
 
+@takes_overload
+def triangle(
+    overload: torch._ops.OpOverload,
+    rows: int,
+    columns: int,
+    offset: int = 0,
+    *,
+    dtype: torch.dtype | None = None,
+    **_options: Any,
+) -> Any:
+    """Returns the indices of a triangle in another dtype than i64; NotImplemented for i64."""
+    if dtype in (None, torch.int64):
+        return NotImplemented
+    return overload(rows, columns, offset).to(dtype)
+
+
 def take(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """Returns the elements of flattened `x` at `index`, in the shape of `index`."""
     return torch.ops.aten.index.Tensor(x.reshape(-1), [index])

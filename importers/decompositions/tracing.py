@@ -52,7 +52,7 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
         fake_mode,
         enable_python_dispatcher(),
         _overridden(divided.composite),
-        _without_effects(),
+        without_effects(),
         # Tracers replace methods of `torch.nn.Module`, to record calls of modules. That of
         # `make_fx` does not record them. Each replacement clears a cache of all subclasses, which
         # takes longer than a small trace.
@@ -92,7 +92,7 @@ def _divided(table: Mapping) -> _Divided:
 
 
 @contextlib.contextmanager
-def _without_effects() -> Iterator[None]:
+def without_effects() -> Iterator[None]:
     """Unregisters the effect of `_linalg_check_errors`, and registers it again at the end.
 
     Functionalization requires tokens for effects. The operator becomes an assertion, which needs

@@ -99,6 +99,18 @@ def test_errors_of_eager_fail_the_call(runner):
             run(matrix)
 
 
+def test_beside_sizes_that_depend_on_data():
+    """PyTorch decomposes such a program as a whole."""
+
+    def function(x):
+        return torch.linalg.inv(x), x[x > 0]
+
+    x = torch.tensor([[2.0, 1.0], [0.0, 1.0]])
+    run = unmess.load(unmess.capture(function, (x,)), on="reference")
+    for result, expected in zip(run(x), function(x), strict=True):
+        torch.testing.assert_close(result, expected)
+
+
 def test_dynamic_sizes_of_matrices_run_in_eager_only():
     def function(x):
         return torch.linalg.inv(x + torch.eye(x.shape[0])) * 2

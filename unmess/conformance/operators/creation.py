@@ -89,3 +89,5 @@ op(
 )
 op("torch.fft.fftfreq", C(7, 0.5), C(6), function=torch.fft.fftfreq, accuracy=ROUNDED)
 op("torch.fft.rfftfreq", C(7), function=torch.fft.rfftfreq, accuracy=ROUNDED)
+for name in ("tril_indices", "triu_indices"):
+    op(f"torch.{name}", C(3, 4, 1, dtype=torch.int32))

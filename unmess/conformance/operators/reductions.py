@@ -201,6 +201,7 @@ op(
     C("f32[3,0]", "f32[2,0]"),
 )
 op("torch.cdist", C("f32[2,3]", "f32[4,3]", float("inf")), C("f64[2,3]", "f64[4,3]", 3.5))
+op("torch.cdist", C("f32[3,13] special", "f32[2,13]", 0.0), accuracy=EXACT)
 op("F.pdist", "f32[4,3]", C("f32[3,2]", 1.0), "f32[1,3]")
 op(
     "torch.histogram",
