@@ -38,6 +38,7 @@ from importers.capture.tensor_attributes import (
 from importers.capture.tensor_data import data_access, data_access_in_dynamo
 from importers.capture.torchscript import TorchScript
 from importers.capture.transformers_patches import exportable, register_caches
+from importers.capture.transforms import ended_transforms
 from importers.exporting import capture_hint, depends_on_data
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import is_users, user_line
@@ -422,7 +423,7 @@ def _first(
         start = time.perf_counter()
         try:
             call = declared.args, declared.kwargs
-            with exportable(module, call=call), watching(module) as changed:
+            with ended_transforms(), exportable(module, call=call), watching(module) as changed:
                 way = candidate()
                 exported = way(module, declared.args, declared.kwargs, declared.shapes)
             refuse_lost_tensors(exported)

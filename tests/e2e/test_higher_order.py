@@ -84,3 +84,12 @@ def test_function_that_is_not_element_by_element_is_refused():
 
     with pytest.raises(unmess.Error, match="not an elementwise operator"):
         unmess.load(unmess.capture(Reversed(), (torch.randn(1, 2, 6, 4), torch.randn(2, 3))))
+
+
+def test_nested_transforms():
+    """TorchDynamo fails on them, and leaves vmap, grad and jvp active."""
+    x = torch.arange(6.0).reshape(2, 3)
+    second = torch.func.hessian(lambda y: y.pow(3).sum())
+    torch.testing.assert_close(unmess.load(unmess.capture(second, (x,)))(x), second(x))
+    # The next capture works.
+    torch.testing.assert_close(unmess.load(unmess.capture(torch.sin, (x,)))(x), torch.sin(x))
