@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from importers.capture import strategies
-from importers.capture.arguments import copy_shared_tensors
+from importers.capture.arguments import copy_shared_tensors, refuse_written_aliases
 from importers.capture.captured_sizes import (
     all_guards,
     check_dynamic,
@@ -146,6 +146,9 @@ def _capture(
         read_signature(exported, eager, weights), original, declared.axes, added
     )
     signature = replace(with_strides(signature, original), restore=restore)
+    if written := set(exported.graph_signature.user_inputs_to_mutate.values()):
+        values = signature.flatten_call(_as_tuple(args), dict(kwargs or {}))
+        refuse_written_aliases({**weights, **values}, written)
     fixed = check_dynamic(signature, declared)
     program = CapturedProgram(
         name=name or _name(model),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
+from unmess.core.errors.error import Error
 from unmess.core.program.strides import cloned
 
 
@@ -31,3 +32,38 @@ def copy_shared_tensors(
         return tensor
 
     return pytree.tree_map_only(torch.Tensor, own, (args, kwargs))
+
+
+def refuse_written_aliases(values: Mapping[str, Any], written: Set[str]) -> None:
+    """Raises an Error (`capture`) if an argument that the model writes shares memory with another.
+
+    Args:
+        values: the arguments of the example call by name.
+        written: the names of those that the model writes.
+    """
+    blocks = {name: _block(value) for name, value in values.items() if _has_elements(value)}
+    for name in written & blocks.keys():
+        start, end = blocks[name]
+        for other, (other_start, other_end) in blocks.items():
+            if other != name and start < other_end and other_start < end:
+                raise shared_memory(f"its argument {name}, which shares memory with {other}")
+
+
+def shared_memory(what: str) -> Error:
+    """Returns the Error for a model that writes memory which two of its inputs share."""
+    return Error(
+        "capture",
+        f"the model writes to {what}; a program takes each input as a separate value",
+        hint="clone one of the tensors before the call, or pass only one of them",
+    )
+
+
+def _has_elements(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.layout is torch.strided and value.numel() > 0
+
+
+def _block(tensor: torch.Tensor) -> tuple[int, int]:
+    """Returns the addresses from the first element to behind the last one."""
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    last = sum((size - 1) * stride for size, stride in steps)
+    return tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.itemsize

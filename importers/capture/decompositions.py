@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import torch
 
+from importers.capture.arguments import shared_memory
 from importers.capture.higher_order import inline_flex_attention, simpler_operators
 from importers.capture.local_decompositions import NotLocal, decompose_locally
 from importers.capture.stack_traces import full_stack_traces
@@ -15,6 +16,9 @@ from importers.decompositions.tracing import fast_overrides, tracing, without_ef
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
 from unmess.core.program.note import Note
+
+# What PyTorch's exceptions say if a program writes an input that shares memory with another one.
+_OF_SHARED_MEMORY = ("expected compiled_fn to be GraphModule", "size_bytes_is_heap_allocated_")
 
 
 def decompose(
@@ -77,6 +81,8 @@ def _does_not_decompose(problem: Exception) -> Error:
             where=user_line(problem),
             hint="keep the tensor dense, or convert it before the call (Tensor.to_dense)",
         )
+    if any(text in str(problem) for text in _OF_SHARED_MEMORY):
+        return shared_memory("an argument or a buffer that shares memory with another one")
     return Error(
         "capture",
         f"PyTorch cannot decompose the exported program: {first_line(problem)}",

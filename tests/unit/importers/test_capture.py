@@ -243,3 +243,35 @@ def test_the_error_names_state_that_the_last_attempt_found(monkeypatch):
     with pytest.raises(unmess.Error, match="state after 1 attempts: hidden") as caught:
         unmess.capture(Recurrent(), (torch.ones(2),))
     assert caught.value.stage == "capture"
+
+
+class Writes(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.ones(4))
+
+    def forward(self, x, y):
+        x.add_(1)
+        return y * self.scale
+
+
+@pytest.mark.parametrize(
+    "aliases",
+    [
+        lambda model: (model.scale + 1,) * 2,
+        lambda _model: (base := torch.ones(2, 4), base[0]),
+        lambda model: (model.scale, torch.ones(4)),
+    ],
+    ids=["the same tensor", "a view", "a buffer"],
+)
+def test_writing_an_argument_that_shares_memory_is_an_error(aliases):
+    model = Writes()
+    with pytest.raises(unmess.Error, match="shares memory with") as caught:
+        unmess.capture(model, aliases(model))
+    assert caught.value.stage == "capture"
+
+
+def test_an_argument_beside_a_written_one():
+    rows = torch.ones(2, 4)
+    run = unmess.load(unmess.capture(Writes(), (rows[0], rows[1])))
+    assert torch.equal(run(rows[0], rows[1]), rows[1])
