@@ -90,10 +90,9 @@ def test_steps_of_other_caches_match_a_call_without_cache(name, lists):
 def test_steps_of_encoder_decoders_match_a_call_without_cache(name):
     class_name = {"moonshine": "MoonshineForConditionalGeneration"}.get(name)
     model = varied(find_tiny(name, class_name).model)
-    for part in model.modules():
-        if hasattr(part, "expert_capacity"):
-            # With a lower capacity, a call with all tokens drops some of them.
-            part.expert_capacity = 16
+    if name == "switch_transformers":
+        # In f32, its rounding errors exceed the bound.
+        model = model.double()
     entries = generation_entries(model, max_length=16)
     inputs = entries["encode"].args
     ids = torch.randint(64, 400, (1, 5))
