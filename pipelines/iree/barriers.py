@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, tensor
 
+from pipelines.ir.lazy_dialects import arith, tensor
 from pipelines.ir.modules import build_op
 
 
