@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
         vocab_size=len(tokenizer),
         hidden_size=64,
         intermediate_size=128,
-        num_hidden_layers=2,
+        num_hidden_layers=1,
         num_attention_heads=4,
         num_key_value_heads=2,
         bos_token_id=None,
