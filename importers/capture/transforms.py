@@ -36,7 +36,7 @@ def ended_transforms() -> Iterator[None]:
 
 
 def _end_forward_derivatives() -> None:
-    """Ends the level of forward-mode derivatives, of which PyTorch supports one."""
+    """Ends forward-mode differentiation, which PyTorch cannot nest."""
     try:
         level = torch._C._enter_dual_level()
     except RuntimeError:

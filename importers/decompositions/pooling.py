@@ -86,6 +86,18 @@ def _per_axis(sizes: Sequence[int], axes: int) -> list[int]:
     return list(sizes) * axes if len(sizes) == 1 else list(sizes)
 
 
+def _window(
+    axes: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> list[list[int]]:
+    """Returns kernel size, stride, padding and dilation, each with a number for every axis."""
+    given = kernel_size, stride or kernel_size, padding, dilation
+    return [_per_axis(values, axes) for values in given]
+
+
 @takes_overload
 def max_pool_of_integers(
     overload: torch._ops.OpOverload,
@@ -105,8 +117,7 @@ def max_pool_of_integers(
     sizes = x.shape[-axes:]
     if x.is_floating_point() or not all(isinstance(size, int) for size in sizes):
         return NotImplemented
-    given = kernel_size, stride or kernel_size, padding, dilation
-    kernel, steps, margins, gaps = (_per_axis(values, axes) for values in given)
+    kernel, steps, margins, gaps = _window(axes, kernel_size, stride, padding, dilation)
     places = []
     for axis, size in enumerate(sizes):
         count = pooling_output_shape(
@@ -139,8 +150,7 @@ def max_pool_at_special_numbers(
         return NotImplemented
     axes = _axes(overload)
     # torch-mlir crashes on lists with one number for all axes.
-    given = kernel_size, stride or kernel_size, padding, dilation
-    kernel, steps, margins, gaps = (_per_axis(values, axes) for values in given)
+    kernel, steps, margins, gaps = _window(axes, kernel_size, stride, padding, dilation)
     sizes = x.shape[-axes:]
     count = _product(sizes)
     # The maximum of the indices of NaN in each window. f32 has all integers up to 2**24.
