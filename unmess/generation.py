@@ -30,6 +30,7 @@ from unmess.text import (
 )
 from unmess.text_groups import (
     PROMPT_CHUNK,
+    STATES,
     chunk_size,
     left_padded,
     right_padded,
@@ -38,8 +39,7 @@ from unmess.text_groups import (
 from unmess.text_settings import logits_processors, notes_of, settings_of
 
 # The beginnings of the names of state that is zero at the start of a text.
-_STATES = ("cache_conv_", "cache_recurrent_")
-_EMPTIED = ("cache_length", *_STATES)
+_EMPTIED = ("cache_length", *STATES)
 
 # A text, the messages of a conversation, or the main input of the model.
 Prompt = str | Sequence[Message] | torch.Tensor
@@ -262,7 +262,7 @@ class Generator:
     def _empty_states(self, rows: list[int]) -> None:
         """Sets the states of state-space layers to zero in rows whose text begins now."""
         for name in self.run.state if rows else ():
-            if name.startswith(_STATES):
+            if name.startswith(STATES):
                 state = self.run.state[name].clone()
                 state[rows] = 0
                 self.run.state[name] = state

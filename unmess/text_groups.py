@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from unmess.text import TextCounts
 
+# The beginnings of the names of state that is zero where a text begins.
+STATES = ("cache_conv_", "cache_recurrent_")
 # Tokens of a prompt that a decoder reads at once. Attention takes memory for each of them and each
 # position of the cache.
 PROMPT_CHUNK = 256

@@ -11,6 +11,7 @@ import numpy as np
 from unmess.text import KeptTokenizer, Statistics, TextCounts, check_length, pieces, until
 from unmess.text_groups import (
     PROMPT_CHUNK,
+    STATES,
     chunk_size,
     left_padded,
     right_padded,
@@ -19,9 +20,6 @@ from unmess.text_groups import (
 
 if TYPE_CHECKING:
     from unmess.bundle import Bundle
-
-# The beginnings of the names of state that is zero where a text begins.
-_STATES = ("cache_conv_", "cache_recurrent_")
 
 
 @dataclass
@@ -128,10 +126,10 @@ class Writer:
         Args:
             begins: bool of (batch).
         """
-        if not begins.any() or not any(name.startswith(_STATES) for name in self._state_names):
+        if not begins.any() or not any(name.startswith(STATES) for name in self._state_names):
             return
         for name, state in self.bundle.state.items():
-            if name.startswith(_STATES):
+            if name.startswith(STATES):
                 state[begins] = 0
                 self.bundle.set_state(name, state)
 
