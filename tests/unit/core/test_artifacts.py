@@ -1,20 +1,21 @@
 """The cache of compiled programs: whole entries, a bounded size, and no fatal write errors."""
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from unmess.core.cache import artifacts
+from unmess.core.cache import artifacts, eviction
 from unmess.core.cache.artifacts import (
     artifact_folder,
     list_artifacts,
     read_artifact,
     size_limit,
 )
-from unmess.core.cache.eviction import evict
+from unmess.core.cache.eviction import evict, limit_size
 from unmess.core.errors.error import Error
 
 
@@ -90,16 +91,47 @@ def test_artifacts_are_listed_and_evicted(folder):
     assert list_artifacts() == [] and evict([artifact_folder()], 0) == (0, 0)
 
 
-def test_small_writes_do_not_list_a_large_cache_each_time(folder, monkeypatch):
-    monkeypatch.setenv("UNMESS_CACHE_MB", "4")
+@pytest.fixture
+def listings(monkeypatch):
+    """A list that grows by one each time the folder is listed for its size."""
     listed = []
-    monkeypatch.setattr(artifacts, "evict", lambda *args: listed.append(args) or evict(*args))
+    monkeypatch.setattr(eviction, "evict", lambda *args: listed.append(args) or evict(*args))
+    return listed
+
+
+def total(folder):
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def test_few_small_writes_list_the_folder(folder, listings):
+    """About one in sixteen, whether the folder is empty or full."""
+    random.seed(0)
+    folder.mkdir(parents=True)
+    for _ in range(500):
+        limit_size(folder, 4 << 20, written=1000)
+    while_empty = len(listings)
+    for name in "abcde":
+        with (folder / name).open("wb") as file:
+            file.truncate(1 << 20)
+    for _ in range(500):
+        limit_size(folder, 4 << 20, written=1000)
+    assert 10 < while_empty < 60 and 10 < len(listings) - while_empty < 60
+    assert total(folder) == 3 << 20
+
+
+def test_each_large_write_lists_the_folder(folder, monkeypatch, listings):
+    monkeypatch.setenv("UNMESS_CACHE_MB", "4")
     for number in range(8):
-        write_artifact(f"small {number}", bytes(1000))
-    assert len(listed) == 1
-    for number in range(8):
-        write_artifact(f"large {number}", bytes(1 << 20))
-    assert sum(one.bytes for one in list_artifacts()) <= 4 << 20
+        write_artifact(f"{number}", bytes(1 << 20))
+        assert total(folder) <= 4 << 20
+    assert len(listings) == 8
+
+
+def test_an_artifact_that_fills_the_cache_is_kept(folder, monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE_MB", "1")
+    write_artifact("small", bytes(1000))
+    assert write_artifact("large", bytes((1 << 20) - 200))
+    assert os.listdir(folder) == ["large"]
 
 
 def test_an_artifact_above_the_limit_is_not_kept(folder, monkeypatch):

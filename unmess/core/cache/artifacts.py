@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-from unmess.core.cache.eviction import UNFINISHED, evict, files_in, limit_of
+from unmess.core.cache.eviction import UNFINISHED, files_in, limit_of, limit_size
 from unmess.core.cache.folder import cache_folder, make_private, say
 from unmess.core.files.private import open_private
 from unmess.core.files.writing import replacing
@@ -125,28 +125,11 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> bool
             file.write(digest.digest())
             file.write(about)
             file.write(content)
-        _limit_size(folder, limit, _DIGEST + len(about) + len(content))
+        limit_size(folder, limit, _DIGEST + len(about) + len(content))
     except OSError as problem:
         say(f"cannot store the compiled program in {folder}: {problem.strerror}")
         return False
     return True
-
-
-# How many bytes this process may write until it lists a folder with a size limit again.
-_allowance: dict[tuple[Path, int], int] = {}
-
-
-def _limit_size(folder: Path, limit: int, written: int) -> None:
-    """Removes the least recently used files above the limit, after `written` bytes were written.
-
-    Listing thousands of files takes longer than writing one. So a process does not list the folder
-    after each write. It may first write a sixteenth of the free space. Sixteen processes together
-    then stay below the limit.
-    """
-    left = _allowance.get((folder, limit), 0) - written
-    if left < 0:
-        left = (limit - evict([folder], limit).left) // 16
-    _allowance[folder, limit] = left
 
 
 def list_artifacts(most: int | None = None) -> list[CacheEntry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import secrets
 import shutil
 import time
@@ -101,6 +102,26 @@ def evict(folders: Iterable[Path], limit: int, entries: Iterable[Path] = ()) -> 
         total -= size
         freed += size
     return Evicted(freed, total)
+
+
+def limit_size(folder: Path, limit: int, written: int) -> None:
+    """Keeps the size of a folder below a limit, after a file was written.
+
+    Listing thousands of files takes longer than writing one. So only some writes, chosen at random,
+    list the folder and remove the least recently used files: on average one for each 256th of the
+    limit that is written. They leave a sixteenth of the limit free. It is full before the next
+    listing with a probability of 1e-7.
+
+    Args:
+        folder: a folder of files.
+        limit: its maximum size in bytes.
+        written: the size of the written file in bytes.
+
+    Raises:
+        OSError: a file cannot be removed.
+    """
+    if random.random() * limit < 256 * written:
+        evict([folder], max(limit - limit // 16, written))
 
 
 def _remove(path: Path) -> None:
