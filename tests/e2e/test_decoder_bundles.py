@@ -59,11 +59,14 @@ def test_a_decoder_keeps_its_cache(tmp_path):
     assert done.return_value == 2 and "each with its own example arguments" in done.stderr
     llama(layers=1).save_pretrained(tmp_path / "small")
     string = f"hf:{tmp_path / 'small'}#generate"
-    arguments = ["package", string, "-o", output + "3", "--max-length", "20"]
-    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    sizes = ["--max-length", "20", "--batch", "2"]
+    done = CliRunner().invoke(
+        cli, ["package", string, "-o", output + "3", *sizes], standalone_mode=False
+    )
     assert done.return_value == 0, done.stderr
     run = unmess.bundle.load(output + "3")
-    assert run.state["cache_keys_0"].shape == (1, 2, 20, 8)
+    assert run.state["cache_keys_0"].shape == (2, 2, 20, 8)
+    assert run.state["cache_padding"].shape == (2,)
 
 
 def test_texts_of_different_lengths_in_a_bundle(tmp_path):
@@ -96,8 +99,9 @@ def test_texts_of_different_lengths_in_a_bundle(tmp_path):
         assert caught.value.stage == "usage" and cause in caught.value.cause
 
 
-def test_max_length_requires_a_decoder(tmp_path):
-    arguments = ["package", "torchvision:resnet18", "-o", str(tmp_path), "--max-length", "20"]
+@pytest.mark.parametrize("option", ["--max-length", "--batch"])
+def test_sizes_of_a_cache_require_a_decoder(tmp_path, option):
+    arguments = ["package", "torchvision:resnet18", "-o", str(tmp_path), option, "20"]
     done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert done.return_value == 2
-    assert "--max-length sets the size of a decoder's cache" in done.stderr
+    assert f"{option} sets the size of a decoder's cache" in done.stderr

@@ -43,6 +43,12 @@ from unmess.program_cache.request import Decoder, Request
     help="For a decoder: number of positions of the key-value cache, for the prompt and the "
     f"new tokens together. Default: {cache_length.DEFAULT}, or the model's limit.",
 )
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="For a decoder: number of texts that are generated together. Default: 1.",
+)
 @arguments.cacheable_capture
 @command
 def package_(
@@ -55,6 +61,7 @@ def package_(
     preset: str | None,
     unchecked: bool,
     max_length: int | None,
+    batch: int | None,
     capture: CaptureOptions,
     no_cache: bool,
 ) -> None:
@@ -69,7 +76,7 @@ def package_(
     folder = Path(output)
     is_decoder = model.endswith(GENERATE) and not (capture.inputs or capture.dynamic)
     # A Decoder has its cache as state. As arguments, it would be copied in and out for each token.
-    decoder = Decoder(max_length) if is_decoder else None
+    decoder = Decoder(max_length, batch=batch or 1) if is_decoder else None
     request = Request(model, decoder=decoder, **vars(capture))
     with working(session, request, no_cache=no_cache) as cached:
         from unmess.packaging import check_folder
@@ -77,13 +84,9 @@ def package_(
         check_folder(folder)
         import unmess
 
-        if max_length is not None and not is_decoder:
-            raise Error(
-                "usage",
-                "--max-length sets the size of a decoder's cache, but this model is "
-                "packaged without a cache",
-                hint="package hf:FOLDER#generate, without --input and --dynamic",
-            )
+        if not is_decoder:
+            _check_absent(max_length, "--max-length")
+            _check_absent(batch, "--batch")
         program = cached.program()
         from importers.sources.huggingface.hub import tokenizer_files
 
@@ -115,6 +118,16 @@ def package_(
     for name, file in made.files.items():
         session.write(f"{file['bytes'] / 1e6:10.2f} MB  {output}/{name}")
     session.say_notes(made.notes)
+
+
+def _check_absent(number: int | None, option: str) -> None:
+    if number is not None:
+        raise Error(
+            "usage",
+            f"{option} sets the size of a decoder's cache, but this model is packaged without a "
+            "cache",
+            hint="package hf:FOLDER#generate, without --input and --dynamic",
+        )
 
 
 def _gpu(runner: str, architecture: str | None) -> dict[str, str]:
