@@ -13,6 +13,9 @@ from unmess.cli.supervision import supervised
 from unmess.core.processes import crash_log
 from unmess.core.processes import current_stage
 
+# Under nohup, the tests ignore this signal, and so would this process.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 def work():
 {body}
 
