@@ -84,9 +84,14 @@ def package_(
         check_folder(folder)
         import unmess
 
-        if not is_decoder:
-            _check_absent(max_length, "--max-length")
-            _check_absent(batch, "--batch")
+        for option, number in (("--max-length", max_length), ("--batch", batch)):
+            if number is not None and not is_decoder:
+                raise Error(
+                    "usage",
+                    f"{option} sets the size of a decoder's cache, but this model is packaged "
+                    "without a cache",
+                    hint="package hf:FOLDER#generate, without --input and --dynamic",
+                )
         program = cached.program()
         from importers.sources.huggingface.hub import tokenizer_files
 
@@ -118,16 +123,6 @@ def package_(
     for name, file in made.files.items():
         session.write(f"{file['bytes'] / 1e6:10.2f} MB  {output}/{name}")
     session.say_notes(made.notes)
-
-
-def _check_absent(number: int | None, option: str) -> None:
-    if number is not None:
-        raise Error(
-            "usage",
-            f"{option} sets the size of a decoder's cache, but this model is packaged without a "
-            "cache",
-            hint="package hf:FOLDER#generate, without --input and --dynamic",
-        )
 
 
 def _gpu(runner: str, architecture: str | None) -> dict[str, str]:
