@@ -22,7 +22,7 @@ def always_vectors(request, monkeypatch):
     # Disable the cache: its key does not cover these patches.
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
     monkeypatch.setattr(pipeline, "deserves_schedule", lambda operation, calls: True)
-    monkeypatch.setattr(pipeline, "optimization_level", lambda module: 3)
+    monkeypatch.setattr(pipeline, "optimization_level", lambda module: 2)
     monkeypatch.setattr(pipeline, "host_machine", lambda: MACHINES[request.param])
 
 

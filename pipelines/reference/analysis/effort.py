@@ -11,9 +11,11 @@ from pipelines.ir.modules import find_operations
 
 # Average number of innermost iterations per compiled operation and call up to which optimization
 # takes longer than it saves in a hundred calls. Equal operations are compiled once, and compiled
-# programs are cached. LLVM's level 3 takes 5 to 10 ms more for an operation, and saves 2 to 5 ns in
+# programs are cached. LLVM's level 2 takes 5 to 10 ms more for an operation, and saves 2 to 5 ns in
 # an iteration. Without it, a linear layer of 131,072 iterations takes 6 times as long.
 _LITTLE = 16_384
+# With level 3, loading a model takes up to 1.5 times as long, and its code is as fast.
+_OPTIMIZED = 2
 # Iterations below which plain loops take no longer to run than vector code takes to compile.
 _FEW = 1 << 18
 
@@ -27,7 +29,7 @@ def optimization_level(module: ir.Module) -> int:
         generics = find_operations(module, lambda each: each.name == "linalg.generic")
         total = sum(_iterations(each) * _repetitions(each) for each in generics)
         compiled = {_form(each) for each in generics}
-    return 0 if total <= _LITTLE * len(compiled) else 3
+    return 0 if total <= _LITTLE * len(compiled) else _OPTIMIZED
 
 
 def _iterations(generic: ir.Operation) -> float:

@@ -80,7 +80,7 @@ def failures(programs: Sequence[Program], vectors: bool = False) -> dict[Program
 def _causes_with_vectors(programs: Sequence[Program]) -> list[str | None]:
     with (
         mock.patch.object(pipeline, "deserves_schedule", lambda operation, calls: True),
-        mock.patch.object(pipeline, "optimization_level", lambda module: 3),
+        mock.patch.object(pipeline, "optimization_level", lambda module: 2),
     ):
         return _causes(programs)
 
