@@ -10,6 +10,8 @@ from pipelines.reference.runtime import ALLOCATE, FAIL
 from unmess.core.errors.check import Check
 from unmess.core.errors.user_source import enclosing_line
 
+# The function of a program that calls `FAIL` if a condition does not hold.
+CHECK = "unmess_check"
 # The function that MLIR calls for `memref.alloc`. It takes an alignment and a size.
 _MLIR_ALLOCATE = "_mlir_memref_to_llvm_aligned_alloc"
 
@@ -38,29 +40,22 @@ class Assertions:
                 operation.attributes["msg"] = ir.StringAttr.get(str(number))
 
     def replace_checks(self, module: ir.Module) -> None:
-        """Replaces each numbered `cf.assert` with a branch that calls the runtime if it fails."""
+        """Replaces each numbered `cf.assert` with a call that ends the program's call if it fails.
+
+        All call one function, which has the branch. To lower a branch takes time proportional to the
+        rest of its block, so a branch for each check would take quadratic time.
+        """
         asserts = _find(module, "cf.assert")
         if not asserts:
             return
         with module.context, ir.Location.unknown():
             integer = ir.IntegerType.get_signless(64)
-            bit = ir.IntegerType.get_signless(1)
-            func.FuncOp(
-                FAIL,
-                ([integer, integer], []),
-                visibility="private",
-                ip=ir.InsertionPoint.at_block_begin(module.body),
-            )
+            _define_check(module)
             for operation in asserts:
                 number = int(ir.StringAttr(operation.attributes["msg"]).value)
                 with ir.InsertionPoint(operation), operation.location:
-                    true = arith.ConstantOp(bit, 1).result
-                    failed = arith.XOrIOp(operation.operands[0], true).result
-                    branch = scf.IfOp(failed)
-                    with ir.InsertionPoint(branch.then_block):
-                        numbers = [arith.ConstantOp(integer, value).result for value in (number, 0)]
-                        func.CallOp([], FAIL, numbers)
-                        scf.YieldOp([])
+                    value = arith.ConstantOp(integer, number).result
+                    func.CallOp([], CHECK, [operation.operands[0], value])
                 operation.erase()
 
     def replace_allocations(self, module: ir.Module) -> None:
@@ -95,6 +90,22 @@ class Assertions:
             self._numbers[check] = len(self.checks)
             self.checks.append(check)
         return self._numbers[check]
+
+
+def _define_check(module: ir.Module) -> None:
+    """Creates a function that takes a condition and the number of its check."""
+    bit, integer = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+    start = ir.InsertionPoint.at_block_begin(module.body)
+    func.FuncOp(FAIL, ([integer, integer], []), visibility="private", ip=start)
+    check = func.FuncOp(CHECK, ([bit, integer], []), visibility="private", ip=start)
+    with ir.InsertionPoint(check.add_entry_block()):
+        holds, number = check.arguments
+        failed = arith.XOrIOp(holds, arith.ConstantOp(bit, 1).result).result
+        branch = scf.IfOp(failed)
+        with ir.InsertionPoint(branch.then_block):
+            func.CallOp([], FAIL, [number, arith.ConstantOp(integer, 0).result])
+            scf.YieldOp([])
+        func.ReturnOp([])
 
 
 def _find(module: ir.Module, name: str) -> list[ir.Operation]:

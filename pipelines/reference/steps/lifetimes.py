@@ -21,10 +21,11 @@ def free_after_last_use(module: ir.Module) -> None:
     """
     frees = find_operations(module, lambda operation: operation.name == "memref.dealloc")
     with module.context:
-        for free in frees:
-            last = _last_use(free)
-            if last is not None:
-                free.move_after(last)
+        # Find all uses first: after a move, the next comparison of positions numbers the whole
+        # block again.
+        moves = [(free, last) for free in frees if (last := _last_use(free)) is not None]
+        for free, last in moves:
+            free.move_after(last)
 
 
 def _last_use(free: ir.Operation) -> ir.Operation | None:

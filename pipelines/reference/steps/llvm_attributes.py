@@ -11,15 +11,16 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.reference.runtime import ALLOCATE, FAIL
+from pipelines.reference.steps.assertions import CHECK
 from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED
 
 
 def annotate(module: ir.Module) -> None:
     """Replaces the marks of outlined functions with LLVM's attributes.
 
-    Forbids inlining, because the inliner would move all outlined functions back into one. Disables
-    the optimization of their callers: these only call, and LLVM would need longer to optimize them
-    than everything else.
+    Inlines checks, and forbids to inline the others: the inliner would move all outlined functions
+    back into one. Disables the optimization of their callers: these only call, and LLVM would need
+    longer to optimize them than everything else.
     """
     with module.context:
         unit = ir.UnitAttr.get()
@@ -30,6 +31,11 @@ def annotate(module: ir.Module) -> None:
                 _describe(function)
                 continue
             attributes = function.attributes
+            if ir.StringAttr(attributes["sym_name"]).value == CHECK:
+                # Code generation may move a division to before a call in the same basic block, but
+                # not to before the branch of the inlined check.
+                attributes["always_inline"] = unit
+                continue
             attributes["no_inline"] = unit
             if OUTLINED not in attributes:
                 attributes["optimize_none"] = unit
