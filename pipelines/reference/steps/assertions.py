@@ -42,8 +42,8 @@ class Assertions:
     def replace_checks(self, module: ir.Module) -> None:
         """Replaces each numbered `cf.assert` with a call that ends the program's call if it fails.
 
-        All call one function, which has the branch. To lower a branch takes time proportional to the
-        rest of its block, so a branch for each check would take quadratic time.
+        All call one function, which has the branch. The time to lower a branch is proportional to
+        the rest of its block, so a branch for each check would take quadratic time.
         """
         asserts = _find(module, "cf.assert")
         if not asserts:
