@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -20,7 +16,7 @@ from unmess.core.cache.artifacts import (
     list_artifacts,
     size_limit,
 )
-from unmess.core.cache.eviction import evict
+from unmess.core.cache.eviction import Item, evict, items_in
 from unmess.core.cache.folder import cache_folder, weights_folder
 from unmess.core.errors.error import Error
 from unmess.program_cache.entry import SIZE as PROGRAMS_SIZE
@@ -52,9 +48,19 @@ def cache() -> None:
 @command
 def ls(session: Session, is_all: bool) -> None:
     """List the programs that were used last, and the total size of each kind of file."""
-    limit, totals = size_limit(), _totals()
+    limit, listed = size_limit(), _listed()
+    totals = [
+        {
+            "kind": kind,
+            "folder": str(folder),
+            "files": sum(item.files for item in listed[kind]),
+            "bytes": sum(item.size for item in listed[kind]),
+        }
+        for kind, folder in _folders().items()
+    ]
     most = None if is_all or session.json else _SHOWN
-    programs, captured = list_artifacts(most), entries(most)
+    programs = list_artifacts(most, listed["compiled"])
+    captured = entries(most, listed["programs"])
     if session.json:
         about = [
             {
@@ -115,7 +121,7 @@ def prune(session: Session, max_size: str) -> None:
 @command
 def clear(session: Session) -> None:
     """Remove all files from the cache."""
-    freed = sum(each["bytes"] for each in _totals())
+    freed = sum(item.size for items in _listed().values() for item in items)
     for folder in _folders().values():
         shutil.rmtree(folder, ignore_errors=True)
     if session.json:
@@ -134,25 +140,8 @@ def _folders() -> dict[str, Path]:
     }
 
 
-def _totals() -> list[dict[str, Any]]:
-    totals = []
-    for kind, folder in _folders().items():
-        sizes = list(_sizes(folder))
-        totals.append(
-            {"kind": kind, "folder": str(folder), "files": len(sizes), "bytes": sum(sizes)}
-        )
-    return totals
-
-
-def _sizes(folder: str | Path) -> Iterator[int]:
-    # Another process may remove a folder or a file at the same time.
-    with contextlib.suppress(OSError), os.scandir(folder) as found:
-        for each in found:
-            with contextlib.suppress(OSError):
-                if each.is_dir(follow_symlinks=False):
-                    yield from _sizes(each.path)
-                elif each.is_file():
-                    yield each.stat().st_size
+def _listed() -> dict[str, list[Item]]:
+    return {kind: items_in(folder) for kind, folder in _folders().items()}
 
 
 def _bytes(text: str) -> int:

@@ -103,8 +103,9 @@ def make_bundle(
             tuned = None if key is None or choice.preset is not None else tuned_key(key)
             known = {"tuned_key": tuned, "tuned": _tuned(tuned)}
             (made / _CHOICE).write_text(json.dumps(known))
+            size = sum(path.stat().st_size for path in made.iterdir())
             publish(made, place)
-        make_room(0)
+        make_room(size)
         return load(place, verify_checksums=False)
     except OSError:
         return None

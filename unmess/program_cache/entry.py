@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unmess.core.cache.eviction import UNFINISHED, entries_in, evict, limit_of
+from unmess.core.cache.eviction import UNFINISHED, Item, items_in, limit_of, limit_size
 from unmess.core.cache.folder import cache_folder, make_private, say
 from unmess.core.files.private import open_private
 from unmess.core.files.reading import damage
@@ -185,28 +185,32 @@ class HeldEntry:
     used: float
 
 
-def entries(most: int | None = None) -> list[HeldEntry]:
+def entries(most: int | None = None, items: list[Item] | None = None) -> list[HeldEntry]:
     """Returns the entries, the most recently used first.
 
     Args:
         most: return this many only.
+        items: what is in the folder, if the caller has listed it.
     """
     found = []
-    for used, size, folder in sorted(entries_in(programs_folder()), reverse=True):
+    for item in sorted(items_in(programs_folder()) if items is None else items, reverse=True):
         if len(found) == most:
             break
-        if (held := entry_in(folder)) is not None:
-            found.append(HeldEntry(folder.name, held.about["model"], size, used))
+        folder = Path(item.path)
+        if item.is_folder and (held := entry_in(folder)) is not None:
+            found.append(HeldEntry(folder.name, held.about["model"], item.size, item.used))
     return found
 
 
-def make_room(size: int) -> None:
-    """Removes the least recently used entries, so that `size` more bytes have room.
+def make_room(written: int) -> None:
+    """Removes the least recently used entries above the limit, after `written` bytes were stored.
+
+    Lists the entries for some writes only: see `limit_size`.
 
     Raises:
         OSError: one cannot be removed.
     """
-    evict([], max(programs_limit() - size, 0), entries=[programs_folder()])
+    limit_size(programs_folder(), programs_limit(), written, of_folders=True)
 
 
 def remove(folder: Path) -> None:

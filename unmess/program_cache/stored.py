@@ -87,7 +87,6 @@ def keep(
         raise Unkept(next(iter(failures.values())))
     place = programs_folder() / request.key()
     try:
-        make_room(size)
         with unfinished(place.parent) as scratch:
             with (scratch / IR).open("wb") as file:
                 module.ir.operation.write_bytecode(file)
@@ -114,6 +113,7 @@ def keep(
             write_about(scratch, about)
             _take_over(place, scratch, about)
             publish(scratch, place)
+        make_room(sum(file["bytes"] for file in about["files"].values()))
     except OSError as problem:
         say(f"cannot store the captured program in {place.parent}: {problem.strerror or problem}")
         raise Unkept("cannot write the cache") from problem

@@ -15,7 +15,7 @@ from unmess.core.cache.artifacts import (
     read_artifact,
     size_limit,
 )
-from unmess.core.cache.eviction import evict, limit_size
+from unmess.core.cache.eviction import Item, evict, items_in, limit_size
 from unmess.core.errors.error import Error
 
 
@@ -200,3 +200,25 @@ def test_eviction_leaves_subfolders(folder):
     (folder / "sub").mkdir()
     assert evict([folder], 0).freed > 0
     assert [path.name for path in folder.iterdir()] == ["sub"]
+
+
+def test_a_subfolder_is_listed_with_all_of_its_files(tmp_path):
+    cache, outside = tmp_path / "cache", tmp_path / "outside"
+    assert items_in(cache) == []
+    (cache / "entry" / "bundle").mkdir(parents=True)
+    (cache / "empty").mkdir()
+    outside.mkdir()
+    sizes = {"file": 5, "entry/about": 10, "entry/bundle/code": 100}
+    for used, (name, size) in enumerate(sizes.items(), 1000):
+        (cache / name).write_bytes(bytes(size))
+        os.utime(cache / name, (used, used))
+    (outside / "file").write_bytes(bytes(1000))
+    for name in ("link", "entry/link"):
+        (cache / name).symlink_to(outside / "file")
+    (cache / "linked").symlink_to(outside)
+    os.utime(cache / "empty", (3000, 3000))
+    assert sorted(items_in(cache)) == [
+        Item(1000, 5, 1, False, str(cache / "file")),
+        Item(1002, 110, 2, True, str(cache / "entry")),
+        Item(3000, 0, 0, True, str(cache / "empty")),
+    ]

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import random
 import signal
 import time
 
@@ -19,6 +20,7 @@ from unmess.program_cache.entry import (
     find,
     make_room,
     programs_folder,
+    programs_limit,
     publish,
     unfinished,
     write_about,
@@ -176,12 +178,12 @@ def test_a_killed_process_leaves_no_entry(folder):
     assert left.name.startswith(UNFINISHED)
     assert entries() == []
     # Another process may still be writing it.
-    make_room(0)
+    make_room(programs_limit())
     assert left.exists()
     long_ago = time.time() - 2 * 3600
     for path in (left / IR, left):
         os.utime(path, (long_ago, long_ago))
-    make_room(0)
+    make_room(programs_limit())
     assert not left.exists()
 
 
@@ -201,6 +203,18 @@ def test_least_recently_used_entry_is_evicted_first(monkeypatch):
     assert isinstance(find(Request("a.py")), Entry)
     make_room(100 << 10)
     assert [one.model for one in entries()] == ["a.py", "c.py"]
+
+
+def test_storing_a_small_program_rarely_lists_the_others(monkeypatch):
+    listed = []
+    monkeypatch.setattr("unmess.core.cache.eviction.evict", lambda *args: listed.append(args))
+    monkeypatch.setenv("UNMESS_PROGRAMS_MB", "4")
+    random.seed(0)
+    for _ in range(500):
+        make_room(1000)
+    assert 10 < len(listed) < 60
+    make_room(16 << 10)
+    assert listed[-1] == ([], 15 << 18, [programs_folder()])
 
 
 def test_zero_turns_the_cache_off(monkeypatch):

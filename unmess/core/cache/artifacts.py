@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-from unmess.core.cache.eviction import UNFINISHED, files_in, limit_of, limit_size
+from unmess.core.cache.eviction import UNFINISHED, Item, items_in, limit_of, limit_size
 from unmess.core.cache.folder import cache_folder, make_private, say
 from unmess.core.files.private import open_private
 from unmess.core.files.writing import replacing
@@ -132,17 +132,19 @@ def write_artifact(key: str, content: bytes, *, runner: str, model: str) -> bool
     return True
 
 
-def list_artifacts(most: int | None = None) -> list[CacheEntry]:
+def list_artifacts(most: int | None = None, items: list[Item] | None = None) -> list[CacheEntry]:
     """Returns the stored files, the most recently used first.
 
     Args:
         most: read the descriptions of this many files only.
+        items: what is in the folder, if the caller has listed it.
     """
     held = []
-    for status, path in sorted(files_in(artifact_folder()), key=lambda one: -one[0].st_mtime):
+    for item in sorted(items_in(artifact_folder()) if items is None else items, reverse=True):
         if len(held) == most:
             break
-        if path.name.startswith(UNFINISHED):
+        path = Path(item.path)
+        if item.is_folder or path.name.startswith(UNFINISHED):
             continue
         # Another process may remove the file at the same time. A damaged file, or one of an older
         # version, has no description.
@@ -151,8 +153,6 @@ def list_artifacts(most: int | None = None) -> list[CacheEntry]:
                 file.seek(_DIGEST)
                 about = json.loads(file.readline(_MOST_ABOUT))
             held.append(
-                CacheEntry(
-                    path.name, about["runner"], about["model"], status.st_size, status.st_mtime
-                )
+                CacheEntry(path.name, about["runner"], about["model"], item.size, item.used)
             )
     return held

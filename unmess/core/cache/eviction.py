@@ -8,7 +8,7 @@ import random
 import secrets
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,28 +37,54 @@ def limit_of(variable: str, default_mb: int, zero: str) -> int:
     return int(text) << 20
 
 
-def files_in(folder: Path) -> list[tuple[os.stat_result, Path]]:
-    """Returns the files directly in a folder, with their status. The folder need not exist."""
+class Item(NamedTuple):
+    """A file or a folder in a cache folder.
+
+    Attributes:
+        used: time of last use, in seconds since 1970.
+        size: size in bytes; for a folder, of all files in it.
+        files: number of files.
+        is_folder: whether it is a folder.
+        path: a string, because a cache folder holds thousands of files.
+    """
+
+    used: float
+    size: int
+    files: int
+    is_folder: bool
+    path: str
+
+
+def items_in(folder: Path) -> list[Item]:
+    """Lists the files and the subfolders in a folder, but no links. The folder need not exist."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in (entry for entry in entries if entry.is_file(follow_symlinks=False)):
+        for entry in entries:
             # Another process may remove it at the same time.
-            with contextlib.suppress(FileNotFoundError):
-                found.append((entry.stat(), Path(entry.path)))
+            try:
+                status = entry.stat(follow_symlinks=False)
+                is_folder = entry.is_dir(follow_symlinks=False)
+            except OSError:
+                continue
+            if is_folder:
+                files = list(_statuses(entry.path))
+                used = max((each.st_mtime for each in files), default=status.st_mtime)
+                size = sum(each.st_size for each in files)
+                found.append(Item(used, size, len(files), True, entry.path))
+            elif entry.is_file(follow_symlinks=False):
+                found.append(Item(status.st_mtime, status.st_size, 1, False, entry.path))
     return found
 
 
-def entries_in(folder: Path) -> list[tuple[float, int, Path]]:
-    """Returns the time of last use, the size in bytes and the path of each subfolder."""
-    found = []
-    with contextlib.suppress(OSError), os.scandir(folder) as folders:
-        for path in (Path(each.path) for each in folders if each.is_dir(follow_symlinks=False)):
-            # Another process may remove it at the same time.
+def _statuses(folder: str) -> Iterator[os.stat_result]:
+    """Yields the status of each file in a folder and in its subfolders."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
             with contextlib.suppress(OSError):
-                files = [each.stat() for each in path.rglob("*") if each.is_file()]
-                used = max((each.st_mtime for each in files), default=path.stat().st_mtime)
-                found.append((used, sum(each.st_size for each in files), path))
-    return found
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _statuses(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    yield entry.stat(follow_symlinks=False)
 
 
 class Evicted(NamedTuple):
@@ -81,31 +107,27 @@ def evict(folders: Iterable[Path], limit: int, entries: Iterable[Path] = ()) -> 
     Raises:
         OSError: a file cannot be removed.
     """
-    there = [
-        (status.st_mtime, status.st_size, path)
-        for folder in folders
-        for status, path in files_in(folder)
-    ]
-    there += [entry for folder in entries for entry in entries_in(folder)]
+    there = [item for folder in folders for item in items_in(folder) if not item.is_folder]
+    there += [item for folder in entries for item in items_in(folder) if item.is_folder]
     finished, freed = [], 0
-    for used, size, path in there:
-        if not path.name.startswith(UNFINISHED):
-            finished.append((used, size, path))
-        elif time.time() - used > _ABANDONED:
-            _remove(path)
-            freed += size
-    total = sum(size for _, size, _ in finished)
-    for _, size, path in sorted(finished):
+    for item in there:
+        if not os.path.basename(item.path).startswith(UNFINISHED):
+            finished.append(item)
+        elif time.time() - item.used > _ABANDONED:
+            _remove(Path(item.path))
+            freed += item.size
+    total = sum(item.size for item in finished)
+    for item in sorted(finished):
         if total <= limit:
             break
-        _remove(path)
-        total -= size
-        freed += size
+        _remove(Path(item.path))
+        total -= item.size
+        freed += item.size
     return Evicted(freed, total)
 
 
-def limit_size(folder: Path, limit: int, written: int) -> None:
-    """Keeps the size of a folder below a limit, after a file was written.
+def limit_size(folder: Path, limit: int, written: int, *, of_folders: bool = False) -> None:
+    """Keeps the size of a folder below a limit, after something was written to it.
 
     Listing thousands of files takes longer than writing one. So only some writes, chosen at random,
     list the folder and remove the least recently used files: on average one for each 256th of the
@@ -115,13 +137,18 @@ def limit_size(folder: Path, limit: int, written: int) -> None:
     Args:
         folder: a folder of files.
         limit: its maximum size in bytes.
-        written: the size of the written file in bytes.
+        written: the size in bytes of what was written.
+        of_folders: whether it is a folder of subfolders, which are each removed as a whole.
 
     Raises:
         OSError: a file cannot be removed.
     """
     if random.random() * limit < 256 * written:
-        evict([folder], max(limit - limit // 16, written))
+        most = max(limit - limit // 16, written)
+        if of_folders:
+            evict([], most, [folder])
+        else:
+            evict([folder], most)
 
 
 def _remove(path: Path) -> None:
