@@ -191,6 +191,7 @@ def read_requirements(text: str) -> Requirements:
     )
 
 
+@lru_cache(maxsize=4)
 def read_pixi_lock(text: str) -> PixiLock:
     """Parses `pixi.lock`, format 7. All environments have the packages of the default one.
 
@@ -275,32 +276,36 @@ def _record(text: str) -> tuple[str, Wheel | tuple[str, str]]:
 
 def disagreements(manifest_text: str, pixi_lock_text: str, requirements_text: str) -> list[str]:
     """Compares `pixi.toml`, `pixi.lock` and `requirements.lock`; one line per difference."""
-    found = []
+    return list(dict.fromkeys(differences(manifest_text, pixi_lock_text, requirements_text)))
+
+
+def differences(manifest_text: str, pixi_lock_text: str, requirements_text: str) -> Iterator[str]:
+    """Yields the lines of `disagreements` as they are found, some of them repeatedly."""
     try:
         manifest = read_manifest(manifest_text)
         requirements = read_requirements(requirements_text)
         # The digests cover what the comparisons below cannot detect: a change of a pin that another
         # package needs anyway, of the conda records, of the spelling of everything else.
         if requirements.manifest_digest != manifest.digest:
-            found.append("pixi.toml: its dependencies have changed since the locks were made")
+            yield "pixi.toml: its dependencies have changed since the locks were made"
         if requirements.pixi_lock_digest != sha256(pixi_lock_text):
-            found.append("pixi.lock: has changed since it was made with requirements.lock")
+            yield "pixi.lock: has changed since it was made with requirements.lock"
         pixi_lock = read_pixi_lock(pixi_lock_text)
     except LockError as error:
-        return [*found, str(error)]
-    found += _compare_workspace(manifest, pixi_lock)
-    found += _compare_wheels(pixi_lock.wheels, requirements.wheels)
+        yield str(error)
+        return
+    yield from _compare_workspace(manifest, pixi_lock)
+    yield from _compare_wheels(pixi_lock.wheels, requirements.wheels)
     for wheel in pixi_lock.wheels.values():
-        found += _malformed(wheel)
-    found += _compare_closure(manifest.pins, pixi_lock.wheels)
+        yield from _malformed(wheel)
+    yield from _compare_closure(manifest.pins, pixi_lock.wheels)
     for name in sorted({*manifest.further, *pixi_lock.further, *requirements.further}):
         pins = manifest.further.get(name, {})
         wheels = pixi_lock.further.get(name, {})
-        found += _compare_wheels(wheels, requirements.further.get(name, {}))
+        yield from _compare_wheels(wheels, requirements.further.get(name, {}))
         for wheel in wheels.values():
-            found += _malformed(wheel)
-        found += _compare_closure({**manifest.pins, **pins}, {**pixi_lock.wheels, **wheels})
-    return list(dict.fromkeys(found))
+            yield from _malformed(wheel)
+        yield from _compare_closure({**manifest.pins, **pins}, {**pixi_lock.wheels, **wheels})
 
 
 def _compare_workspace(manifest: Manifest, lock: PixiLock) -> Iterator[str]:
