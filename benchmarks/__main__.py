@@ -20,7 +20,7 @@ BENCHMARKS = {
     "presets": ("iree-cpu: every preset, three models", "3 min"),
     "recurrent": ("LSTM, GRU and RNN: both runners and eager", "3 min"),
     "reference": ("reference runner and eager: time, memory, errors", "4 min"),
-    "startup": ("start-up: commands, bare imports; many models at once", "45 min"),
+    "startup": ("start-up: commands, bare imports; many models at once", "20 min"),
 }
 USAGE = "usage: ./pixiw run bench NAME … | --all"
 
