@@ -18,7 +18,6 @@ import click
 from unmess.cli.streams import BROKEN_PIPE, Unwritable, reserved_stdout, say, show_error
 from unmess.core.errors.error import STAGE_FAILED, Error
 from unmess.core.errors.failure import DEBUG_HINT, as_error, full_cause
-from unmess.core.errors.quiet import quiet_libraries, show_libraries
 from unmess.core.processes import crash_log
 from unmess.core.processes.current_stage import listening
 from unmess.progress import Progress
@@ -80,6 +79,8 @@ class Session:
             from importers.sources.model_string import check_model_string
 
             check_model_string(model)
+        # Imported here: commands that work on no model need neither it nor `logging`.
+        from unmess.core.errors.quiet import quiet_libraries, show_libraries
 
         def begin(stage: str) -> None:
             self.stage = stage

@@ -14,7 +14,7 @@ FILE = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     # `quiet_libraries` changes the whole process, which is pytest's here.
-    monkeypatch.setattr("unmess.cli.session.quiet_libraries", lambda pytorch: None)
+    monkeypatch.setattr("unmess.core.errors.quiet.quiet_libraries", lambda pytorch: None)
     path = tmp_path / "model.mlir"
     path.write_text(FILE)
     return str(path)

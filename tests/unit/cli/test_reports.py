@@ -21,7 +21,7 @@ LISTED = [
 def listed(monkeypatch):
     monkeypatch.setattr("importers.recipes.list_recipes", lambda: LISTED)
     # `quiet_libraries` changes the whole process, which is pytest's here.
-    monkeypatch.setattr("unmess.cli.session.quiet_libraries", lambda pytorch: None)
+    monkeypatch.setattr("unmess.core.errors.quiet.quiet_libraries", lambda pytorch: None)
 
 
 def test_models(listed, capsys):
