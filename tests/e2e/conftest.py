@@ -38,6 +38,7 @@ _LONGEST = (
     "test_triage.py",
     "test_integer_programs.py",
     "test_partition.py",
+    "test_pixiw.py",
     "test_only.py",
     "test_types.py",
     "test_module_state.py",

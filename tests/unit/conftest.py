@@ -26,7 +26,6 @@ def browser(_started_browser):
 
 # The files that take longest.
 _LONGEST = (
-    "test_pixiw.py",
     "test_locked.py",
     "test_workers.py",
     "test_torchvision_cpu.py",

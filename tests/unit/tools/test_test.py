@@ -45,3 +45,19 @@ def test_every_part_runs_whatever_fails(monkeypatch, failing):
     done = CliRunner().invoke(subject.main, [])
     assert ran == [tasks()[name]["cmd"] for name in subject.ALL]
     assert done.exit_code == (3 if failing else 0)
+
+
+def test_fast_runs_the_end_to_end_tests_with_the_unit_tests(monkeypatch):
+    ran = []
+
+    def run(command, shell, cwd):
+        ran.append(command)
+        return subject.subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subject.subprocess, "run", run)
+    assert CliRunner().invoke(subject.main, ["--fast"]).exit_code == 0
+    assert ran[:-1] == [tasks()[name]["cmd"] for name in ("lint", "lit")]
+    assert shlex.split(ran[-1]) == [
+        *shlex.split(tasks()["unit"]["cmd"]),
+        *(f"tests/e2e/{test}" for test in subject.FAST_END_TO_END),
+    ]
