@@ -14,6 +14,7 @@ from pipelines.indices.sizes import CHECK_SIZES
 from pipelines.indices.stablehlo import CHECK_STABLEHLO_INDICES
 from pipelines.ir.modules import entry_function
 from pipelines.iree.assertions import ASSERTION_LINES, JOIN_ASSERTIONS
+from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
 from pipelines.iree.channels_last import CHANNELS_LAST
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
@@ -135,6 +136,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             DISPATCH_LOOPS,
             CHANNELS_LAST,
             HIDE_CONSTANTS,
+            KEEP_BOOLEANS_IN_BYTES,
             KEEP_EXPONENTIALS,
             KEEP_SORTED_VALUES,
             MULTIPLY_PACKED,

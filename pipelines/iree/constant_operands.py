@@ -46,7 +46,16 @@ _INPUT_REDUCTIONS = ("stablehlo.reduce", "stablehlo.select_and_scatter", "tosa.r
 # IREE's compiler evaluates constants of up to 1 MB, of 8 bytes each, and gets these right.
 _EVALUATED = 1 << 17
 # The prefixes of operations whose results are constants if their tensor operands are.
-_PURE = ("arith.constant", "linalg.", "tensor.", "tm_tensor.", "stablehlo.", "chlo.", "tosa.")
+_PURE = (
+    "arith.constant",
+    "linalg.",
+    "tensor.",
+    "tm_tensor.",
+    "flow.tensor.bitcast",
+    "stablehlo.",
+    "chlo.",
+    "tosa.",
+)
 # Random numbers are drawn from a seed, which is an operand or an attribute.
 _IMPURE = ("stablehlo.rng", "stablehlo.custom_call", "tosa.variable", "tosa.custom")
 

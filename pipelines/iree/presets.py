@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
+from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
 from pipelines.iree.channels_last import CHANNELS_LAST
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.pipeline import Step
@@ -58,14 +59,14 @@ PRESETS = {
         "matrices packed into tiles",
         "there are matrix multiplications",
         options=_DATA_TILING,
-        steps=(SEPARATE_PACKING,),
+        steps=(SEPARATE_PACKING, KEEP_BOOLEANS_IN_BYTES),
         otherwise=PLAIN,
     ),
     "channels-last-data-tiling": Preset(
         "layout NHWC for images, and matrices packed into tiles",
         "there are convolutions",
         options=_DATA_TILING,
-        steps=(CHANNELS_LAST, SEPARATE_PACKING),
+        steps=(CHANNELS_LAST, SEPARATE_PACKING, KEEP_BOOLEANS_IN_BYTES),
         otherwise="channels-last",
     ),
 }

@@ -43,28 +43,33 @@ def keep_booleans_in_bytes(module: ir.Module) -> None:
     Raises:
         Error: stage `linalg`, for an unsupported operation on tensors of booleans.
     """
-    operations = find_operations(module, _has_booleans)
+    operations = find_operations(module, has_booleans)
     with module.context, ir.Location.unknown():
         for operation in operations:
             _refuse_unknown(operation)
         for operation in operations:
             with operation.location:
-                _rewrite(operation)
+                rewrite(operation)
         for function in find_operations(module, lambda operation: operation.name == "func.func"):
             _retype_function(function)
 
 
-def _has_booleans(operation: ir.Operation) -> bool:
+def has_booleans(operation: ir.Operation) -> bool:
+    """Returns whether an operand, a result or a block argument is a tensor of booleans."""
+    return any(is_boolean(value.type) for value in values_of(operation))
+
+
+def values_of(operation: ir.Operation) -> list[ir.Value]:
+    """Returns the operands, the results and the block arguments of an operation."""
     blocks = [block for region in operation.regions for block in region]
-    values = [
+    return [
         *operation.operands,
         *operation.results,
         *(argument for block in blocks for argument in block.arguments),
     ]
-    return any(_is_boolean(value.type) for value in values)
 
 
-def _is_boolean(type: ir.Type) -> bool:
+def is_boolean(type: ir.Type) -> bool:
     """Returns whether it is a ranked tensor of i1."""
     return isinstance(type, ir.RankedTensorType) and _is_bit(type.element_type)
 
@@ -81,18 +86,20 @@ def _in_bytes(type: ir.Type) -> ir.Type:
     return ir.RankedTensorType.get(type.shape, _byte(), type.encoding)
 
 
+def is_supported(operation: ir.Operation) -> bool:
+    """Returns whether `rewrite` takes an operation on tensors of booleans."""
+    if operation.name == "arith.constant":
+        return isinstance(operation.attributes["value"], ir.DenseIntElementsAttr)
+    return operation.name == "linalg.generic" or operation.name.startswith(_MOVES)
+
+
 def _refuse_unknown(operation: ir.Operation) -> None:
-    name = operation.name
-    if name == "linalg.generic" or name.startswith(_MOVES):
+    if is_supported(operation):
         return
-    if name == "arith.constant" and isinstance(
-        operation.attributes["value"], ir.DenseIntElementsAttr
-    ):
-        return
-    inline = name == "arith.constant"
+    inline = operation.name == "arith.constant"
     raise Error(
         "linalg",
-        f"cannot store the booleans of {name} in bytes",
+        f"cannot store the booleans of {operation.name} in bytes",
         where=location_line(operation.location),
         hint="keep the weights out of the IR with --weights external"
         if inline
@@ -100,7 +107,7 @@ def _refuse_unknown(operation: ir.Operation) -> None:
     )
 
 
-def _rewrite(operation: ir.Operation) -> None:
+def rewrite(operation: ir.Operation) -> None:
     """Changes the types of an operation's results and block arguments, and converts its elements.
 
     Operands change their types with the operations that define them.
@@ -123,9 +130,9 @@ def _rewrite(operation: ir.Operation) -> None:
     if name.startswith("linalg.") and name != "linalg.generic":
         _retype(operation.regions[0].blocks[0].arguments, _is_bit, lambda _: _byte())
     blocks = [block for region in operation.regions for block in region]
-    _retype(operation.results, _is_boolean, _in_bytes)
+    _retype(operation.results, is_boolean, _in_bytes)
     for block in blocks:
-        _retype(block.arguments, _is_boolean, _in_bytes)
+        _retype(block.arguments, is_boolean, _in_bytes)
 
 
 def _retype(values: Iterable[ir.Value], matches, change) -> None:
@@ -166,7 +173,7 @@ def _narrow(byte: ir.Value) -> None:
 
 def _yielded(operation: ir.Operation) -> list[bool]:
     """Returns, for each element that the body yields, whether the result is of booleans."""
-    return [_is_boolean(result.type) for result in operation.results]
+    return [is_boolean(result.type) for result in operation.results]
 
 
 def _widen(operation: ir.Operation, which: slice, wanted: list[bool]) -> None:
@@ -181,7 +188,7 @@ def _widen(operation: ir.Operation, which: slice, wanted: list[bool]) -> None:
 def _retype_function(function: ir.Operation) -> None:
     type = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     inputs, results = (
-        [_in_bytes(each) if _is_boolean(each) else each for each in types]
+        [_in_bytes(each) if is_boolean(each) else each for each in types]
         for types in (type.inputs, type.results)
     )
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
