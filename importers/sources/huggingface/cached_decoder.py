@@ -11,7 +11,8 @@ The cache is a plain dict of tensors that is both an argument and a result:
 Its size is fixed, like that of transformers' `StaticCache`. A step writes one position, while a
 growing cache (`DynamicCache`) creates a longer tensor at every step. `decode` has no dynamic size,
 and `prefill` has one, the number of tokens. Layers with a sliding window keep all positions too:
-the mask implements the window.
+the mask implements the window. Where all layers have the same window, the program hides older
+positions itself: Moshi's mask, for example, does not, and relies on a cache that forgets them.
 
 A model with state-space layers has only `decode`: a state has no positions, so a prompt is read
 token by token. It has `padding` if it also has keys: the caller sets the states of a row to zero
@@ -28,7 +29,7 @@ import torch
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicCache
 
-from importers.cache_length import PROMPT
+from importers.cache_length import FEWEST, PROMPT
 from importers.sources.huggingface.cache_check import (
     check_no_own_state,
     check_steps,
@@ -40,6 +41,7 @@ from importers.sources.huggingface.layer_forms import (
     is_supported,
     layers_of,
     tensors_of,
+    window_of,
 )
 from importers.sources.huggingface.recomputed_text import RECOMPUTED, recompute, text_cache
 from importers.sources.huggingface.static_cache import (
@@ -119,9 +121,9 @@ def _step(
     """
     try:
         layers = _own_layers(model)
-        forward = _forward_with(tuple(map(LayerForm.of, layers)))
+        forward = _forward_with(tuple(map(LayerForm.of, layers)), window_of(layers))
         empty = empty_cache(layers, batch, max_length)
-        _check(model, forward, empty, batch, CACHE)
+        _check(model, forward, empty, batch, CACHE, window_of(layers))
     except Error as problem:
         empty = text_cache(batch, max_length)
         try:
@@ -132,10 +134,22 @@ def _step(
     return forward, empty, ()
 
 
-def _check(model: PreTrainedModel, forward: Step, cache: Tensors, batch: int, kind: str) -> None:
-    """Raises an Error (`source`) if the steps differ from a call without a cache."""
-    ids = token_ids(vocabulary_of(model), batch, PROMPT + 1)
-    first = [1] * PROMPT if is_recurrent(cache) else [PROMPT]
+def _check(
+    model: PreTrainedModel,
+    forward: Step,
+    cache: Tensors,
+    batch: int,
+    kind: str,
+    window: int | None = None,
+) -> None:
+    """Raises an Error (`source`) if the steps differ from a call without a cache.
+
+    Args:
+        window: as in `_forward_with`. A call without a cache may not have it.
+    """
+    count = min(PROMPT, (window or FEWEST) - 1)
+    ids = token_ids(vocabulary_of(model), batch, count + 1)
+    first = [1] * count if is_recurrent(cache) else [count]
     steps = []
     with running(model, kind):
         for piece in ids.split([*first, 1], dim=1):
@@ -243,8 +257,14 @@ def _with_cache_inside(
     return with_forward(with_buffers(model, empty), forward_in_place)
 
 
-def _forward_with(forms: tuple[LayerForm, ...]) -> Step:
-    """Returns the function of both entry points; `forms` are those of the cache's layers."""
+def _forward_with(forms: tuple[LayerForm, ...], window: int | None) -> Step:
+    """Returns the function of both entry points.
+
+    Args:
+        forms: those of the cache's layers.
+        window: a call sees its new positions and the last `window - 1` older ones; None for all.
+            transformers also drops older keys only between calls.
+    """
 
     def forward(
         self: PreTrainedModel, input_ids: torch.Tensor, cache: Tensors
@@ -255,8 +275,12 @@ def _forward_with(forms: tuple[LayerForm, ...]) -> Step:
         options: dict[str, Any] = {}
         padding = cache["padding"][:, None] if "padding" in cache else 0
         if cache["keys"]:
-            positions = torch.arange(cache["keys"][0].shape[2])[None]
-            options["attention_mask"] = (positions >= padding).expand(input_ids.shape[0], -1)
+            max_length = cache["keys"][0].shape[2]
+            first = padding
+            if window is not None and window < max_length:
+                first = torch.maximum(padding, cache["length"] - window + 1)
+            positions = torch.arange(max_length)[None]
+            options["attention_mask"] = (positions >= first).expand(input_ids.shape[0], -1)
         if "position_ids" in accepted:
             positions = torch.arange(count)[None] + cache["length"] - padding
             options["position_ids"] = positions.clamp(min=0)

@@ -5,7 +5,7 @@ A layer with keys and values may have an indexer, which selects positions by key
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +108,17 @@ class LayerForm:
     def recurrent_states(self, layer: Any) -> list[torch.Tensor]:
         """Returns the used recurrent states of a layer."""
         return [layer.recurrent_states[index] for index in self.recurrent]
+
+
+def window_of(layers: Collection[Any]) -> int | None:
+    """Returns the number of positions that every layer with keys keeps in the model's own cache.
+
+    None if a layer keeps all positions, or two layers keep different numbers.
+    """
+    windows = {
+        getattr(layer, "sliding_window", None) for layer in layers if type(layer) in _WITH_KEYS
+    }
+    return windows.pop() if len(windows) == 1 else None
 
 
 def is_supported(layer: Any) -> bool:

@@ -86,6 +86,22 @@ def test_steps_of_other_caches_match_a_call_without_cache(name, lists):
     torch.testing.assert_close(logits, expected, atol=1e-3, rtol=1e-3)
 
 
+# Moshi's mask has no window. Its own cache forgets old keys.
+@pytest.mark.parametrize("name", ["mistral", "moshi"])
+def test_steps_after_the_window_match_the_models_own_cache(name):
+    model = varied(find_tiny(name).model)
+    entries = generation_entries(model, max_length=24)
+    step, cache = entries["prefill"].model, entries["prefill"].args[1]
+    own = transformers.DynamicCache(config=model.config)
+    assert {layer.sliding_window for layer in own.layers} == {8}
+    ids = torch.randint(64, 400, (1, 24))
+    with torch.no_grad():
+        for piece in ids.split((6, 1, 1, 1, 1, 5, 1, 8), dim=1):
+            logits, cache = step(piece, cache)
+            expected = model(input_ids=piece, past_key_values=own).logits[:, -1]
+            torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["switch_transformers", "moonshine", "fsmt"])
 def test_steps_of_encoder_decoders_match_a_call_without_cache(name):
     class_name = {"moonshine": "MoonshineForConditionalGeneration"}.get(name)
