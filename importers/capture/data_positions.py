@@ -15,6 +15,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 from torch.overrides import TorchFunctionMode
 
+from importers.capture.data_ranges import ADDITIONS, DataRanges
 from importers.decompositions.assertions import require
 
 _INDICES = (torch.int32, torch.int64)
@@ -28,6 +29,10 @@ class DataPositions(TorchFunctionMode):
     slices, and numbers of parts (`torch.tensor_split`).
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._ranges = DataRanges()
+
     def __torch_function__(self, func, types, args=(), kwargs=None):
         """Called for each function on tensors; see PyTorch's `TorchFunctionMode`."""
         kwargs = kwargs or {}
@@ -39,7 +44,12 @@ class DataPositions(TorchFunctionMode):
             return _ACCESSES[func](args[0], items, *args[2:])
         if func in _FUNCTIONS and any(map(_depends_on_data, (*args[1:], *kwargs.values()))):
             return _FUNCTIONS[func](*args, **kwargs)
-        return func(*args, **kwargs)
+        if func is torch.arange and (numbers := self._ranges.arange(args, kwargs)) is not None:
+            return numbers
+        result = func(*args, **kwargs)
+        if func in ADDITIONS and len(args) == 2 and not kwargs:
+            self._ranges.remember(result, *args)
+        return result
 
 
 def _stacked(item: Any) -> Any:
