@@ -1,5 +1,7 @@
 """Layers of neural networks, from activations to losses."""
 
+from dataclasses import replace
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -31,7 +33,8 @@ op("F.leaky_relu", C("f32[5]", 0.2), C("f32[9] special", 0.2), accuracy=EACH)
 op("F.hardtanh", C("f32[5]", -2, 0.5), C("i64[4]", -2, 3), accuracy=CHOICE)
 op("F.prelu", C("f32[n,3]", "f32[3]"), C("f32[2,3,4]", "f32[1]"), accuracy=EACH)
 op("F.glu", "f32[n,4]", C("f32[4,n]", dim=0), accuracy=EACH)
-for name in ("softmax", "log_softmax"):
+# A result of log_softmax near 0 is a difference of larger numbers, and has their rounding errors.
+for name, accuracy in (("softmax", SUMS), ("log_softmax", replace(SUMS, of_largest=1))):
     op(
         f"F.{name}",
         *(
@@ -46,6 +49,7 @@ for name in ("softmax", "log_softmax"):
             C("f32[2,0]", dim=0),
             C("f16[2,5]", dim=1, dtype=torch.float32),
         ),
+        accuracy=accuracy,
     )
 op("F.softmin", C("f32[n,4]", dim=1))
 op("F.normalize", "f32[n,4]", C("f32[3,4]", p=1, dim=0), C("f32[2,3] zero"))
