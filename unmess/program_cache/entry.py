@@ -190,7 +190,7 @@ def entries(most: int | None = None, items: list[Item] | None = None) -> list[He
 
     Args:
         most: return this many only.
-        items: what is in the folder, if the caller has listed it.
+        items: the listing of the folder; None lists it again.
     """
     found = []
     for item in sorted(items_in(programs_folder()) if items is None else items, reverse=True):
