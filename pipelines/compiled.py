@@ -13,6 +13,7 @@ from pipelines.rearranged import Rearranged
 from unmess.core.cache import artifacts
 from unmess.core.cache.own_sources import digest_of
 from unmess.core.errors.check import Check
+from unmess.core.files.portable_paths import local_path, portable_path
 from unmess.core.module.module import Module
 from unmess.core.program.note import Note
 
@@ -56,7 +57,8 @@ def cache_key(
 
     The key covers everything that the code depends on. It includes the IR at its current stage, so
     a cached module need not be lowered. It includes source locations, because those of run-time
-    checks are part of the result. It covers weights only if they are literals of the IR.
+    checks are part of the result; the folders of the project and of the environment have names
+    there, so that checkouts share results. It covers weights only if they are literals of the IR.
 
     Args:
         packages: packages that compile. The key covers their versions, and the project's sources.
@@ -83,7 +85,9 @@ def find(key: str | None) -> Compiled | None:
     size = fields.pop("packer")
     if size is not None:
         fields["packer"], code = code[:size], code[size:]
-    fields["checks"] = tuple(Check(**check) for check in fields["checks"])
+    fields["checks"] = tuple(
+        Check(message, where and local_path(where)) for message, where in fields["checks"]
+    )
     fields["rearranged"] = tuple(
         Rearranged(**{key: _tuple(value) for key, value in each.items()})
         for each in fields["rearranged"]
@@ -102,6 +106,9 @@ def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:
         return
     fields = asdict(compiled)
     code, packer = fields.pop("code"), fields.pop("packer")
+    fields["checks"] = [
+        (check.message, check.where and portable_path(check.where)) for check in compiled.checks
+    ]
     fields["packer"] = None if packer is None else len(packer)
     content = json.dumps(fields).encode() + b"\n" + (packer or b"") + code
     artifacts.write_artifact(key, content, runner=runner, model=model)

@@ -13,6 +13,7 @@ from pipelines import compiled
 from pipelines.reference.execution import compilation
 from unmess.cli import cli
 from unmess.core.cache.artifacts import list_artifacts
+from unmess.core.files import portable_paths
 
 RUNNERS = ("reference", "iree-cpu")
 _MODEL = """
@@ -116,6 +117,24 @@ def test_a_second_process_neither_lowers_nor_compiles(tmp_path, runner, python_c
     if runner == "reference":
         line = _MODEL.splitlines().index("def looked_up(index, table):") + 2
         assert first[1].startswith(f"{model}:{line} a check in the program failed")
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_checkouts_of_the_project_share_programs(tmp_path, lowerings, monkeypatch, runner):
+    index, table = torch.tensor([3, 0]), torch.arange(12.0).reshape(3, 4)
+    for name in ("first", "the second"):
+        model = tmp_path / name / "examples" / "model.py"
+        model.parent.mkdir(parents=True)
+        model.write_text(_MODEL.format(factor=2))
+        folders = portable_paths._FOLDERS | {"<project>": f"{tmp_path / name}/"}
+        monkeypatch.setattr(portable_paths, "_FOLDERS", folders)
+        run = unmess.load(unmess.capture(str(model)), on=runner)
+        assert torch.equal(run(index - index, table), table[[0, 0]] * 2)
+        assert len(lowerings) == 1
+        if runner == "reference":
+            with pytest.raises(unmess.Error) as raised:
+                run(index, table)
+            assert raised.value.where.startswith(f"{model}:")
 
 
 def test_eight_concurrent_processes_share_one_file(tmp_path, folder, python_command):

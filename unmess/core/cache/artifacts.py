@@ -137,7 +137,7 @@ def list_artifacts(most: int | None = None, items: list[Item] | None = None) -> 
 
     Args:
         most: read the descriptions of this many files only.
-        items: what is in the folder, if the caller has listed it.
+        items: the listing of the folder; None lists it again.
     """
     held = []
     for item in sorted(items_in(artifact_folder()) if items is None else items, reverse=True):

@@ -137,7 +137,7 @@ def limit_size(folder: Path, limit: int, written: int, *, of_folders: bool = Fal
     Args:
         folder: a folder of files.
         limit: its maximum size in bytes.
-        written: the size in bytes of what was written.
+        written: the number of bytes written.
         of_folders: whether it is a folder of subfolders, which are each removed as a whole.
 
     Raises:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unmess.core.errors.failure import only_errors
 from unmess.core.files.writing import Replacements, writing_to
+from unmess.core.module.bytecode_digest import BytecodeDigest
 from unmess.core.signature.entry_points import ENTRY
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class Module:
             self.entries = {self.entry: self.signature}
 
     def digest(self) -> str:
-        """Returns the SHA-256 of the IR as bytecode, with its source locations."""
-        digest = hashlib.sha256()
-        self.ir.operation.write_bytecode(_Digested(digest))
+        """Returns a SHA-256 of the IR with its source locations, equal in all checkouts."""
+        digest = BytecodeDigest()
+        self.ir.operation.write_bytecode(digest)
         return digest.hexdigest()
 
     @only_errors()
@@ -186,10 +186,3 @@ class Module:
         with self.ir.context:
             PassManager.parse("builtin.module(strip-debuginfo)").run(stripped)
         return stripped
-
-
-class _Digested:
-    """A file object that feeds a digest and stores nothing."""
-
-    def __init__(self, digest) -> None:
-        self.write = digest.update
