@@ -34,9 +34,9 @@ def keep_booleans_in_bytes(module: ir.Module) -> None:
     """Converts tensors of booleans that operations of linalg and tensor use to tensors of bytes.
 
     Changes a module at `linalg` in place. Arguments and results of functions, and operands of other
-    operations, stay booleans: IREE reads the same memory as booleans or as bytes. Tensors of dynamic
-    size stay booleans, because IREE does not pack them. So does a result that IREE fuses into its
-    only user, because IREE does not fuse an operation that computes bytes.
+    operations, stay booleans: IREE reads the same memory as booleans or as bytes. Tensors of
+    dynamic size stay booleans, because IREE does not pack them. So does a result that IREE fuses
+    into its only user, because IREE does not fuse an operation that computes bytes.
     """
     with module.context, ir.Location.unknown():
         operations = find_operations(module, _is_converted)
