@@ -131,10 +131,9 @@ def test_checkouts_of_the_project_share_programs(tmp_path, lowerings, monkeypatc
         run = unmess.load(unmess.capture(str(model)), on=runner)
         assert torch.equal(run(index - index, table), table[[0, 0]] * 2)
         assert len(lowerings) == 1
-        if runner == "reference":
-            with pytest.raises(unmess.Error) as raised:
-                run(index, table)
-            assert raised.value.where.startswith(f"{model}:")
+        with pytest.raises(unmess.Error) as raised:
+            run(index, table)
+        assert raised.value.where.startswith(f"{model}:")
 
 
 def test_eight_concurrent_processes_share_one_file(tmp_path, folder, python_command):

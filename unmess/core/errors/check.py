@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from unmess.core.errors.error import Error
+from unmess.core.files.portable_paths import local_path, portable_path
 
 # Prefix of the messages of assertions that unmess adds for values that an operator rejects in
 # eager PyTorch. Output dialects without assertions omit these checks.
@@ -54,12 +55,19 @@ class Check:
         return Error("run", cause, where=self.where, hint=hint)
 
     def spelled(self) -> str:
-        """Returns message and line as one text, for code that carries text. See `failed_check`."""
+        """Returns message and line as one text, for code that carries text. See `failed_check`.
+
+        The line's path is portable, because compiled code is shared between checkouts.
+        """
         message = " ".join((self.message or "").replace(";", ",").split())
-        return f"check failed: {message}" + (f" [{self.where}]" if self.where else "")
+        line = f" [{portable_path(self.where)}]" if self.where else ""
+        return f"check failed: {message}{line}"
 
 
 def failed_check(text: str) -> Check | None:
     """Returns the check whose `spelled` text is in an error message; None if there is none."""
     match = _SPELLED.search(text)
-    return Check(match["message"], match["where"]) if match else None
+    if match is None:
+        return None
+    where = match["where"]
+    return Check(match["message"], where and local_path(where))
