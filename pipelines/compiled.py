@@ -13,7 +13,7 @@ from pipelines.rearranged import Rearranged
 from unmess.core.cache import artifacts
 from unmess.core.cache.own_sources import digest_of
 from unmess.core.errors.check import Check
-from unmess.core.files.portable_paths import local_path, portable_path
+from unmess.core.errors.portable_paths import local_path, portable_path
 from unmess.core.module.module import Module
 from unmess.core.program.note import Note
 

@@ -13,7 +13,7 @@ from pipelines import compiled
 from pipelines.reference.execution import compilation
 from unmess.cli import cli
 from unmess.core.cache.artifacts import list_artifacts
-from unmess.core.files import portable_paths
+from unmess.core.errors import portable_paths
 
 RUNNERS = ("reference", "iree-cpu")
 _MODEL = """

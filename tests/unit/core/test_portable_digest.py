@@ -7,8 +7,8 @@ import os
 import pytest
 from torch_mlir import ir
 
-from unmess.core.files import portable_paths
-from unmess.core.files.portable_paths import local_path, portable_path
+from unmess.core.errors import portable_paths
+from unmess.core.errors.portable_paths import local_path, portable_path
 from unmess.core.module.bytecode_digest import BytecodeDigest
 
 _TEXT = """

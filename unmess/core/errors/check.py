@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from unmess.core.errors.error import Error
-from unmess.core.files.portable_paths import local_path, portable_path
+from unmess.core.errors.portable_paths import local_path, portable_path
 
 # Prefix of the messages of assertions that unmess adds for values that an operator rejects in
 # eager PyTorch. Output dialects without assertions omit these checks.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from unmess.core.files.portable_paths import portable_path
+from unmess.core.errors.portable_paths import portable_path
 
 # The format: https://mlir.llvm.org/docs/BytecodeFormat/
 _MAGIC = b"ML\xefR"
