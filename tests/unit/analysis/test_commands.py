@@ -13,7 +13,9 @@ FILE = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    # `quiet_libraries` changes the whole process, which is pytest's here.
+    # `quiet_libraries` changes the whole process, which is pytest's here. Patch the command line's
+    # own reference first: if a command imported that module later, it would keep the patch.
+    monkeypatch.setattr("unmess.cli.cached.quiet_libraries", lambda: None)
     monkeypatch.setattr("unmess.core.errors.quiet.quiet_libraries", lambda pytorch: None)
     path = tmp_path / "model.mlir"
     path.write_text(FILE)

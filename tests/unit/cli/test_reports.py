@@ -20,7 +20,9 @@ LISTED = [
 @pytest.fixture
 def listed(monkeypatch):
     monkeypatch.setattr("importers.recipes.list_recipes", lambda: LISTED)
-    # `quiet_libraries` changes the whole process, which is pytest's here.
+    # `quiet_libraries` changes the whole process, which is pytest's here. Patch the command line's
+    # own reference first: if a command imported that module later, it would keep the patch.
+    monkeypatch.setattr("unmess.cli.cached.quiet_libraries", lambda: None)
     monkeypatch.setattr("unmess.core.errors.quiet.quiet_libraries", lambda pytorch: None)
 
 
