@@ -85,12 +85,12 @@ class BytecodeDigest:
         number = header[0] & ~_IS_ALIGNED
         self._strings = bytearray() if number == _STRINGS and size else None
         self._left = size
-        self._offset += len(header)
         # The length of the section of strings depends on the paths.
         self._end_header(bytes([number]) if number == _STRINGS else b"%d %d " % (number, size))
 
     def _end_header(self, meaning: bytes) -> None:
         self._digest.update(meaning)
+        self._offset += len(self._header)
         self._header.clear()
 
 
