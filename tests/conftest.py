@@ -81,6 +81,21 @@ def _unchanged_variables(_latest_variables):
     assert _latest_variables == before
 
 
+@pytest.fixture(autouse=True)
+def _no_patch_left_behind(request):
+    """Fails a test if one of our modules, imported during the test, keeps a patch of the test.
+
+    The module has its own reference to the patched function, which `monkeypatch` does not restore.
+    """
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if name.startswith(("unmess.", "importers.", "pipelines.")):
+            for attribute, value in list(vars(sys.modules[name]).items()):
+                owner = getattr(value, "__module__", None)
+                assert owner != request.module.__name__, f"{name}.{attribute} is still patched"
+
+
 @pytest.fixture
 def small_files():
     """A context manager that limits the size of files this process writes, like a full disk."""
