@@ -13,7 +13,6 @@ from pipelines.rearranged import Rearranged
 from unmess.core.cache import artifacts
 from unmess.core.cache.own_sources import digest_of
 from unmess.core.errors.check import Check
-from unmess.core.errors.portable_paths import local_path, portable_path
 from unmess.core.module.module import Module
 from unmess.core.program.note import Note
 
@@ -50,6 +49,11 @@ class Compiled:
         return self.packer is not None or bool(self.rearranged)
 
 
+def is_caching() -> bool:
+    """Returns whether compiled code is read from the cache and stored there."""
+    return not is_debugging() and artifacts.size_limit() > 0
+
+
 def cache_key(
     module: Module, runner: str, packages: Sequence[str], target: Sequence[object]
 ) -> str | None:
@@ -64,7 +68,7 @@ def cache_key(
         packages: packages that compile. The key covers their versions, and the project's sources.
         target: other inputs of the compilation: options, the processor, the number of threads.
     """
-    if is_debugging() or not artifacts.size_limit():
+    if not is_caching():
         return None
     arguments = {
         entry: [(argument.kind, argument.name) for argument in signature.arguments]
@@ -85,9 +89,7 @@ def find(key: str | None) -> Compiled | None:
     size = fields.pop("packer")
     if size is not None:
         fields["packer"], code = code[:size], code[size:]
-    fields["checks"] = tuple(
-        Check(message, where and local_path(where)) for message, where in fields["checks"]
-    )
+    fields["checks"] = tuple(Check(**check) for check in fields["checks"])
     fields["rearranged"] = tuple(
         Rearranged(**{key: _tuple(value) for key, value in each.items()})
         for each in fields["rearranged"]
@@ -106,9 +108,6 @@ def keep(key: str | None, compiled: Compiled, runner: str, model: str) -> None:
         return
     fields = asdict(compiled)
     code, packer = fields.pop("code"), fields.pop("packer")
-    fields["checks"] = [
-        (check.message, check.where and portable_path(check.where)) for check in compiled.checks
-    ]
     fields["packer"] = None if packer is None else len(packer)
     content = json.dumps(fields).encode() + b"\n" + (packer or b"") + code
     artifacts.write_artifact(key, content, runner=runner, model=model)

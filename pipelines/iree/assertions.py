@@ -41,7 +41,7 @@ def add_source_lines(module: ir.Module) -> None:
     with module.context:
         for assertion in find_operations(module, lambda each: each.name == "cf.assert"):
             message = ir.StringAttr(assertion.attributes["msg"]).value
-            check = Check(message, enclosing_line(assertion))
+            check = Check.at(message, enclosing_line(assertion))
             assertion.attributes["msg"] = ir.StringAttr.get(check.spelled())
 
 

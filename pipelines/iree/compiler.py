@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from pipelines.iree.assertions import ASSERTION_LINES
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
+from pipelines.iree.compiler_cache import compiled_once
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
@@ -57,21 +59,18 @@ class _Diagnostic:
     text: str
 
 
-def compile_for(
-    module: Module, target: Target, preset: Preset = PRESETS[PLAIN], more: Sequence[str] = ()
-) -> bytes:
+def compile_for(module: Module, target: Target, preset: Preset = PRESETS[PLAIN]) -> bytes:
     """Compiles a module in an output dialect to a VM module, without changing it.
 
     The result does not contain the weights: they are parameters, named as in `module.weights`.
-
-    Args:
-        more: options of `iree-compile` in addition to those of the target and the preset.
 
     Raises:
         Error: stage `compile`.
     """
     text, options = input_for(module, target, preset)
-    return compile_text(text, (*options, *more), module.name)
+    name = module.name
+    code, _ = compiled_once(text, options, name, lambda: (compile_text(text, options, name), None))
+    return code
 
 
 def has_input_type(module: Module) -> bool:
@@ -91,12 +90,19 @@ def compile_with_packer(
     Raises:
         Error: stage `compile`.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "packer.mlir"
-        code = compile_for(module, target, preset, splitting_options(file))
-        if not file.exists():
-            return code, None
-        return code, compile_text(file.read_text(), PACKER_TARGET, f"{module.name}-packer")
+    text, options = input_for(module, target, preset)
+    name = module.name
+
+    def compile() -> tuple[bytes, bytes | None]:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "packer.mlir"
+            code = compile_text(text, (*options, *splitting_options(file)), name)
+            if not file.exists():
+                return code, None
+            return code, compile_text(file.read_text(), PACKER_TARGET, f"{name}-packer")
+
+    all_options = (*options, *splitting_options(Path(os.devnull)), *PACKER_TARGET)
+    return compiled_once(text, all_options, name, compile)
 
 
 def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tuple[str, ...]]:

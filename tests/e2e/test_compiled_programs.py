@@ -10,8 +10,10 @@ from click.testing import CliRunner
 
 import unmess
 from pipelines import compiled
+from pipelines.iree import compiler, compiler_cache, vm_module
 from pipelines.reference.execution import compilation
 from unmess.cli import cli
+from unmess.core.cache import artifacts
 from unmess.core.cache.artifacts import list_artifacts
 from unmess.core.errors import portable_paths
 
@@ -211,11 +213,72 @@ def test_the_key_covers_target_options(lowerings):
     assert len(lowerings) == 2
 
 
+@pytest.fixture
+def compilations(monkeypatch):
+    """Returns a list that collects the options of each run of IREE's compiler."""
+    runs = []
+    compile_text = compiler.compile_text
+
+    def compiling(text, options, name):
+        runs.append(options)
+        return compile_text(text, options, name)
+
+    monkeypatch.setattr(compiler, "compile_text", compiling)
+    return runs
+
+
+@pytest.mark.parametrize("packs", [False, True])
+def test_other_sources_that_give_the_same_text(lowerings, compilations, monkeypatch, packs):
+    monkeypatch.setattr(vm_module, "are_large", lambda weights: packs)
+    model, x = torch.nn.Linear(256, 256), torch.randn(64, 256)
+    program = unmess.capture(model, (x,))
+    for sources in ("some", "others"):
+        monkeypatch.setattr(compiled, "_SOURCES", sources)
+        run = unmess.load(program, on="iree-cpu")
+        torch.testing.assert_close(run(x), model(x))
+    assert len(lowerings) == 2
+    assert len(compilations) == (2 if packs else 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patch: patch.setattr(compiler_cache, "processor", lambda: "another"),
+        lambda patch: patch.setattr(compiler_cache, "_CALLER", "another"),
+        lambda patch: patch.setattr(compiler_cache.importlib.metadata, "version", lambda name: "9"),
+        lambda patch: patch.setattr(artifacts, "size_limit", lambda: 0),
+        lambda patch: patch.setitem(vm_module.PRESETS, "plain", vm_module.PRESETS["data-tiling"]),
+    ],
+    ids=["processor", "caller", "version", "no cache", "options"],
+)
+def test_when_the_compiler_runs_again(compilations, monkeypatch, change):
+    program, x = captured(2)
+    unmess.load(program, on="iree-cpu")
+    monkeypatch.setattr(compiled, "_SOURCES", "others")
+    change(monkeypatch)
+    assert torch.equal(unmess.load(program, on="iree-cpu")(x), x * 2)
+    assert len(compilations) == 2
+
+
+def test_a_failure_of_the_compiler_is_not_kept(folder, monkeypatch):
+    program, x = captured(2)
+
+    def failing(*args):
+        raise unmess.Error("compile", "no")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "compile_text", failing)
+        with pytest.raises(unmess.Error, match="no"):
+            unmess.load(program, on="iree-cpu")
+    assert not folder.exists()
+    assert torch.equal(unmess.load(program, on="iree-cpu")(x), x * 2)
+
+
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_a_damaged_file_is_compiled_again(lowerings, folder, capfd, runner):
     program, x = captured(2)
     unmess.load(program, on=runner)
-    (file,) = folder.iterdir()
+    (file,) = (folder / each.key for each in list_artifacts() if each.runner == runner)
     file.write_bytes(file.read_bytes()[:-100])
     assert torch.equal(unmess.load(program, on=runner)(x), x * 2)
     assert f"damaged and is compiled again: {file}" in capfd.readouterr().err
@@ -295,10 +358,11 @@ def test_cache_commands_list_and_remove(folder):
         unmess.load(captured(factor)[0], on=runner)
     shown = invoke("ls")
     programs = shown["programs"]
-    assert [one["runner"] for one in programs] == ["reference", "iree-cpu", "reference"]
+    runners = [one["runner"] for one in programs]
+    assert runners == ["reference", "iree-cpu", "iree-compile", "reference"]
     assert {one["model"] for one in programs} == {"<lambda>"}
     held = shown["held"][0]
-    assert (held["kind"], held["folder"], held["files"]) == ("compiled", str(folder), 3)
+    assert (held["kind"], held["folder"], held["files"]) == ("compiled", str(folder), 4)
     assert held["bytes"] == sum(one["bytes"] for one in programs)
     size = str(programs[0]["bytes"])
     assert invoke("prune", "--max-size", size)["freed"] == held["bytes"] - int(size)

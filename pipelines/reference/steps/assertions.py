@@ -85,7 +85,7 @@ class Assertions:
                     function.attributes["sym_name"] = ir.StringAttr.get(ALLOCATE)
 
     def _number(self, message: str | None, operation: ir.Operation) -> int:
-        check = Check(message, enclosing_line(operation))
+        check = Check.at(message, enclosing_line(operation))
         if check not in self._numbers:
             self._numbers[check] = len(self.checks)
             self.checks.append(check)

@@ -30,11 +30,16 @@ class Check:
 
     Attributes:
         message: what is wrong if the condition does not hold; None for an allocation.
-        where: the user's source line.
+        where: the user's source line, with a portable path: checkouts share compiled code.
     """
 
     message: str | None
     where: str | None
+
+    @classmethod
+    def at(cls, message: str | None, line: str | None) -> Check:
+        """Returns the check of a source line, which has a path on this machine."""
+        return cls(message, line and portable_path(line))
 
     def error(self, amount: int = 0) -> Error:
         """Returns the error for the user.
@@ -52,22 +57,16 @@ class Check:
                 message = f"a number that depends on data does not meet the condition {condition}"
                 hint = _RANGE_HINT
             cause = f"a check in the program failed: {message}"
-        return Error("run", cause, where=self.where, hint=hint)
+        return Error("run", cause, where=self.where and local_path(self.where), hint=hint)
 
     def spelled(self) -> str:
-        """Returns message and line as one text, for code that carries text. See `failed_check`.
-
-        The line's path is portable, because compiled code is shared between checkouts.
-        """
+        """Returns message and line as one text, for code that carries text. See `failed_check`."""
         message = " ".join((self.message or "").replace(";", ",").split())
-        line = f" [{portable_path(self.where)}]" if self.where else ""
+        line = f" [{self.where}]" if self.where else ""
         return f"check failed: {message}{line}"
 
 
 def failed_check(text: str) -> Check | None:
     """Returns the check whose `spelled` text is in an error message; None if there is none."""
     match = _SPELLED.search(text)
-    if match is None:
-        return None
-    where = match["where"]
-    return Check(match["message"], where and local_path(where))
+    return match and Check(match["message"], match["where"])

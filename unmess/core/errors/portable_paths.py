@@ -24,6 +24,13 @@ def portable_path(path: str) -> str:
     return path
 
 
+def portable_text(text: str) -> str:
+    """Returns a text in which each path of the project or environment is as in `portable_path`."""
+    for name, folder in _FOLDERS.items():
+        text = text.replace(folder, f"{name}{os.sep}")
+    return text
+
+
 def local_path(path: str) -> str:
     """Returns the path on this machine of a path from `portable_path`."""
     name, separator, rest = path.partition(os.sep)
