@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from importers.packed.awq import AWQ
 from importers.packed.compressed_tensors import COMPRESSED_TENSORS
+from importers.packed.float8 import FLOAT8, FP8
 from importers.packed.format import Format, Packing
 from importers.packed.gptq import GPTQ
 from importers.packed.grouped import INT4, INT8
@@ -33,8 +34,8 @@ FORMATS: dict[str, Format] = {
     each.name: each for each in (Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, MXFP4)
 }
 # By the name in the operator that unpacks weights.
-PACKINGS: dict[str, Packing] = {**FORMATS, **{each.name: each for each in (INT4, INT8)}}
+PACKINGS: dict[str, Packing] = {**FORMATS, **{each.name: each for each in (INT4, INT8, FLOAT8)}}
 # By `quant_method` in config.json.
 LAYOUTS: dict[str, Layout] = {
-    each.method: each for each in (GPTQ, AWQ, COMPRESSED_TENSORS, MXFP4_EXPERTS)
+    each.method: each for each in (GPTQ, AWQ, COMPRESSED_TENSORS, FP8, MXFP4_EXPERTS)
 }

@@ -1,11 +1,12 @@
-"""Folders of compressed-tensors: `pack-quantized` of 4 or 8 bits, and `int-quantized`.
+"""Folders of compressed-tensors: `pack-quantized`, `int-quantized` and `float-quantized`.
 
-`weight_scale` is (rows, groups), or has one scale for the matrix. `pack-quantized` has
-`weight_packed`, (rows, columns / n), whose integers of 32 bits have n weights of adjacent columns
-each, the lowest bits first, plus half their range; `weight_shape`, the rows and columns without
-padding; and maybe `weight_zero_point`, (rows / n, groups), packed in the same way along the rows.
-`int-quantized` has `weight`, int8 of (rows, columns), and maybe `weight_zero_point`, int8 of (rows,
-groups). `weight_g_idx` has the group of each column.
+`weight_scale` is (rows, groups), or has one scale for the matrix. `pack-quantized`, of 4 or 8 bits,
+has `weight_packed`, (rows, columns / n), whose integers of 32 bits have n weights of adjacent
+columns each, the lowest bits first, plus half their range; `weight_shape`, the rows and columns
+without padding; and maybe `weight_zero_point`, (rows / n, groups), packed in the same way along the
+rows. `int-quantized` has `weight`, int8 of (rows, columns), and maybe `weight_zero_point`, int8 of
+(rows, groups). `weight_g_idx` has the group of each column. `float-quantized` has `weight`, FP8 of
+(rows, columns), and its scales may also be those of blocks of rows and columns.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from importers.packed.float8 import blocks, in_blocks, true_matrix
 from importers.packed.grouped import in_adjacent_groups, unsigned
 from importers.packed.layout import Config, Layout, PackedMatrix, Tensors
 
-_FORMATS = ("pack-quantized", "int-quantized")
+_FLOAT = "float-quantized"
+_FORMATS = ("pack-quantized", "int-quantized", _FLOAT)
 _STRATEGIES = ("tensor", "channel", "group")
+# Scales for blocks of rows and columns, which only FP8 weights have.
+_BLOCK = "block"
 
 
 def _unsupported(config: Config) -> str | None:
@@ -39,12 +44,13 @@ def _unsupported_group(group: Config, config: Config) -> str | None:
     kind, bits = weights.get("type", "int"), weights.get("num_bits", 8)
     if form not in _FORMATS:
         return f"the format {form}"
-    if kind != "int" or bits not in (4, 8):
+    if (kind, bits) not in ([("float", 8)] if form == _FLOAT else [("int", 4), ("int", 8)]):
         return f"weights of {bits} bits of the type {kind}"
     if group.get("input_activations") or group.get("output_activations"):
         return "quantized activations"
     strategy = weights.get("strategy") or "tensor"
-    return None if strategy in _STRATEGIES else f"the strategy {strategy}"
+    strategies = (*_STRATEGIES, _BLOCK) if form == _FLOAT else _STRATEGIES
+    return None if strategy in strategies else f"the strategy {strategy}"
 
 
 def _scales(tensors: Tensors, rows: int) -> torch.Tensor:
@@ -59,6 +65,23 @@ def _groups(tensors: Tensors) -> np.ndarray | None:
     return None if groups is None or (groups < 0).any() else groups
 
 
+def _is_float(tensors: Tensors) -> bool:
+    return "weight" in tensors and tensors["weight"].dtype.is_floating_point
+
+
+def _in_blocks(
+    tensors: Tensors, config: Config
+) -> tuple[torch.Tensor, torch.Tensor, tuple[int, int]]:
+    """Returns the FP8 numbers, the scales in f32, and the rows and columns of a block."""
+    weight, scales = tensors["weight"], tensors["weight_scale"].float()
+    groups = [group.get("weights") or {} for group in config.get("config_groups", {}).values()]
+    for rows, columns in (each["block_structure"] for each in groups if _BLOCK in each.values()):
+        if tuple(scales.shape) == blocks(weight, (rows, columns)):
+            return weight, scales, (rows, columns)
+    scales = _scales({"weight_scale": scales}, len(weight))
+    return weight, scales, (1, weight.shape[1] // scales.shape[1])
+
+
 def _bits(tensors: Tensors) -> int:
     if "weight_packed" not in tensors:
         return 8
@@ -66,6 +89,8 @@ def _bits(tensors: Tensors) -> int:
 
 
 def _read(tensors: Tensors, config: Config) -> PackedMatrix:
+    if _is_float(tensors):
+        return in_blocks(*_in_blocks(tensors, config))
     bits = _bits(tensors)
     if bits == 8 and "weight" in tensors:
         numbers = tensors["weight"].numpy().view(np.uint8) ^ 128
@@ -83,6 +108,8 @@ def _read(tensors: Tensors, config: Config) -> PackedMatrix:
 
 
 def _truth(tensors: Tensors, config: Config) -> np.ndarray:
+    if _is_float(tensors):
+        return true_matrix(*_in_blocks(tensors, config))
     bits = _bits(tensors)
     middle, mask, shifts = 1 << (bits - 1), (1 << bits) - 1, np.arange(0, 32, bits)
     if "weight_packed" in tensors:

@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 import transformers
-from packed_layouts import CASES
+from packed_layouts import CASES, FLOAT_CASES
 from safetensors.torch import load_file, save_file
 
 import unmess
@@ -28,6 +28,7 @@ SIZES = {
 # The layers that are packed. Experts have layers of their own in a file, and are one tensor in a
 # model.
 LAYERS = re.compile(r"(_proj|\.c_\w+|\.w[123])\.weight$")
+ALL = CASES | FLOAT_CASES
 MODELS = {"llama": transformers.LlamaConfig, "qwen2": transformers.Qwen2Config}
 
 
@@ -68,7 +69,7 @@ def folders(tmp_path_factory):
     def folder(name, kind="llama"):
         if (name, kind) not in made:
             path = tmp_path_factory.mktemp("folder")
-            model = write(path, CASES[name], MODELS[kind](**SIZES))
+            model = write(path, ALL[name], MODELS[kind](**SIZES))
             made[name, kind] = find_source(f"hf:{path}"), model
         return made[name, kind]
 
@@ -78,11 +79,11 @@ def folders(tmp_path_factory):
 IDS = torch.randint(1, 95, (1, 11), generator=torch.Generator().manual_seed(1))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 def test_eager_is_that_of_the_unpacked_weights(folders, name):
     source, theirs = folders(name)
     (note,) = (note for note in source.notes if "stay packed" in note)
-    assert f"million in int{CASES[name].bits}" in note
+    assert f"million in {ALL[name].packing}" in note
     assert "computes in float32; config.json says float16" in source.notes
     assert sum(isinstance(each, PackedLinear) for each in source.model.modules()) == 7
     assert not any(
@@ -102,6 +103,7 @@ def test_eager_is_that_of_the_unpacked_weights(folders, name):
         ("awq", "llama"),
         ("pack-quantized, asymmetric", "llama"),
         ("int-quantized", "llama"),
+        ("fp8", "qwen2"),
     ],
 )
 def test_generates_the_same_tokens(folders, name, kind, monkeypatch):
@@ -118,6 +120,18 @@ def test_generates_the_same_tokens(folders, name, kind, monkeypatch):
         generator.run.state["cache_length"] = torch.zeros((), dtype=torch.int64)
         error = (generator.run.prefill(IDS) - logits).abs().max()
         assert error <= 1e-5 * logits.abs().max(), runner
+
+
+@pytest.mark.parametrize("name", [name for name in FLOAT_CASES if name.startswith("fp8")])
+def test_fp8_is_what_transformers_unpacks(tmp_path, name):
+    write(tmp_path, FLOAT_CASES[name], MODELS["llama"](**SIZES))
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
+    weights = dict(theirs.named_parameters())
+    source = find_source(f"hf:{tmp_path}")
+    found = {n: e for n, e in source.model.named_modules() if isinstance(e, PackedLinear)}
+    assert len(found) == 7
+    for layer, each in found.items():
+        assert torch.equal(each.weight(), weights[f"{layer}.weight"])
 
 
 def test_commands(tmp_path, capsys):
@@ -198,21 +212,23 @@ def test_damaged_folders(tmp_path):
     assert "no tensor whose name ends in .weight_scale" in fails(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["gptq, asymmetric, act-order", "int-quantized"])
-def test_integers_in_each_dialect(folders, name):
-    source, _ = folders(name)
-    program = unmess.capture(source.model, kwargs=source.kwargs)
+KINDS = {"int4": torch.uint8, "int8": torch.int8, "float8": torch.float8_e4m3fn}
+
+
+@pytest.mark.parametrize("name", ["gptq, asymmetric, act-order", "int-quantized", "fp8"])
+def test_packed_weights_in_each_dialect(folders, name):
+    """Three layers, because a whole model shows nothing more about their weights."""
+    case, (source, _) = ALL[name], folders(name)
+    model, x = source.model.model.layers[0].mlp, torch.randn(1, 5, SIZES["hidden_size"])
+    program = unmess.capture(model, (x,))
     with torch.no_grad():
-        expected = source.model(**source.kwargs).logits
-    weight = "model.layers.0.mlp.up_proj.weight"
+        expected = model(x)
     for stage in ("linalg", "tosa", "stablehlo"):
         module = unmess.lower(program, to=stage)
         specs = {argument.name: argument.spec for argument in module.signature.arguments}
-        kind = torch.uint8 if CASES[name].bits == 4 else torch.int8
-        assert specs[f"{weight}.integers"].dtype == kind
-        assert specs[f"{weight}.scales"].dtype == torch.float16
-        assert weight not in specs
+        assert specs["up_proj.weight.integers"].dtype == KINDS[case.packing]
+        assert specs["up_proj.weight.scales"].dtype == case.dtype
+        assert "up_proj.weight" not in specs
         for runner in ("reference", "iree-cpu"):
-            found = unmess.load(module, on=runner)(**source.kwargs).logits
-            error = (found - expected).abs().max()
+            error = (unmess.load(module, on=runner)(x) - expected).abs().max()
             assert error <= 1e-5 * expected.abs().max(), (stage, runner)

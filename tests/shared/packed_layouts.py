@@ -1,4 +1,4 @@
-"""Packs random matrices in the layouts of GPTQ, AWQ and compressed-tensors."""
+"""Packs random matrices in the layouts of GPTQ, AWQ, compressed-tensors and FP8."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +32,10 @@ class Case:
     @property
     def method(self):
         return self.config["quant_method"]
+
+    @property
+    def packing(self):
+        return f"int{self.bits}"
 
     def matrix(self, rows, columns, seed=0):
         """Returns the tensors of a random matrix by the end of their names, and the matrix."""
@@ -143,5 +147,88 @@ CASES = {
     ),
     "int-quantized": Case(
         compressed("int-quantized", 8, "channel"), bits=8, group=None, symmetric=True
+    ),
+}
+
+
+@dataclass(frozen=True)
+class FloatCase:
+    """A variant of FP8.
+
+    Attributes:
+        config: as for `Case`.
+        block: rows and columns with the same scale, in a matrix of at least this size; None for the
+            whole matrix.
+        scale: the end of the name of the scales.
+        stored: the dtype of the scales in the file.
+    """
+
+    config: dict[str, Any]
+    block: tuple[int, int] | None
+    scale: str
+    stored: torch.dtype = torch.float32
+    packing = "float8"
+    symmetric = True
+    shuffled = False
+    dtype = torch.float32
+
+    @property
+    def method(self):
+        return self.config["quant_method"]
+
+    def matrix(self, rows, columns, seed=0):
+        """Returns the tensors of a random matrix by the end of their names, and the matrix."""
+        random = np.random.default_rng(seed)
+        # All numbers but NaN. The largest is 448.
+        signs = random.integers(0, 2, (rows, columns)) << 7
+        bits = (random.integers(0, 127, (rows, columns)) | signs).astype(np.uint8)
+        weight = torch.from_numpy(bits).view(torch.float8_e4m3fn)
+        block_rows, block_columns = self.block or (rows, columns)
+        shape = -(-rows // block_rows), -(-columns // block_columns)
+        sizes = torch.from_numpy(random.uniform(0.0005, 0.002, shape))
+        exponents = sizes.log2().round()
+        if self.stored == torch.uint8:
+            scales, numbers = (exponents + 127).to(torch.uint8), exponents.exp2().float()
+        elif self.stored == torch.float8_e8m0fnu:
+            scales, numbers = exponents.exp2().to(self.stored), exponents.exp2().float()
+        else:
+            scales = sizes.to(self.stored)
+            numbers = scales.float()
+        of_each = numbers.repeat_interleave(block_rows, 0)[:rows]
+        of_each = of_each.repeat_interleave(block_columns, 1)[:, :columns]
+        stored = scales if self.block else scales.reshape(())
+        return {"weight": weight, self.scale: stored}, (weight.float() * of_each).numpy()
+
+
+def fp8(block, **others):
+    config = {"quant_method": "fp8", "weight_block_size": block, **others}
+    return {**config, "modules_to_not_convert": ["lm_head"]}
+
+
+FLOAT_CASES = {
+    "fp8": FloatCase(fp8([16, 32]), (16, 32), "weight_scale_inv"),
+    "fp8, one scale": FloatCase(fp8(None), None, "weight_scale_inv", torch.bfloat16),
+    "fp8, exponents": FloatCase(
+        fp8([32, 32], scale_fmt="ue8m0"), (32, 32), "weight_scale_inv", torch.float8_e8m0fnu
+    ),
+    "fp8, exponents as bytes": FloatCase(
+        fp8([1, 32], scale_fmt="ue8m0"), (1, 32), "weight_scale_inv", torch.uint8
+    ),
+    "float-quantized": FloatCase(
+        compressed("float-quantized", 8, "channel", type="float"),
+        (1, 1 << 20),
+        "weight_scale",
+        torch.bfloat16,
+    ),
+    "float-quantized, one scale": FloatCase(
+        compressed("float-quantized", 8, "tensor", type="float"), None, "weight_scale"
+    ),
+    "float-quantized, groups": FloatCase(
+        compressed("float-quantized", 8, "group", GROUP, type="float"), (1, GROUP), "weight_scale"
+    ),
+    "float-quantized, blocks": FloatCase(
+        compressed("float-quantized", 8, "block", type="float", block_structure=[16, 32]),
+        (16, 32),
+        "weight_scale",
     ),
 }
