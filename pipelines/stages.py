@@ -26,6 +26,7 @@ from pipelines.output_dialects.stablehlo_sizes import (
     annotate_broadcasts,
     decompose_dynamic_reshapes,
     note_strict_sizes,
+    refine_sizes,
 )
 from pipelines.output_dialects.tosa_integers import keep_uint8_values
 from pipelines.output_dialects.tosa_types import (
@@ -381,7 +382,11 @@ STABLEHLO = Pipeline(
             tool="unmess-opt",
         ),
         Step("func.func(canonicalize)", "fold sizes"),
-        Step("stablehlo-refine-shapes", "propagate static sizes from operands to results"),
+        Step(
+            "stablehlo-refine-sizes",
+            "propagate static sizes from operands to results, in each entry function",
+            refine_sizes,
+        ),
         Step("func.func(canonicalize)", "fold casts to the previous sizes"),
         Step(
             "func.func(stablehlo-canonicalize-dynamism)",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from importers.capture.make_fx import WithGradients
 from importers.capture.tensor_attributes import named_attributes
@@ -174,13 +175,15 @@ def _compare_call(
     executable: Executable | ExecutableEntryPoint,
 ) -> tuple[Any, list[Difference]]:
     """Returns eager's result, and how the executable's differs from it."""
-    expected = eager(*copied(call.args), **copied(call.kwargs))
-    actual = executable(*copied(call.args), **copied(call.kwargs))
+    theirs, ours = copied((call.args, call.kwargs)), copied((call.args, call.kwargs))
+    expected = eager(*theirs[0], **theirs[1])
+    actual = executable(*ours[0], **ours[1])
     enter_stage("compare")
     differences = compare_trees(
         expected, actual, Float64Reference(program.eager, call.args, call.kwargs)
     )
     differences += _compare_state(program, eager, executable)
+    differences += _compare_arguments(theirs, ours)
     differences = tolerated(differences, executable.tolerances)
     enter_stage("run")
     return expected, differences
@@ -223,6 +226,22 @@ def _compare_refusal(
     cause = f"eager raises an exception, but {executable.runner} gives a result: {refusal.cause}"
     wrong = Difference(f"call with {call}", False, float("inf"), float("inf"), cause)
     return SizeCheck(call.sizes, False, cause), [wrong]
+
+
+def _compare_arguments(theirs: Any, ours: Any) -> list[Difference]:
+    """Returns the differences of arguments after the call, which may have written to them.
+
+    Args:
+        theirs, ours: the positional and the keyword arguments of eager's call, and of ours.
+    """
+    found = []
+    for (path, expected), actual in zip(
+        pytree.tree_leaves_with_path(theirs), pytree.tree_leaves(ours), strict=True
+    ):
+        if isinstance(expected, torch.Tensor):
+            name = f"argument{pytree.keystr(path[1:])} after the call"
+            found.append(compare_leaf(name, expected, actual, Float64Leaf()))
+    return [difference for difference in found if not difference.ok]
 
 
 def _drifted(difference: Difference, call: int) -> Difference:

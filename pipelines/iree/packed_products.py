@@ -32,6 +32,8 @@ _ROWS = 4
 _LARGEST_TILE = 16
 # Fields of the same integers are unpacked together, at most this many.
 _MOST_FIELDS = 8
+# Types of packed numbers.
+_BYTES = ("i8", "f8E4M3FN")
 
 
 def multiply_packed(module: ir.Module) -> None:
@@ -101,8 +103,8 @@ def _leaves(computed: ir.Value) -> list[Leaf] | None:
 
 
 def _main(leaves: list[Leaf]) -> Leaf | None:
-    """Returns the largest tensor of bytes, the integers of packed weights; None without one."""
-    of_bytes = [leaf for leaf in leaves if str(leaf.kind.element_type) == "i8"]
+    """Returns the largest tensor of bytes, the packed numbers; None without one."""
+    of_bytes = [leaf for leaf in leaves if str(leaf.kind.element_type) in _BYTES]
     return max(of_bytes, key=lambda leaf: math.prod(leaf.kind.shape), default=None)
 
 

@@ -31,7 +31,7 @@ from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
 from pipelines.iree.targets import Target
 from pipelines.iree.weight_files import are_large
-from pipelines.linalg_form.float8 import INLINE_FLOAT8_CASTS
+from pipelines.linalg_form.float8 import INLINE_FLOAT8_CASTS, converts_float8
 from pipelines.rearranged import Rearranged
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
@@ -81,7 +81,7 @@ def vm_module(
             or module.stage == "stablehlo"
             or _contains(module, _TOSA_BRANCHES)
             or (_contains(module, _TOSA_ACCESSES) and not unchecked)
-            or reads_constants(module.ir)
+            or _is_wrong(module)
         ):
             module = lowered(module, seconds, unchecked)
             CHECK_DIVISIONS.apply(module.ir, unchecked=unchecked)
@@ -133,7 +133,12 @@ def _contains(module: Module, names: Collection[str]) -> bool:
 def _needs_linalg(module: Module) -> bool:
     from pipelines.stablehlo.stages import needs_linalg
 
-    return needs_linalg(module.ir) or reads_constants(module.ir)
+    return needs_linalg(module.ir) or _is_wrong(module)
+
+
+def _is_wrong(module: Module) -> bool:
+    """Returns whether IREE may compile TOSA or StableHLO wrongly, unless it becomes linalg."""
+    return reads_constants(module.ir) or converts_float8(module.ir)
 
 
 def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled:

@@ -1,4 +1,4 @@
-"""Keeps StableHLO's sizes: the guarantee about dynamic sizes, and reshapes to computed ones.
+"""Sizes in StableHLO: static ones, the guarantee about dynamic ones, reshapes to computed ones.
 
 A broadcast of a dynamic size may stretch it (1 to n) or keep it. Lowerings to linalg, also in IREE,
 support both, but not a choice at run time. In captured programs, no dynamic size is 1 where another
@@ -8,6 +8,7 @@ operand's size is not. The lowering to StableHLO loses this fact.
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.modules import build_op, find_operations
 from unmess.core.module.module import STRICT_SIZES
@@ -22,6 +23,33 @@ def note_strict_sizes(module: ir.Module) -> None:
         for function in module.body.operations:
             if STRICT_SIZES in function.attributes:
                 function.attributes[_NOTED] = ir.UnitAttr.get()
+
+
+def refine_sizes(module: ir.Module) -> None:
+    """Propagates static sizes from operands to results, in each entry function.
+
+    The pass changes only one function: that of the module, or of several the one called `main`.
+    """
+    refine = PassManager.parse("builtin.module(stablehlo-refine-shapes)", module.context)
+    entries = [
+        each
+        for each in module.body.operations
+        if each.operation.name == "func.func" and "sym_visibility" not in each.attributes
+    ]
+    if len(entries) == 1:
+        refine.run(module.operation)
+        return
+    with module.context:
+        names = [entry.attributes["sym_name"] for entry in entries]
+        others = [ir.StringAttr.get(f"entry.{number}") for number in range(len(entries))]
+        for entry, other in zip(entries, others, strict=True):
+            entry.attributes["sym_name"] = other
+        for entry, other in zip(entries, others, strict=True):
+            entry.attributes["sym_name"] = ir.StringAttr.get("main")
+            refine.run(module.operation)
+            entry.attributes["sym_name"] = other
+        for entry, name in zip(entries, names, strict=True):
+            entry.attributes["sym_name"] = name
 
 
 def annotate_broadcasts(module: ir.Module) -> None:

@@ -108,18 +108,19 @@ def needs_linalg(module: ir.Module) -> bool:
 
     This holds for products of integers that were converted from unsigned ones: IREE's compiler
     removes the conversion, and multiplies the bits as signed integers. It holds for weights of
-    unsigned integers, which the compiler does not load. It holds for programs of
-    other tools with dynamic sizes, and for two forms in programs of unmess. The compiler fails for
-    loops that update rows, unless the steps for linalg rewrite them. It makes a top-k of a sort and
-    a slice, and fails if the indices are 64-bit integers.
+    unsigned integers, which the compiler does not load. It holds for sorts: the compiled program
+    sorts an argument of the call in place, and the compiler makes a top-k of a sort and a slice,
+    and fails if the indices are 64-bit integers. It holds for programs of other tools with dynamic
+    sizes, and for loops in programs of unmess: the compiler fails for loops that update rows,
+    unless the steps for linalg rewrite them.
     """
     if find_operations(module, _is_product_of_integers) and find_operations(module, _is_unsigned):
         return True
     if find_operations(module, _has_unsigned_weight):
         return True
-    if is_foreign(module):
-        return bool(find_operations(module, _is_dynamic))
-    return bool(find_operations(module, lambda each: _is_loop(each) or _is_top_k(each)))
+    if find_operations(module, lambda each: each.name == "stablehlo.sort"):
+        return True
+    return bool(find_operations(module, _is_dynamic if is_foreign(module) else _is_loop))
 
 
 def _is_product_of_integers(operation: ir.Operation) -> bool:
@@ -155,14 +156,6 @@ def _is_tensor_of_unsigned(kind: ir.Type) -> bool:
 
 def _is_loop(operation: ir.Operation) -> bool:
     return operation.name == "stablehlo.while"
-
-
-def _is_top_k(operation: ir.Operation) -> bool:
-    return operation.name == "stablehlo.sort" and any(
-        str(ir.RankedTensorType(result.type).element_type) == "i64"
-        and any(use.owner.operation.name == "stablehlo.slice" for use in result.uses)
-        for result in operation.results
-    )
 
 
 def _is_dynamic(operation: ir.Operation) -> bool:

@@ -175,25 +175,75 @@ def test_attention_and_groups_with_dynamic_batch(dialect, runner):
     assert_matches(attention_and_groups(), dialect, runner)
 
 
-def updates(x, places, rows):
-    return torch.index_put(x, (places,), rows), torch.slice_scatter(x, rows, 0, 1, 3), x + 1
+# Operators of which a compiler may write the result into the memory of their first operand. Each is
+# the only one that reads it.
+UPDATES = {
+    "sort": lambda x, places, rows: x.sort(1),
+    "index_put": lambda x, places, rows: x.index_put((places,), rows),
+    "index_copy": lambda x, places, rows: x.index_copy(0, places, rows),
+    "index_fill": lambda x, places, rows: x.index_fill(0, places, 2.0),
+    "index_add": lambda x, places, rows: x.index_add(0, places, rows),
+    "scatter": lambda x, places, rows: x.scatter(0, places[:, None].expand(2, 3), rows),
+    "scatter_add": lambda x, places, rows: x.scatter_add(0, places[:, None].expand(2, 3), rows),
+    "slice_scatter": lambda x, places, rows: torch.slice_scatter(x, rows, 0, 1, 3),
+    "select_scatter": lambda x, places, rows: torch.select_scatter(x, rows[0], 0, 1),
+    "diagonal_scatter": lambda x, places, rows: torch.diagonal_scatter(x, rows[0]),
+    "masked_scatter": lambda x, places, rows: x.masked_scatter(x > 0, x),
+    "cumsum": lambda x, places, rows: x.cumsum(0),
+    "several": lambda x, places, rows: (x.index_put((places,), rows), x.sort(0), x + 1),
+}
+# TOSA has no additions to rows.
+NOT_AT_TOSA = ("index_add", "scatter_add")
 
 
 @functools.cache
-def captured_updates():
+def captured_updates(dialect):
     args = torch.randn(4, 3), torch.tensor([2, 0]), torch.randn(2, 3)
-    return unmess.capture(updates, args)
+    names = [name for name in UPDATES if dialect != "tosa" or name not in NOT_AT_TOSA]
+    return unmess.combine({name: unmess.capture(UPDATES[name], args) for name in names})
 
 
-def test_iree_does_not_overwrite_inputs(dialect):
-    """IREE could write results into the memory of the inputs."""
-    x, places, rows = captured_updates().args
-    module = unmess.lower(captured_updates(), to=dialect)
-    before = x.clone()
-    results = unmess.load(module, on="iree-cpu")(x, places, rows)
-    assert torch.equal(x, before)
-    for ours, theirs in zip(results, updates(x, places, rows), strict=True):
-        assert torch.equal(ours, theirs)
+@pytest.mark.parametrize("dialect", ["linalg", *OUTPUT_DIALECTS])
+def test_inputs_are_not_overwritten(dialect, runner):
+    """`check` also compares the arguments after the call."""
+    assert_matches(captured_updates(dialect), dialect, runner)
+
+
+class Halves(torch.nn.Module):
+    """Its number of rows is inferred, at StableHLO in each entry function of its own."""
+
+    def forward(self, x):
+        return x.reshape(x.shape[0] * 2, -1).sort(1)[0]
+
+
+@pytest.mark.parametrize("name", ["main", "forward"])
+def test_several_entry_points(dialect, runner, name):
+    programs = {
+        name: unmess.capture(Halves(), (torch.randn(3, 4),)),
+        "other": unmess.capture(lambda x: x[1:] * 2, (torch.randn(5),)),
+    }
+    assert_matches(unmess.combine(programs), dialect, runner)
+
+
+@functools.cache
+def bytes_of_floats():
+    """All numbers of each type of 8 bits, NaN among them, and conversions to it."""
+    kinds = (
+        *(torch.float8_e4m3fn, torch.float8_e4m3fnuz),
+        *(torch.float8_e5m2, torch.float8_e5m2fnuz),
+    )
+    x = torch.cat([torch.randn(40) * 100, torch.tensor([torch.nan, torch.inf, -torch.inf])])
+    numbers = [torch.arange(256, dtype=torch.uint8).view(kind) for kind in kinds]
+
+    def function(x, *numbers):
+        return [x.to(kind).float() for kind in kinds], [each.float() for each in numbers]
+
+    return unmess.capture(function, (x, *numbers))
+
+
+def test_floats_of_8_bits(dialect, runner):
+    """IREE has other values for NaN."""
+    assert_matches(bytes_of_floats(), dialect, runner)
 
 
 @functools.cache

@@ -74,6 +74,15 @@ def test_nan_and_infinity_where_eager_has_them_are_right():
     assert not report(special, lambda x: special(-x), X).ok
 
 
+def test_nan_in_8_bits_is_right_where_eager_has_it():
+    def special(x):
+        return torch.where(x > 0.5, torch.nan, x).to(torch.float8_e5m2)
+
+    assert report(special, special, X).ok
+    found = report(special, lambda x: x.to(torch.float8_e5m2), X)
+    assert found.error == "result: 3 of 11 elements differ from eager's"
+
+
 def test_the_reason_for_no_float64_result_is_reported():
     class Narrow(torch.nn.Module):
         def forward(self, x):
@@ -89,6 +98,27 @@ def test_the_reason_for_no_float64_result_is_reported():
 def test_integers_are_compared_exactly():
     x = torch.tensor([2**53, 1])
     assert not report(lambda x: x + 1, lambda x: x + torch.tensor([0, 1]), x).ok
+
+
+def test_a_written_argument_is_an_error():
+    def sorts_in_place(x):
+        result = x * 2
+        x.copy_(x.sort().values.flip(0))
+        return {"y": result, "n": 3}
+
+    found = report(double, sorts_in_place, X)
+    assert not found.ok
+    assert found.error.startswith("argument[0] after the call: differs by")
+
+
+def test_an_argument_that_the_model_writes():
+    def advance(x):
+        x.add_(1)
+        return x * 2
+
+    assert report(advance, advance, X.clone()).ok
+    found = report(advance, lambda x: (x + 1) * 2, X.clone())
+    assert found.error.startswith("argument[0] after the call: differs by")
 
 
 def test_state_is_compared():

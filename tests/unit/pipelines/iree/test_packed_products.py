@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from packed_layouts import CASES
+from packed_layouts import CASES, FLOAT_CASES
 from torch_mlir import ir
 
 import unmess
@@ -58,9 +58,9 @@ def test_one_operation(name, batch):
     )
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, "fp8"])
 def test_one_operation_for_each_layout(name):
-    case = CASES[name]
+    case = (CASES | FLOAT_CASES)[name]
     tensors, _ = case.matrix(64, 256)
     matrix = LAYOUTS[case.method].read(tensors, case.config)
     weight = PackedWeight(matrix.packing, matrix.parts, matrix.columns)
