@@ -16,7 +16,7 @@ from pipelines.stablehlo.dynamic import lower_dynamic_sizes
 from pipelines.stablehlo.gather import clamp_gathers
 from pipelines.stablehlo.origin import is_foreign
 from pipelines.stablehlo.scatter import scatters_to_loops
-from pipelines.stablehlo.sort import make_sorts_stable, sorts_to_tm_tensor
+from pipelines.stablehlo.sort import sorts_to_tm_tensor
 
 COMPOSITES = Step(
     "func.func(stablehlo-legalize-composite-to-call)", "replace composites by calls of their bodies"
@@ -53,12 +53,6 @@ SCALARS = Step(
     "replace operations on 0-D tensors by operations on scalars",
     rewrite_scalar_tensors,
 )
-STABLE_SORTS = Step(
-    "stablehlo-stable-sorts",
-    "compare positions of equal elements in stable sorts of other tools' programs; "
-    "IREE's sort is not stable",
-    make_sorts_stable,
-)
 SPECIAL_VALUES = Step(
     "stablehlo-special-values",
     "keep the sign of zeros, and the cube root of infinity, in programs of other tools",
@@ -92,7 +86,6 @@ FOREIGN_INPUT = Pipeline(
         CHLO,
         CASTS,
         GATHERS,
-        STABLE_SORTS,
         SPECIAL_VALUES,
     ),
 )

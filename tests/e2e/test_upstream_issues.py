@@ -10,7 +10,9 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 from upstream_programs import problem, run_by_iree
 
+import unmess
 from importers.repair_list import recorded_repairs
+from pipelines.stablehlo import stages
 from unmess.core.ir.dialects import context_of_all
 from unmess.core.processes.workers import each_in_workers
 from unmess.isolated import shared_parent
@@ -73,6 +75,15 @@ def test_iree_does_not_keep_the_order_of_equal_elements():
     positions = torch.arange(40, dtype=torch.int32)
     (order,) = run(positions % 2, positions)
     assert not torch.equal(order, torch.sort(positions % 2, stable=True).indices.int())
+
+
+def test_iree_sorts_an_argument_in_place(monkeypatch):
+    monkeypatch.setenv("UNMESS_CACHE_MB", "0")
+    monkeypatch.setattr(stages, "needs_linalg", lambda module: False)
+    x = torch.tensor([3.0, 1.0, 2.0])
+    module = unmess.lower(unmess.capture(torch.sort, (x,)), to="stablehlo")
+    unmess.load(module, on="iree-cpu")(x)
+    assert x.tolist() == [1, 2, 3]
 
 
 def test_iree_does_not_clamp_indices_of_gathers():
