@@ -175,15 +175,15 @@ def _compare_call(
     executable: Executable | ExecutableEntryPoint,
 ) -> tuple[Any, list[Difference]]:
     """Returns eager's result, and how the executable's differs from it."""
-    theirs, ours = copied((call.args, call.kwargs)), copied((call.args, call.kwargs))
-    expected = eager(*theirs[0], **theirs[1])
-    actual = executable(*ours[0], **ours[1])
+    expected = eager(*copied(call.args), **copied(call.kwargs))
+    args, kwargs = copied(call.args), copied(call.kwargs)
+    actual = executable(*args, **kwargs)
     enter_stage("compare")
     differences = compare_trees(
         expected, actual, Float64Reference(program.eager, call.args, call.kwargs)
     )
     differences += _compare_state(program, eager, executable)
-    differences += _compare_arguments(theirs, ours)
+    differences += _changed_arguments(call, args, kwargs)
     differences = tolerated(differences, executable.tolerances)
     enter_stage("run")
     return expected, differences
@@ -228,20 +228,27 @@ def _compare_refusal(
     return SizeCheck(call.sizes, False, cause), [wrong]
 
 
-def _compare_arguments(theirs: Any, ours: Any) -> list[Difference]:
-    """Returns the differences of arguments after the call, which may have written to them.
+def _changed_arguments(
+    call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[Difference]:
+    """Returns the arguments of a call that the executable has changed.
 
-    Args:
-        theirs, ours: the positional and the keyword arguments of eager's call, and of ours.
+    It must change none: it keeps the new value of an argument that the model writes as state.
     """
     found = []
-    for (path, expected), actual in zip(
-        pytree.tree_leaves_with_path(theirs), pytree.tree_leaves(ours), strict=True
+    for (path, given), after in zip(
+        pytree.tree_leaves_with_path((call.args, call.kwargs)),
+        pytree.tree_leaves((args, kwargs)),
+        strict=True,
     ):
-        if isinstance(expected, torch.Tensor):
-            name = f"argument{pytree.keystr(path[1:])} after the call"
-            found.append(compare_leaf(name, expected, actual, Float64Leaf()))
-    return [difference for difference in found if not difference.ok]
+        if isinstance(given, torch.Tensor):
+            name = f"argument{pytree.keystr(path[1:])}"
+            found.append(compare_leaf(name, given, after, Float64Leaf()))
+    return [
+        replace(difference, cause="the call has changed it")
+        for difference in found
+        if not difference.ok
+    ]
 
 
 def _drifted(difference: Difference, call: int) -> Difference:
