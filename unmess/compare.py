@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from importers.capture.make_fx import WithGradients
 from importers.capture.tensor_attributes import named_attributes
@@ -21,7 +20,14 @@ from unmess.core.program.eager import Float64Reference, copied, eager_of, guarde
 from unmess.core.program.note import Note
 from unmess.core.program.program import Program
 from unmess.core.program.recorded import Recorded
-from unmess.difference import Difference, Float64Leaf, compare_leaf, compare_trees, tolerated
+from unmess.difference import (
+    Difference,
+    Float64Leaf,
+    changed_arguments,
+    compare_leaf,
+    compare_trees,
+    tolerated,
+)
 from unmess.further_sizes import Call, further_calls
 from unmess.plain_check import PlainCheck
 
@@ -183,7 +189,7 @@ def _compare_call(
         expected, actual, Float64Reference(program.eager, call.args, call.kwargs)
     )
     differences += _compare_state(program, eager, executable)
-    differences += _changed_arguments(call, args, kwargs)
+    differences += changed_arguments((call.args, call.kwargs), (args, kwargs))
     differences = tolerated(differences, executable.tolerances)
     enter_stage("run")
     return expected, differences
@@ -226,29 +232,6 @@ def _compare_refusal(
     cause = f"eager raises an exception, but {executable.runner} gives a result: {refusal.cause}"
     wrong = Difference(f"call with {call}", False, float("inf"), float("inf"), cause)
     return SizeCheck(call.sizes, False, cause), [wrong]
-
-
-def _changed_arguments(
-    call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[Difference]:
-    """Returns the arguments of a call that the executable has changed.
-
-    It must change none: it keeps the new value of an argument that the model writes as state.
-    """
-    found = []
-    for (path, given), after in zip(
-        pytree.tree_leaves_with_path((call.args, call.kwargs)),
-        pytree.tree_leaves((args, kwargs)),
-        strict=True,
-    ):
-        if isinstance(given, torch.Tensor):
-            name = f"argument{pytree.keystr(path[1:])}"
-            found.append(compare_leaf(name, given, after, Float64Leaf()))
-    return [
-        replace(difference, cause="the call has changed it")
-        for difference in found
-        if not difference.ok
-    ]
 
 
 def _drifted(difference: Difference, call: int) -> Difference:

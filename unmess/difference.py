@@ -149,6 +149,29 @@ def compare_leaf(name: str, expected: Any, actual: Any, truth: Float64Leaf) -> D
     return _compare_floating(name, expected, actual, truth)
 
 
+def changed_arguments(given: Any, after: Any) -> list[Difference]:
+    """Returns the arguments that an executable has changed in a call.
+
+    It must change none: it keeps the new value of an argument that the model writes as state.
+
+    Args:
+        given: the positional and the keyword arguments before the call.
+        after: the same after the call.
+    """
+    found = []
+    for (path, before), now in zip(
+        pytree.tree_leaves_with_path(given), pytree.tree_leaves(after), strict=True
+    ):
+        if isinstance(before, torch.Tensor):
+            name = f"argument{pytree.keystr(path[1:])}"
+            found.append(compare_leaf(name, before, now, Float64Leaf()))
+    return [
+        replace(difference, cause="the call has changed it")
+        for difference in found
+        if not difference.ok
+    ]
+
+
 def _compare_numbers(name: str, expected: float, actual: float) -> Difference:
     """Compares Python floats, in single precision if eager's is a single-precision number."""
     theirs, ours = (torch.tensor(value, dtype=torch.float64) for value in (expected, actual))

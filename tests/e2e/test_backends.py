@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
-from numpy_backend import Broken, Inline, NumpyBackend
+from numpy_backend import Broken, Inline, NumpyBackend, Overwrites
 
 import unmess
 from pipelines.backends import finding, table
@@ -40,7 +40,7 @@ class Counter(torch.nn.Module):
 @pytest.fixture
 def registered():
     before = dict(table.REGISTERED)
-    for backend in (NumpyBackend, Inline, Broken):
+    for backend in (NumpyBackend, Inline, Broken, Overwrites):
         unmess.register_backend(backend)
     yield
     table.REGISTERED.clear()
@@ -55,6 +55,12 @@ def test_a_registered_backend_is_checked_like_others(registered, on):
     assert report.runner == on
     assert {"lower", "compile", "load", "run", "eager"} <= report.seconds.keys()
     assert any(note.kind == "unchecked" for note in report.notes)
+
+
+def test_a_backend_that_writes_an_argument_is_wrong(registered):
+    program = unmess.capture(lambda x: torch.relu(x), (torch.randn(2, 8),))
+    report = unmess.check(program, on="overwrites")
+    assert report.error == "argument[0]: the call has changed it"
 
 
 @pytest.mark.parametrize("on", ["numpy", "numpy-inline"])

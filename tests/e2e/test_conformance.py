@@ -221,6 +221,13 @@ def test_a_backend_in_python(tmp_path, unmess_command):
     assert "did you mean torch.sqrt(f32" in unknown.stderr
 
 
+def test_a_backend_that_writes_arguments(tmp_path):
+    words = ("--on", f"{FILE}:Overwrites", "-k", "torch.relu(f32", "-o", tmp_path, "--json")
+    done = invoke("conformance", *words)
+    (cause,) = json.loads(done.stdout)["causes"]
+    assert (cause["stage"], cause["text"]) == ("compare", "argument[0]: the call has changed it")
+
+
 def test_an_interrupted_run_is_not_ok(tmp_path, monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt

@@ -62,6 +62,22 @@ class NumpyBackend:
         return run
 
 
+class Overwrites(NumpyBackend):
+    """Writes to the first argument of a call after it has computed the right results."""
+
+    name = "overwrites"
+
+    def load(self, artifact):
+        run = super().load(artifact)
+
+        def overwrite(*arguments):
+            results = [np.array(result) for result in run(*arguments)]
+            arguments[0][...] = 0
+            return results
+
+        return overwrite
+
+
 class Inline(NumpyBackend):
     """As above, with weights as literals."""
 

@@ -159,7 +159,8 @@ def program_failure(item: tuple[Any, str]) -> Failure | None:
 
     from unmess.compare import compare_results
     from unmess.conformance.programs.check import executed
-    from unmess.difference import tolerated
+    from unmess.core.program.eager import copied
+    from unmess.difference import changed_arguments, tolerated
 
     program, on = item
     torch.set_num_threads(1)
@@ -167,10 +168,13 @@ def program_failure(item: tuple[Any, str]) -> Failure | None:
     try:
         captured = unmess.capture(model, args)
         run = unmess.load(captured, on=on)
-        result = run(*args)
+        # Eager gets its own tensors, in case the backend writes to these.
+        own = copied(args)
+        result = run(*own)
     except Error as problem:
         return Failure(problem.stage, problem.cause)
     differences = tolerated(compare_results(model, args, {}, result), run.tolerances)
+    differences += changed_arguments((args, {}), (own, {}))
     wrong = next((each for each in differences if not each.ok), None)
     return None if wrong is None else Failure("compare", f"{wrong.name}: {wrong.cause}")
 

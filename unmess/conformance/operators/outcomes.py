@@ -24,7 +24,9 @@ from unmess.conformance.operators.difference import difference, sample_differenc
 from unmess.core.errors.error import first_line
 from unmess.core.errors.quiet import quiet_libraries
 from unmess.core.processes.workers import Died, Parent, each_in_workers
+from unmess.core.program.eager import copied
 from unmess.core.program.program import Program
+from unmess.difference import changed_arguments
 from unmess.further_sizes import further_calls
 from unmess.isolated import shared_parent
 
@@ -206,10 +208,13 @@ def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failu
             sizes = ", ".join(f"{name}={size}" for name, size in call.sizes.items())
             calls.append((call.args, f" at {sizes}"))
         for args, place in calls:
+            # Eager gets its own tensors, in case the executable writes to these.
+            own = copied(args)
+            actual = executable(*own)
             problem = difference(
                 case.module(),
                 args,
-                executable(*args),
+                actual,
                 case.accuracy,
                 executable.numerics,
                 case.comparable,
@@ -217,6 +222,8 @@ def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failu
             )
             if problem:
                 return Failure("compare", problem + place)
+            if changed := changed_arguments((args, {}), (own, {})):
+                return Failure("compare", f"{changed[0].name}: {changed[0].cause}{place}")
     except Exception as problem:
         return failure_of(problem)
     return None

@@ -13,6 +13,8 @@ from pipelines.reference import pipeline
 from unmess.compare import compare_results
 from unmess.conformance.programs.program import Program
 from unmess.core.processes.workers import Died, each_in_workers
+from unmess.core.program.eager import copied
+from unmess.difference import changed_arguments
 from unmess.isolated import shared_parent
 
 _SECONDS = 120.0
@@ -94,15 +96,20 @@ def _causes(programs: Sequence[Program]) -> list[str | None]:
     calls = list(calls)
     try:
         program = unmess.capture(Batch(models), (calls,))
-        results = unmess.load(program, on="reference")(calls)
+        # Eager gets its own tensors, in case the runner writes to these.
+        own = copied(calls)
+        results = unmess.load(program, on="reference")(own)
     except Exception as problem:
         if len(programs) == 1:
             return [_described(problem)]
         return [cause for program in programs for cause in _causes([program])]
     return [
         next((f"{d.name}: {d.cause}" for d in differences if not d.ok), None)
-        for model, args, result in zip(models, calls, results, strict=True)
-        for differences in [compare_results(model, args, {}, result)]
+        for model, args, after, result in zip(models, calls, own, results, strict=True)
+        for differences in [
+            compare_results(model, args, {}, result)
+            + changed_arguments((args, {}), (tuple(after), {}))
+        ]
     ]
 
 
