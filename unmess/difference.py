@@ -162,7 +162,7 @@ def changed_arguments(given: Any, after: Any) -> list[Difference]:
     for (path, before), now in zip(
         pytree.tree_leaves_with_path(given), pytree.tree_leaves(after), strict=True
     ):
-        if isinstance(before, torch.Tensor):
+        if isinstance(before, torch.Tensor) and before.layout == torch.strided:
             name = f"argument{pytree.keystr(path[1:])}"
             found.append(compare_leaf(name, before, now, Float64Leaf()))
     return [

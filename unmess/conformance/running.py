@@ -168,13 +168,13 @@ def program_failure(item: tuple[Any, str]) -> Failure | None:
     try:
         captured = unmess.capture(model, args)
         run = unmess.load(captured, on=on)
-        # Eager gets its own tensors, in case the backend writes to these.
-        own = copied(args)
-        result = run(*own)
+        # For eager, in case the backend writes to its arguments.
+        given = copied(args)
+        result = run(*args)
     except Error as problem:
         return Failure(problem.stage, problem.cause)
-    differences = tolerated(compare_results(model, args, {}, result), run.tolerances)
-    differences += changed_arguments((args, {}), (own, {}))
+    differences = tolerated(compare_results(model, given, {}, result), run.tolerances)
+    differences += changed_arguments((given, {}), (args, {}))
     wrong = next((each for each in differences if not each.ok), None)
     return None if wrong is None else Failure("compare", f"{wrong.name}: {wrong.cause}")
 

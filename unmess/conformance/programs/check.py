@@ -96,19 +96,18 @@ def _causes(programs: Sequence[Program]) -> list[str | None]:
     calls = list(calls)
     try:
         program = unmess.capture(Batch(models), (calls,))
-        # Eager gets its own tensors, in case the runner writes to these.
-        own = copied(calls)
-        results = unmess.load(program, on="reference")(own)
+        # For eager, in case the runner writes to its arguments.
+        given = copied(calls)
+        results = unmess.load(program, on="reference")(calls)
     except Exception as problem:
         if len(programs) == 1:
             return [_described(problem)]
         return [cause for program in programs for cause in _causes([program])]
     return [
         next((f"{d.name}: {d.cause}" for d in differences if not d.ok), None)
-        for model, args, after, result in zip(models, calls, own, results, strict=True)
+        for model, args, after, result in zip(models, given, calls, results, strict=True)
         for differences in [
-            compare_results(model, args, {}, result)
-            + changed_arguments((args, {}), (tuple(after), {}))
+            compare_results(model, args, {}, result) + changed_arguments((args, {}), (after, {}))
         ]
     ]
 
