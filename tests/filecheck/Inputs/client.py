@@ -18,7 +18,9 @@ with socket.socket(socket.AF_UNIX) as connection:
     }
     data = json.dumps(request).encode() + b"\n"
     sent = socket.send_fds(connection, [data[: 1 << 15]], [0, 1, 2])
-    connection.sendall(data[sent:])
+    if sent < len(data):
+        # Sending nothing fails, too, if the server has already answered and closed the connection.
+        connection.sendall(data[sent:])
     status = int(connection.makefile().read() or -signal.SIGKILL)
 if status < 0:
     # lit needs the signal to distinguish a crash from a failure.
