@@ -16,7 +16,7 @@ from pipelines.output_dialects.control_flow import (
 )
 from pipelines.output_dialects.dynamic_sizes import infer_reshape_sizes
 from pipelines.output_dialects.loop_slices import slice_rows
-from pipelines.output_dialects.nan_order import order_nan
+from pipelines.output_dialects.nan_order import order_nan, order_nan_at_stablehlo
 from pipelines.output_dialects.narrow_sums import narrow_sums
 from pipelines.output_dialects.narrowed_constants import fold_narrowed_constants
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
@@ -29,6 +29,7 @@ from pipelines.output_dialects.stablehlo_sizes import (
     refine_sizes,
 )
 from pipelines.output_dialects.tosa_integers import keep_uint8_values
+from pipelines.output_dialects.tosa_operators import rewrite_for_tosa
 from pipelines.output_dialects.tosa_types import (
     cast_dynamic_sizes,
     conform_to_profile,
@@ -51,6 +52,11 @@ NAN_ORDER = Step(
     order_nan,
 )
 
+STABLEHLO_NAN_ORDER = Step(
+    "stablehlo-nan-order",
+    "let NaN win in argmax, argmin, and max and min with indices; torch-mlir ignores it",
+    order_nan_at_stablehlo,
+)
 CAPTURED_NAN_ORDER = replace(
     NAN_ORDER,
     why="sort NaN as the largest number, as PyTorch does; in captured programs only",
@@ -266,6 +272,11 @@ SIZES = Step(
     "leave one dynamic size of each reshape open, and remove broadcasts to the same size",
     infer_reshape_sizes,
 )
+TOSA_OPERATORS = Step(
+    "tosa-operators",
+    "rewrite operators whose lowering by torch-mlir loses special values, or digits of f64",
+    rewrite_for_tosa,
+)
 OPERATORS = Step(
     "stablehlo-operators",
     "replace operators that torch-mlir lowers incorrectly",
@@ -295,6 +306,7 @@ TOSA = Pipeline(
             "func.func(torch-fuse-quantized-ops)",
             "fuse dequantized operands and requantized results into integer arithmetic",
         ),
+        TOSA_OPERATORS,
         Step(
             "func.func(convert-torch-to-tosa{require-full-tosa-conversion=true})",
             "lower all operators; fails if one has no lowering",
@@ -357,6 +369,7 @@ STABLEHLO = Pipeline(
             "lower most operators, some of them to CHLO",
             lenient="func.func(convert-torch-to-stablehlo)",
         ),
+        STABLEHLO_NAN_ORDER,
         Step(
             "func.func(chlo-legalize-to-stablehlo)",
             "lower CHLO, StableHLO's composite operators",

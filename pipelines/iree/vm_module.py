@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
 from dataclasses import replace
 
 import torch
@@ -19,11 +18,10 @@ from pipelines.compiled import (
 )
 from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.indices.sizes import CHECK_SIZES
-from pipelines.ir.modules import find_operations
 from pipelines.iree.assertions import JOIN_ASSERTIONS
 from pipelines.iree.compilation import TRACE_DISPATCHES
 from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
-from pipelines.iree.constant_operands import reads_constants
+from pipelines.iree.input_dialects import needs_linalg
 from pipelines.iree.lanes import extract_rearranged_weights
 from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
 from pipelines.iree.packed_products import MULTIPLY_PACKED
@@ -31,7 +29,7 @@ from pipelines.iree.packing import PACKED
 from pipelines.iree.presets import PLAIN, PRESETS, check_fit, preset_for, tuned_preset
 from pipelines.iree.targets import Target
 from pipelines.iree.weight_files import are_large
-from pipelines.linalg_form.float8 import INLINE_FLOAT8_CASTS, converts_float8
+from pipelines.linalg_form.float8 import INLINE_FLOAT8_CASTS
 from pipelines.rearranged import Rearranged
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
@@ -40,10 +38,6 @@ from unmess.core.processes.current_stage import enter_stage
 from unmess.core.program.note import Note
 
 _PACKAGES = ("torch-mlir", "iree-base-compiler")
-# TOSA has no assertion, so these are checked at linalg.
-_TOSA_ACCESSES = ("tosa.gather", "tosa.scatter")
-# IREE does not lower a branch in a branch.
-_TOSA_BRANCHES = ("tosa.cond_if",)
 
 
 def vm_module(
@@ -74,15 +68,10 @@ def vm_module(
     )
     compiled = find(key)
     if compiled is None:
-        if module.stage == "stablehlo" and not _needs_linalg(module):
-            module = stablehlo_for_iree(module, unchecked)
-        elif (
-            not has_input_type(module)
-            or module.stage == "stablehlo"
-            or _contains(module, _TOSA_BRANCHES)
-            or (_contains(module, _TOSA_ACCESSES) and not unchecked)
-            or _is_wrong(module)
-        ):
+        if has_input_type(module) and not needs_linalg(module, unchecked=unchecked):
+            if module.stage == "stablehlo":
+                module = stablehlo_for_iree(module, unchecked)
+        else:
             module = lowered(module, seconds, unchecked)
             CHECK_DIVISIONS.apply(module.ir, unchecked=unchecked)
             if not unchecked:
@@ -124,21 +113,6 @@ def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, 
     if TRACE_DISPATCHES not in target.options:
         DISPATCH_LOOPS.apply(module.ir)
     return extract_rearranged_weights(module)
-
-
-def _contains(module: Module, names: Collection[str]) -> bool:
-    return bool(find_operations(module.ir, lambda operation: operation.name in names))
-
-
-def _needs_linalg(module: Module) -> bool:
-    from pipelines.stablehlo.stages import needs_linalg
-
-    return needs_linalg(module.ir) or _is_wrong(module)
-
-
-def _is_wrong(module: Module) -> bool:
-    """Returns whether IREE may compile TOSA or StableHLO wrongly, unless it becomes linalg."""
-    return reads_constants(module.ir) or converts_float8(module.ir)
 
 
 def _with_chosen_preset(module: Module, target: Target, preset: str) -> Compiled:

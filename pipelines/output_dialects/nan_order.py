@@ -9,7 +9,11 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import build_op, find_operations
+
+_GENERIC = "linalg.generic"
+_REDUCE = "stablehlo.reduce"
+_COMPARE = "stablehlo.compare"
 
 
 def order_nan(module: ir.Module) -> None:
@@ -22,9 +26,6 @@ def order_nan(module: ir.Module) -> None:
             for comparison in _comparisons(generic):
                 if _decides_place(comparison, generic):
                     _take_first_nan(comparison)
-
-
-_GENERIC = "linalg.generic"
 
 
 def _comparisons(operation: ir.Operation) -> list[ir.Operation]:
@@ -74,3 +75,33 @@ def _take_first_nan(comparison: ir.Operation) -> None:
         is_number = arith.CmpFOp(arith.CmpFPredicate.ORD, extreme, extreme).result
         beats = arith.AndIOp(comparison.result, is_number)
     comparison.result.replace_all_uses_except(beats.result, beats.operation)
+
+
+def order_nan_at_stablehlo(module: ir.Module) -> None:
+    """Rewrites the comparisons of reductions to an extreme and its index at `stablehlo`."""
+    with module.context:
+        for comparison in find_operations(module, _compares_extremes):
+            with ir.InsertionPoint.after(comparison), comparison.location:
+                x, extreme = map(_not_equal_to_itself, comparison.operands)
+                wins = x
+                if str(comparison.attributes["comparison_direction"]) == str(_direction("EQ")):
+                    wins = build_op("stablehlo.and", x.type, x, extreme)
+                either = build_op("stablehlo.or", x.type, comparison.result, wins)
+            comparison.result.replace_all_uses_except(either, either.owner.operation)
+
+
+def _compares_extremes(operation: ir.Operation) -> bool:
+    """Returns whether it compares floats in the body of a reduction with several results."""
+    if operation.name != _COMPARE or operation.parent.operation.name != _REDUCE:
+        return False
+    element = ir.RankedTensorType(operation.operands[0].type).element_type
+    return isinstance(element, ir.FloatType) and len(operation.parent.operation.results) > 1
+
+
+def _not_equal_to_itself(x: ir.Value) -> ir.Value:
+    truths = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    return build_op(_COMPARE, truths, x, x, comparison_direction=_direction("NE"))
+
+
+def _direction(name: str) -> ir.Attribute:
+    return ir.Attribute.parse(f"#stablehlo<comparison_direction {name}>")

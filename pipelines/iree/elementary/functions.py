@@ -100,7 +100,8 @@ def asinh(x: Scalar) -> Scalar:
 def acosh(x: Scalar) -> Scalar:
     """The inverse of the hyperbolic cosine."""
     above = x - 1
-    near = log1p(above + (2 * above + above * above).math("sqrt"))
+    # The first square root is NaN for all operands below 1.
+    near = log1p(above + above.math("sqrt") * (above + 2).math("sqrt"))
     return select(x < 2.0**28, near, x.math("log") + math.log(2))
 
 

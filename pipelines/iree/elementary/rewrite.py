@@ -36,8 +36,9 @@ _FUNCTIONS = {
 _DIALECTS = ("math", "arith")
 
 
-# Replacements for f32, computed in f64. For some arguments, far from zero or near it, IREE's own
-# approximations are off by more than a few units in the last place.
+_NARROW_TYPES = (ir.F32Type, ir.F16Type, ir.BF16Type)
+# Replacements for these types, computed in f64. For some arguments, far from zero or near it,
+# IREE's own approximations are off by more than a few units in the last place, or infinite.
 _NARROW = {
     "asin": trigonometry.asin,
     "atan": trigonometry.atan,
@@ -59,7 +60,7 @@ def compute_elementary_functions(module: ir.Module) -> None:
 
 
 def _with_its_zeros(operation: ir.Operation) -> ir.Value:
-    """Selects the operand where it is zero, because IREE's f32 function loses negative zeros."""
+    """Selects the operand where it is zero, because IREE's function loses negative zeros."""
     (x,) = operation.operands
     value = Scalar(operation.clone().operation.result)
     return select(Scalar(x).equals(0), Scalar(x), value).value
@@ -78,7 +79,7 @@ def _is_replaced(operation: ir.Operation) -> bool:
 
 
 def _loses_zeros(operation: ir.Operation) -> bool:
-    return operation.name == _LOSES_ZEROS and isinstance(operation.result.type, ir.F32Type)
+    return operation.name == _LOSES_ZEROS and isinstance(operation.result.type, _NARROW_TYPES)
 
 
 def _function(operation: ir.Operation) -> Callable[..., Scalar] | None:
@@ -87,7 +88,7 @@ def _function(operation: ir.Operation) -> Callable[..., Scalar] | None:
         return None
     if isinstance(operation.result.type, ir.F64Type):
         return _FUNCTIONS.get(name)
-    return _NARROW.get(name) if isinstance(operation.result.type, ir.F32Type) else None
+    return _NARROW.get(name) if isinstance(operation.result.type, _NARROW_TYPES) else None
 
 
 ELEMENTARY_FUNCTIONS = Step(

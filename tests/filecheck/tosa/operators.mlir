@@ -1,0 +1,80 @@
+// RUN: unmess-opt --pipeline tosa-operators %s | filecheck %s
+
+// Infinity stays infinite. Integers need no change.
+// CHECK-LABEL: func.func @relu(
+// CHECK:         tosa.clamp %{{.*}} {max_val = 0x7F800000 : f32, min_val = 0.000000e+00 : f32}
+// CHECK:         torch.aten.relu %{{.*}} : !torch.vtensor<[4],si32>
+func.func @relu(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[4],si32>) -> (!torch.vtensor<[4],f32>, !torch.vtensor<[4],si32>) {
+  %0 = torch.aten.relu %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.relu %y : !torch.vtensor<[4],si32> -> !torch.vtensor<[4],si32>
+  return %0, %1 : !torch.vtensor<[4],f32>, !torch.vtensor<[4],si32>
+}
+
+// The power with exponent 0.5 of -1 is NaN, that of -inf is not.
+// CHECK-LABEL: func.func @sqrt(
+// CHECK:         %[[LOWEST:.*]] = torch.vtensor.literal(dense<-1.000000e+00> : tensor<f16>)
+// CHECK:         %[[X:.*]] = torch.aten.maximum %arg0, %[[LOWEST]]
+// CHECK:         torch.aten.sqrt %[[X]]
+func.func @sqrt(%x: !torch.vtensor<[4],f16>) -> !torch.vtensor<[4],f16> {
+  %0 = torch.aten.sqrt %x : !torch.vtensor<[4],f16> -> !torch.vtensor<[4],f16>
+  return %0 : !torch.vtensor<[4],f16>
+}
+
+// The rest is a difference minus the error of the product. It is corrected if the quotient is off by
+// one, and replaced if the divisor is infinite.
+// CHECK-LABEL: func.func @fmod(
+// CHECK:         %[[A:.*]] = torch.aten.abs %arg0
+// CHECK:         %[[B:.*]] = torch.aten.abs %arg1
+// CHECK:         %[[RATIO:.*]] = torch.aten.div.Tensor %[[A]], %[[B]]
+// CHECK:         %[[QUOTIENT:.*]] = torch.aten.floor %[[RATIO]]
+// CHECK:         %[[PRODUCT:.*]] = torch.aten.mul.Tensor %[[QUOTIENT]], %[[B]]
+// CHECK:         %[[PLAIN:.*]] = torch.aten.sub.Tensor %[[A]], %[[PRODUCT]]
+// CHECK-COUNT-2: torch.constant.float 4.097000e+03
+// CHECK:         %[[REST:.*]] = torch.aten.sub.Tensor %[[PLAIN]],
+// CHECK:         %[[NEGATIVE:.*]] = torch.aten.lt.Scalar %[[REST]]
+// CHECK:         torch.aten.ge.Tensor %{{.*}}, %[[B]]
+// CHECK:         torch.aten.where.self %{{.*}}, %{{.*}}, %[[PLAIN]]
+// CHECK:         %[[INFINITE:.*]] = torch.aten.eq.Scalar %[[B]]
+// CHECK:         torch.aten.where.self %[[INFINITE]]
+func.func @fmod(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+  %0 = torch.aten.fmod.Tensor %x, %y : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+
+// f16 is computed in f32. Products with powers of two are exact.
+// CHECK-LABEL: func.func @others(
+// CHECK:         %[[X:.*]] = torch.aten.to.dtype %arg0, {{.*}} -> !torch.vtensor<[4],f32>
+// CHECK:         torch.aten.abs %[[X]]
+// CHECK:         torch.aten.remainder.Scalar %arg1
+func.func @others(%x: !torch.vtensor<[4],f16>, %y: !torch.vtensor<[4],f32>) -> (!torch.vtensor<[4],f16>, !torch.vtensor<[4],f32>) {
+  %tenth = torch.constant.float 1.000000e-01
+  %two = torch.constant.float 2.000000e+00
+  %0 = torch.aten.remainder.Scalar %x, %tenth : !torch.vtensor<[4],f16>, !torch.float -> !torch.vtensor<[4],f16>
+  %1 = torch.aten.remainder.Scalar %y, %two : !torch.vtensor<[4],f32>, !torch.float -> !torch.vtensor<[4],f32>
+  return %0, %1 : !torch.vtensor<[4],f16>, !torch.vtensor<[4],f32>
+}
+
+// x * 0 becomes x - x, which is not folded. The product of integers stays.
+// CHECK-LABEL: func.func @zero(
+// CHECK:         torch.aten.sub.Tensor %arg0, %arg0
+// CHECK:         torch.aten.mul.Scalar %arg1
+func.func @zero(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[4],si32>) -> (!torch.vtensor<[4],f32>, !torch.vtensor<[4],si32>) {
+  %zero = torch.constant.int 0
+  %0 = torch.aten.mul.Scalar %x, %zero : !torch.vtensor<[4],f32>, !torch.int -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.mul.Scalar %y, %zero : !torch.vtensor<[4],si32>, !torch.int -> !torch.vtensor<[4],si32>
+  return %0, %1 : !torch.vtensor<[4],f32>, !torch.vtensor<[4],si32>
+}
+
+// Scalars become f64 tensors if they are combined with f64. For f32 they stay.
+// CHECK-LABEL: func.func @scalars(
+// CHECK:         %[[TENTH:.*]] = torch.vtensor.literal(dense<1.000000e-01> : tensor<f64>)
+// CHECK:         torch.aten.mul.Tensor %arg0, %[[TENTH]]
+// CHECK:         torch.aten.mul.Scalar %arg1
+// CHECK:         torch.aten.pow.Tensor_Tensor %{{.*}}, %arg0
+func.func @scalars(%x: !torch.vtensor<[4],f64>, %y: !torch.vtensor<[4],f32>) -> (!torch.vtensor<[4],f64>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f64>) {
+  %tenth = torch.constant.float 1.000000e-01
+  %0 = torch.aten.mul.Scalar %x, %tenth : !torch.vtensor<[4],f64>, !torch.float -> !torch.vtensor<[4],f64>
+  %1 = torch.aten.mul.Scalar %y, %tenth : !torch.vtensor<[4],f32>, !torch.float -> !torch.vtensor<[4],f32>
+  %2 = torch.aten.pow.Scalar %tenth, %x : !torch.float, !torch.vtensor<[4],f64> -> !torch.vtensor<[4],f64>
+  return %0, %1, %2 : !torch.vtensor<[4],f64>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f64>
+}
