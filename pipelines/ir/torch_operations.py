@@ -50,6 +50,11 @@ def element_of(kind: ir.Type) -> str:
     return str(kind).rpartition(",")[2].rstrip(">")
 
 
+def is_float(kind: ir.Type) -> bool:
+    """Returns whether the elements of a `!torch.vtensor` are floats, not complex numbers."""
+    return element_of(kind).startswith(("f", "bf"))
+
+
 def shape_of(kind: ir.Type) -> str:
     """Returns the text of a `!torch.vtensor` without its element type."""
     return str(kind).rpartition(",")[0]

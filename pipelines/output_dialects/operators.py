@@ -25,6 +25,7 @@ from pipelines.ir.torch_operations import (
     element_of,
     float_constant,
     integer_constant,
+    is_float,
     rewrite,
     sizes_of,
     value_of,
@@ -78,8 +79,7 @@ def _remainder(operation: ir.Operation) -> ir.Value:
     left = operation.clone().result
     one = integer_constant(1)
     # torch-mlir folds comparisons of constant floats with integers wrongly.
-    is_float = element_of(kind).startswith(("f", "bf"))
-    zero = float_constant(0.0) if is_float else integer_constant(0)
+    zero = float_constant(0.0) if is_float(kind) else integer_constant(0)
     if suffix == "Scalar":
         is_other = build_op("torch.aten.lt.Scalar", truths, left, zero)
         if value_of(y) < 0:

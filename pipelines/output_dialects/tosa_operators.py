@@ -3,6 +3,8 @@
 - `relu` is limited to the largest finite number, so that infinity becomes finite.
 - `sqrt` is a power with exponent 0.5, which is infinite for -inf; eager returns NaN.
 - `fmod` and `remainder` are inexact, and NaN for an infinite divisor (`tosa_remainders.py`).
+- `expm1`, `log1p` and `tan` lose digits (`tosa_functions.py`).
+- Conversions between f16 and bf16 become a cast that has no lowering to linalg.
 - A product with zero is folded to zero; eager returns NaN for infinity and NaN.
 - Scalars are rounded to f32, also if the tensor is f64.
 """
@@ -14,10 +16,12 @@ import math
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.torch_expressions import cast, literal
 from pipelines.ir.torch_operations import (
     element_of,
     from_builtin,
     integer_constant,
+    is_float,
     load_dialects,
     maker_of,
     rewrite,
@@ -25,6 +29,7 @@ from pipelines.ir.torch_operations import (
     to_builtin,
     value_of,
 )
+from pipelines.output_dialects.tosa_functions import exact_expm1, exact_log1p, exact_tan
 from pipelines.output_dialects.tosa_remainders import exact_fmod, exact_remainder
 
 _VARIANTS = ("Tensor", "Scalar")
@@ -36,7 +41,6 @@ _SCALAR_VARIANTS = {
 }
 # Operators that multiply the second operand by a scalar.
 _SUMS = ("torch.aten.add.Tensor", "torch.aten.sub.Tensor")
-_FLOATS = ("f", "bf")
 
 
 def rewrite_for_tosa(module: ir.Module) -> None:
@@ -50,6 +54,10 @@ def rewrite_for_tosa(module: ir.Module) -> None:
             "torch.aten.mul.Scalar": _product_with_zero,
             "torch.aten.relu": _relu,
             "torch.aten.sqrt": _sqrt,
+            "torch.aten.to.dtype": _conversion_through_f32,
+            "torch.aten.expm1": exact_expm1,
+            "torch.aten.log1p": exact_log1p,
+            "torch.aten.tan": exact_tan,
             **{f"torch.aten.fmod.{variant}": exact_fmod for variant in _VARIANTS},
             **{f"torch.aten.remainder.{variant}": exact_remainder for variant in _VARIANTS},
         },
@@ -67,7 +75,7 @@ def rewrite_for_tosa(module: ir.Module) -> None:
 
 def _relu(operation: ir.Operation) -> ir.Value | None:
     (x,) = operation.operands
-    if not _is_float(x):
+    if not is_float(x.type):
         return None
     number = ir.Type.parse(element_of(x.type))
     bounds = {
@@ -81,14 +89,21 @@ def _relu(operation: ir.Operation) -> ir.Value | None:
 def _sqrt(operation: ir.Operation) -> None:
     """Replaces operands below -1 by -1."""
     (x,) = operation.operands
-    if _is_float(x):
-        lowest = _tensor(-1.0, element_of(x.type))
+    if is_float(x.type):
+        lowest = literal(-1.0, element_of(x.type))
         operation.operands[0] = build_op("torch.aten.maximum", x.type, x, lowest)
+
+
+def _conversion_through_f32(conversion: ir.Operation) -> None:
+    """Converts f16 to f32 before it becomes bf16, and the other way round."""
+    x = conversion.operands[0]
+    if {element_of(x.type), element_of(conversion.result.type)} == {"f16", "bf16"}:
+        conversion.operands[0] = cast(x, "f32")
 
 
 def _product_with_zero(operation: ir.Operation) -> ir.Value | None:
     x, factor = operation.operands
-    if not _is_float(x) or _constant(factor) != 0:
+    if not is_float(x.type) or _constant(factor) != 0:
         return None
     return build_op("torch.aten.sub.Tensor", operation.result.type, x, x, integer_constant(1))
 
@@ -161,18 +176,7 @@ def _gelu_in_f64(operation: ir.Operation) -> ir.Value | None:
 
 
 def _f64(value: float) -> ir.Value:
-    return _tensor(value, "f64")
-
-
-def _tensor(value: float, element: str) -> ir.Value:
-    """Creates a tensor without dimensions."""
-    kind = ir.RankedTensorType.get([], ir.Type.parse(element))
-    values = ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(kind.element_type, value))
-    return build_op("torch.vtensor.literal", f"!torch.vtensor<[],{element}>", value=values)
-
-
-def _is_float(value: ir.Value) -> bool:
-    return element_of(value.type).startswith(_FLOATS)
+    return literal(value, "f64")
 
 
 def _constant(value: ir.Value) -> float | None:

@@ -164,7 +164,35 @@ def test_scalars_keep_the_digits_of_f64(dialect):
     torch.testing.assert_close(run(x), model(x), rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dialect", ["linalg", "tosa", "stablehlo"])
+def test_results_close_to_zero(dialect, dtype):
+    """Computed by `exp` or by the logarithm of 1 + x, these would have no correct digit there."""
+
+    def model(x):
+        return (
+            x.expm1(),
+            x.log1p(),
+            F.elu(x),
+            F.softplus(-x.abs() * 100),
+            torch.asinh(x),
+            x.tan(),
+            x.to(torch.float16 if x.dtype == torch.bfloat16 else torch.bfloat16),
+        )
+
+    x = torch.logspace(-30, 1.5, 400)
+    x = torch.cat([x, -x, torch.tensor([0.0, -1.0, INF, -INF, NAN])]).to(dtype)
+    run = unmess.load(unmess.lower(unmess.capture(model, (x,)), to=dialect), on="reference")
+    for ours, theirs in zip(run(x), model(x), strict=True):
+        smallest = torch.finfo(ours.dtype).smallest_normal
+        rounding = 16 * torch.finfo(ours.dtype).eps
+        torch.testing.assert_close(ours, theirs, rtol=rounding, atol=smallest, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_remainders_at_tosa_are_exact(dtype):
     """Beside multiples of the divisor, a quotient that is off by one changes the whole result."""
 

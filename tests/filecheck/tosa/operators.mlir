@@ -78,3 +78,29 @@ func.func @scalars(%x: !torch.vtensor<[4],f64>, %y: !torch.vtensor<[4],f32>) -> 
   %2 = torch.aten.pow.Scalar %tenth, %x : !torch.float, !torch.vtensor<[4],f64> -> !torch.vtensor<[4],f64>
   return %0, %1, %2 : !torch.vtensor<[4],f64>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f64>
 }
+
+// Corrected by the rounding error of the exponential, or of 1 + x.
+// CHECK-LABEL: func.func @close_to_zero(
+// CHECK:         %[[POWER:.*]] = torch.aten.exp %arg0
+// CHECK:         %[[LOG:.*]] = torch.aten.log %[[POWER]]
+// CHECK:         %[[RATIO:.*]] = torch.aten.div.Tensor %arg0, %[[LOG]]
+// CHECK:         %[[SUM:.*]] = torch.aten.add.Scalar %arg0
+// CHECK:         %[[LOG_1:.*]] = torch.aten.log %[[SUM]]
+// CHECK:         %[[ONE:.*]] = torch.aten.eq.Scalar %[[SUM]]
+// CHECK:         torch.aten.where.self %[[ONE]], %arg0
+func.func @close_to_zero(%x: !torch.vtensor<[4],f32>) -> (!torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>) {
+  %0 = torch.aten.expm1 %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.log1p %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  return %0, %1 : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>
+}
+
+// CHECK-LABEL: func.func @casts(
+// CHECK:         %[[WIDE:.*]] = torch.aten.to.dtype %arg0, {{.*}} -> !torch.vtensor<[4],f32>
+// CHECK:         torch.aten.to.dtype %[[WIDE]], {{.*}} : !torch.vtensor<[4],f32>, {{.*}} -> !torch.vtensor<[4],f16>
+func.func @casts(%x: !torch.vtensor<[4],bf16>) -> !torch.vtensor<[4],f16> {
+  %dtype = torch.constant.int 5
+  %false = torch.constant.bool false
+  %none = torch.constant.none
+  %0 = torch.aten.to.dtype %x, %dtype, %false, %false, %none : !torch.vtensor<[4],bf16>, !torch.int, !torch.bool, !torch.bool, !torch.none -> !torch.vtensor<[4],f16>
+  return %0 : !torch.vtensor<[4],f16>
+}

@@ -1,0 +1,56 @@
+"""Computes `expm1`, `log1p` and `tan` at TOSA, which has exp, log, sin and cos.
+
+torch-mlir subtracts 1 from `exp`, and takes the logarithm of 1 + x: close to 0, no digit is left.
+Here, the results are corrected by the rounding error of the exponential or of the sum (W. Kahan;
+see N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 1.14). Types narrower than
+f32 are computed in f32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from pipelines.ir.torch_expressions import TorchTensor, computed
+from pipelines.ir.torch_operations import is_float
+
+
+def exact_expm1(operation: ir.Operation) -> ir.Value | None:
+    """Returns the value of `expm1`; None for integers."""
+    return _computed(operation, _expm1)
+
+
+def exact_log1p(operation: ir.Operation) -> ir.Value | None:
+    """Returns the value of `log1p`; None for integers."""
+    return _computed(operation, _log1p)
+
+
+def exact_tan(operation: ir.Operation) -> ir.Value | None:
+    """Returns the value of `tan`; None for integers."""
+    return _computed(operation, lambda x: x.unary("sin") / x.unary("cos"))
+
+
+def _computed(
+    operation: ir.Operation, function: Callable[[TorchTensor], TorchTensor]
+) -> ir.Value | None:
+    (x,) = operation.operands
+    kind = operation.result.type
+    return computed(function, [x], kind) if x.type == kind and is_float(kind) else None
+
+
+def _expm1(x: TorchTensor) -> TorchTensor:
+    power = x.unary("exp")
+    value = power - 1.0
+    corrected = value * (x / power.unary("log"))
+    # Elsewhere, the logarithm may be infinite, and the difference loses few digits.
+    near = x.compare("gt", -1.0).where(x.compare("lt", 1.0).where(corrected, value), value)
+    return power.compare("eq", 1.0).where(x, near)
+
+
+def _log1p(x: TorchTensor) -> TorchTensor:
+    total = x + 1.0
+    value = total.unary("log")
+    corrected = value * (x / (total - 1.0))
+    near = x.compare("lt", 1.0).where(corrected, value)
+    return total.compare("eq", 1.0).where(x, near)
