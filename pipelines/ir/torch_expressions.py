@@ -76,11 +76,11 @@ def literal(value: float, element: str) -> ir.Value:
 
 
 # PyTorch's numbers of the dtypes.
-_DTYPES = {"f16": 5, "f32": 6, "f64": 7, "bf16": 15}
+_DTYPES = {"si64": 4, "f16": 5, "f32": 6, "f64": 7, "bf16": 15}
 
 
 def cast(value: ir.Value, element: str) -> ir.Value:
-    """Creates the conversion of a `!torch.vtensor` to a type of floats."""
+    """Creates the conversion of a `!torch.vtensor` to another element type."""
     false = build_op("torch.constant.bool", "!torch.bool", value=ir.BoolAttr.get(False))
     none = build_op("torch.constant.none", "!torch.none")
     kind = f"{shape_of(value.type)},{element}>"

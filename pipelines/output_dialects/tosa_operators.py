@@ -6,6 +6,7 @@
 - `expm1`, `log1p` and `tan` lose digits (`tosa_functions.py`).
 - Conversions between f16 and bf16 become a cast that has no lowering to linalg.
 - A product with zero is folded to zero; eager returns NaN for infinity and NaN.
+- Sums, differences and negations of i64 are computed in i32.
 - Scalars are rounded to f32, also if the tensor is f64.
 """
 
@@ -18,6 +19,7 @@ from torch_mlir import ir
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.torch_expressions import cast, literal
 from pipelines.ir.torch_operations import (
+    builtin_type,
     element_of,
     from_builtin,
     integer_constant,
@@ -25,6 +27,7 @@ from pipelines.ir.torch_operations import (
     load_dialects,
     maker_of,
     rewrite,
+    shape_of,
     sizes_of,
     to_builtin,
     value_of,
@@ -39,13 +42,22 @@ _SCALAR_VARIANTS = {
     **{f"torch.aten.{name}.Scalar": f"torch.aten.{name}.Tensor" for name in _BINARY},
     "torch.aten.pow.Tensor_Scalar": "torch.aten.pow.Tensor_Tensor",
 }
+_ADDITIONS = ("torch.aten.add.Tensor", "torch.aten.add.Scalar")
+_INTEGER_SUMS = (
+    *_ADDITIONS,
+    "torch.aten.sub.Tensor",
+    "torch.aten.sub.Scalar",
+    "torch.aten.neg",
+)
+# Operators that may be replaced by operations of TOSA.
+_BUILT_AT_TOSA = ("torch.aten.relu", *_INTEGER_SUMS)
 # Operators that multiply the second operand by a scalar.
 _SUMS = ("torch.aten.add.Tensor", "torch.aten.sub.Tensor")
 
 
 def rewrite_for_tosa(module: ir.Module) -> None:
     """Rewrites a module at `torch` in place, for TOSA."""
-    if find_operations(module, lambda operation: operation.name == "torch.aten.relu"):
+    if find_operations(module, lambda operation: operation.name in _BUILT_AT_TOSA):
         load_dialects(module, "convert-torch-to-tosa")
     rewrite(module, {"torch.aten.gelu": _gelu_in_f64, "torch.aten.log2": _log2_in_f64})
     rewrite(
@@ -54,6 +66,8 @@ def rewrite_for_tosa(module: ir.Module) -> None:
             "torch.aten.mul.Scalar": _product_with_zero,
             "torch.aten.relu": _relu,
             "torch.aten.sqrt": _sqrt,
+            "torch.aten.pow.Tensor_Scalar": _power,
+            **dict.fromkeys(_INTEGER_SUMS, _sum_of_i64),
             "torch.aten.to.dtype": _conversion_through_f32,
             "torch.aten.expm1": exact_expm1,
             "torch.aten.log1p": exact_log1p,
@@ -88,10 +102,55 @@ def _relu(operation: ir.Operation) -> ir.Value | None:
 
 def _sqrt(operation: ir.Operation) -> None:
     """Replaces operands below -1 by -1."""
-    (x,) = operation.operands
+    x = operation.operands[0]
     if is_float(x.type):
         lowest = literal(-1.0, element_of(x.type))
         operation.operands[0] = build_op("torch.aten.maximum", x.type, x, lowest)
+
+
+def _power(operation: ir.Operation) -> None:
+    """Handles the exponent 0.5 like a square root."""
+    if _constant(operation.operands[1]) == 0.5:
+        _sqrt(operation)
+
+
+def _sum_of_i64(operation: ir.Operation) -> ir.Value | None:
+    kind = operation.result.type
+    x, *others = operation.operands
+    if element_of(kind) != "si64":
+        return None
+    if not others:
+        # A negation subtracts from zero.
+        x, y = _i64(0), x
+    else:
+        y, factor = others
+        if None in (_constant(factor), 0 if _is_tensor(y) else _constant(y)):
+            return None
+        y = _as_i64(y) if _is_tensor(y) else _i64(_constant(y))
+        if _constant(factor) != 1:
+            y = build_op("torch.aten.mul.Scalar", y.type, y, factor)
+    x = _as_i64(x)
+    name = "tosa.add" if operation.name in _ADDITIONS else "tosa.sub"
+    rank = len(sizes_of(kind))
+    operands = (to_builtin(_with_rank(each, rank)) for each in (x, y))
+    return from_builtin(build_op(name, builtin_type(kind), *operands), kind)
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    return str(value.type).startswith("!torch.vtensor")
+
+
+def _as_i64(x: ir.Value) -> ir.Value:
+    return x if element_of(x.type) == "si64" else cast(x, "si64")
+
+
+def _with_rank(x: ir.Value, rank: int) -> ir.Value:
+    """Adds axes of size 1 at the front; TOSA requires operands of equal rank."""
+    for _ in range(rank - len(sizes_of(x.type))):
+        sizes = shape_of(x.type).partition("[")[2].rstrip("]")
+        kind = f"!torch.vtensor<[{','.join(filter(None, ['1', sizes]))}],si64>"
+        x = build_op("torch.aten.unsqueeze", kind, x, integer_constant(0))
+    return x
 
 
 def _conversion_through_f32(conversion: ir.Operation) -> None:
@@ -173,6 +232,14 @@ def _gelu_in_f64(operation: ir.Operation) -> ir.Value | None:
         cubic = plus(x, times(times(times(x, x), x), _f64(0.044715)))
         share = build_op("torch.aten.tanh", kind, times(cubic, _f64(math.sqrt(2 / math.pi))))
     return times(times(x, _f64(0.5)), plus(share, _f64(1.0)))
+
+
+def _i64(value: int) -> ir.Value:
+    """Creates an integer tensor without dimensions."""
+    number = ir.IntegerType.get_signed(64)
+    kind = ir.RankedTensorType.get([], number)
+    values = ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(number, value))
+    return build_op("torch.vtensor.literal", "!torch.vtensor<[],si64>", value=values)
 
 
 def _f64(value: float) -> ir.Value:

@@ -208,3 +208,18 @@ def test_remainders_at_tosa_are_exact(dtype):
     module = unmess.lower(unmess.capture(model, (x, y)), to="tosa")
     results = unmess.load(module, on="reference")(x, y)
     torch.testing.assert_close(list(results), list(model(x, y)), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dialect", ["linalg", "tosa", "stablehlo"])
+def test_sums_of_large_integers(dialect):
+    def model(x, y, z):
+        return (
+            (x + y, x - y, -x, x + 1, x - 2**40, 2**40 - x, torch.add(x, y, alpha=3)),
+            (x[:, None] + y, x + z, z - x, (x > 0) + y, x.sum() - y, x * y, x // 7, x % 1000),
+        )
+
+    x = torch.tensor([2**40, -5, 2**62])
+    arguments = x, torch.tensor([3, 2**35, -(2**50)]), torch.tensor([1, -2, 3], dtype=torch.int32)
+    module = unmess.lower(unmess.capture(model, arguments), to=dialect)
+    results = unmess.load(module, on="reference")(*(each.clone() for each in arguments))
+    torch.testing.assert_close(results, model(*arguments))

@@ -104,3 +104,18 @@ func.func @casts(%x: !torch.vtensor<[4],bf16>) -> !torch.vtensor<[4],f16> {
   %0 = torch.aten.to.dtype %x, %dtype, %false, %false, %none : !torch.vtensor<[4],bf16>, !torch.int, !torch.bool, !torch.bool, !torch.none -> !torch.vtensor<[4],f16>
   return %0 : !torch.vtensor<[4],f16>
 }
+
+// Sums of i64 are sums of i64. Smaller operands are widened, and get the same rank.
+// CHECK-LABEL: func.func @integers(
+// CHECK:         %[[WIDE:.*]] = torch.aten.to.dtype %arg1, {{.*}} -> !torch.vtensor<[4],si64>
+// CHECK:         %[[THRICE:.*]] = torch.aten.mul.Scalar %[[WIDE]]
+// CHECK:         %[[ROW:.*]] = torch.aten.unsqueeze %[[THRICE]], {{.*}} -> !torch.vtensor<[1,4],si64>
+// CHECK:         tosa.sub %{{.*}}, %{{.*}} : (tensor<2x4xi64>, tensor<1x4xi64>) -> tensor<2x4xi64>
+// CHECK:         torch.aten.add.Tensor %arg1, %arg1
+func.func @integers(%x: !torch.vtensor<[2,4],si64>, %y: !torch.vtensor<[4],si32>) -> (!torch.vtensor<[2,4],si64>, !torch.vtensor<[4],si32>) {
+  %one = torch.constant.int 1
+  %three = torch.constant.int 3
+  %0 = torch.aten.sub.Tensor %x, %y, %three : !torch.vtensor<[2,4],si64>, !torch.vtensor<[4],si32>, !torch.int -> !torch.vtensor<[2,4],si64>
+  %1 = torch.aten.add.Tensor %y, %y, %one : !torch.vtensor<[4],si32>, !torch.vtensor<[4],si32>, !torch.int -> !torch.vtensor<[4],si32>
+  return %0, %1 : !torch.vtensor<[2,4],si64>, !torch.vtensor<[4],si32>
+}
