@@ -39,6 +39,12 @@ def value_of(value: ir.Value) -> float:
     return value.owner.operation.attributes["value"].value
 
 
+def number_of(value: ir.Value) -> float | None:
+    """Returns the value of a `torch.constant.int` or `.float`; None for other values."""
+    names = ("torch.constant.int", "torch.constant.float")
+    return value_of(value) if any(maker_of(value, name) for name in names) else None
+
+
 def sizes_of(kind: ir.Type) -> list[int | None]:
     """Returns the sizes of a `!torch.vtensor<[2,?],f32>`; None for dynamic ones."""
     shape = str(kind).partition("[")[2].partition("]")[0]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from pipelines.ir.torch_expressions import TorchTensor, computed, literal
-from pipelines.ir.torch_operations import element_of, is_float, maker_of, value_of
+from pipelines.ir.torch_operations import element_of, is_float, number_of
 
 # The number of bits of the significand.
 _BITS = {"f32": 24, "f64": 53}
@@ -39,11 +39,11 @@ def _computed(
     x, y = operation.operands
     kind = operation.result.type
     if operation.name.endswith(".Scalar"):
-        is_constant = maker_of(y, "torch.constant.float") or maker_of(y, "torch.constant.int")
-        if not is_constant or _is_power_of_two(value_of(y)):
+        divisor = number_of(y)
+        if divisor is None or _is_power_of_two(divisor):
             return None
         if is_float(kind):
-            y = literal(float(value_of(y)), element_of(kind))
+            y = literal(float(divisor), element_of(kind))
     if not is_float(kind) or not element_of(x.type) == element_of(y.type) == element_of(kind):
         return None
     return computed(function, [x, y], kind)
