@@ -28,8 +28,10 @@ from pipelines.output_dialects.stablehlo_sizes import (
     note_strict_sizes,
     refine_sizes,
 )
+from pipelines.output_dialects.tosa_broadcasts import note_dynamic_sizes, remove_dynamic_broadcasts
 from pipelines.output_dialects.tosa_integers import keep_uint8_values
 from pipelines.output_dialects.tosa_operators import rewrite_for_tosa
+from pipelines.output_dialects.tosa_slices import slice_dynamic_sizes
 from pipelines.output_dialects.tosa_types import (
     cast_dynamic_sizes,
     conform_to_profile,
@@ -291,12 +293,23 @@ TOSA = Pipeline(
     hint=_OTHER_DIALECT.format("TOSA"),
     steps=(
         TOSA_INTEGERS,
+        Step(
+            "tosa-note-strict-sizes",
+            "mark functions with dynamic sizes that broadcasts do not expand: captured programs "
+            "guarantee this, and the lowering loses it",
+            note_dynamic_sizes,
+        ),
         RANDOM,
         VALUE_CHECKS,
         BOOLEAN_SUMS,
         SIZES,
         INTEGERS,
         CASTS,
+        Step(
+            "tosa-dynamic-slices",
+            "lower slices of tensors with dynamic sizes, which torch-mlir does not support",
+            slice_dynamic_sizes,
+        ),
         Step(
             "tosa-control-flow",
             "lower loops and branches, which torch-mlir does not support",
@@ -449,6 +462,11 @@ TOSA_TO_LINALG = Pipeline(
         Step(
             "func.func(tosa-to-linalg)",
             "lower elementwise operations, reductions, gather and resize",
+        ),
+        Step(
+            "tosa-strict-sizes",
+            "remove broadcasts of dynamic sizes in the marked functions; IREE stops such programs",
+            remove_dynamic_broadcasts,
         ),
         Step("func.func(tosa-to-tensor)", "lower reshape, slice, pad and concat"),
         Step(

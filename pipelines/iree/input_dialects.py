@@ -52,8 +52,14 @@ def needs_linalg(module: Module, *, unchecked: bool) -> bool:
 
 
 def _tosa_needs_linalg(module: ir.Module, *, unchecked: bool) -> bool:
+    """Returns whether IREE needs a program at TOSA as linalg.
+
+    This holds for dynamic sizes: calls with other sizes than 1 fail, because a transient buffer has
+    not been committed.
+    """
     return (
-        _contains(module, _TOSA_BRANCHES)
+        bool(find_operations(module, _is_dynamic))
+        or _contains(module, _TOSA_BRANCHES)
         or (_contains(module, _TOSA_ACCESSES) and not unchecked)
         or not _is_valid_tosa(module)
     )

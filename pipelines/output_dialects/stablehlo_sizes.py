@@ -14,7 +14,7 @@ from pipelines.ir.modules import build_op, find_operations
 from unmess.core.module.module import STRICT_SIZES
 
 # A copy of `STRICT_SIZES` for the steps after the torch dialect.
-_NOTED = "unmess.strict_sizes"
+NOTED = "unmess.strict_sizes"
 
 
 def note_strict_sizes(module: ir.Module) -> None:
@@ -22,7 +22,7 @@ def note_strict_sizes(module: ir.Module) -> None:
     with module.context:
         for function in module.body.operations:
             if STRICT_SIZES in function.attributes:
-                function.attributes[_NOTED] = ir.UnitAttr.get()
+                function.attributes[NOTED] = ir.UnitAttr.get()
 
 
 def refine_sizes(module: ir.Module) -> None:
@@ -56,8 +56,8 @@ def annotate_broadcasts(module: ir.Module) -> None:
     """Marks each broadcast in such functions as keeping its operand's dynamic sizes."""
     with module.context:
         for function in module.body.operations:
-            if _NOTED in function.attributes:
-                del function.attributes[_NOTED]
+            if NOTED in function.attributes:
+                del function.attributes[NOTED]
                 for broadcast in find_operations(function, _is_dynamic_broadcast):
                     _keep_sizes(broadcast)
 

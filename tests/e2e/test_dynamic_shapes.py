@@ -381,3 +381,31 @@ def test_a_size_as_the_first_operand():
         x, i = torch.rand(rows, 3) + 1, torch.randint(1, 9, (rows, 3))
         for ours, theirs in zip(run(x, i), operate_on_a_size(x, i), strict=True):
             torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("dialect", ["tosa", "stablehlo"])
+def test_operands_of_equal_dynamic_sizes(dialect, runner):
+    """A size of 1 is not broadcast. IREE stops programs at TOSA that decide this in each call."""
+
+    def model(x, y):
+        return (
+            x.round() * y + x.abs().log1p(),
+            x.clamp(y - 1, y + 1),
+            (x @ x.new_ones(3, 4)).softmax(-1),
+            F.layer_norm(F.gelu(x), (3,)),
+            torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x.clone(), (x,)),
+        )
+
+    generator = torch.Generator().manual_seed(0)
+
+    def arguments(size):
+        return tuple(torch.randn(size, 3, generator=generator) for _ in range(2))
+
+    sizes = {0: torch.export.Dim("n")}
+    program = unmess.capture(model, arguments(4), dynamic_shapes=(sizes, sizes))
+    run = unmess.load(unmess.lower(program, to=dialect), on=runner)
+    for size in (1, 2, 7):
+        for sign in (1, -1):
+            x, y = arguments(size)
+            assert_matches(model, run, x.abs() * sign, y)
