@@ -13,6 +13,7 @@ from upstream_programs import problem, run_by_iree
 import unmess
 from importers.repair_list import recorded_repairs
 from pipelines.iree import vm_module
+from pipelines.output_dialects.stablehlo_sizes import NOTED
 from unmess.core.ir.dialects import context_of_all
 from unmess.core.processes.workers import each_in_workers
 from unmess.isolated import shared_parent
@@ -84,6 +85,17 @@ def test_iree_sorts_an_argument_in_place(monkeypatch):
     module = unmess.lower(unmess.capture(torch.sort, (x,)), to="stablehlo")
     unmess.load(module, on="iree-cpu")(x)
     assert x.tolist() == [1, 2, 3]
+
+
+def test_iree_stops_branches_on_sizes():
+    sizes = ({0: torch.export.Dim("n")},)
+    program = unmess.capture(lambda x: x.round(), (torch.ones(3, 3),), dynamic_shapes=sizes)
+    module = unmess.lower(program, to="tosa")
+    (main,) = module.ir.body.operations
+    del main.attributes[NOTED]
+    run = unmess.load(module, on="iree-cpu")
+    with pytest.raises(unmess.Error, match="transient buffer"):
+        run(torch.ones(5, 3))
 
 
 def test_iree_does_not_clamp_indices_of_gathers():
