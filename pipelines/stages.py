@@ -25,9 +25,9 @@ from pipelines.output_dialects.stablehlo_random import draw_from_seed
 from pipelines.output_dialects.stablehlo_sizes import (
     annotate_broadcasts,
     decompose_dynamic_reshapes,
-    note_strict_sizes,
     refine_sizes,
 )
+from pipelines.output_dialects.strict_sizes import note_strict_sizes
 from pipelines.output_dialects.tosa_broadcasts import note_dynamic_sizes, remove_dynamic_broadcasts
 from pipelines.output_dialects.tosa_integers import keep_uint8_values
 from pipelines.output_dialects.tosa_operators import rewrite_for_tosa

@@ -69,9 +69,12 @@ class TorchTensor:
 
 
 def literal(value: float, element: str) -> ir.Value:
-    """Creates a `!torch.vtensor` of floats without dimensions, such as of `f32`."""
+    """Creates a `!torch.vtensor` without dimensions, of an element type such as `f32` or `si64`."""
     kind = ir.RankedTensorType.get([], ir.Type.parse(element))
-    values = ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(kind.element_type, value))
+    number = kind.element_type
+    is_integer = isinstance(number, ir.IntegerType)
+    attribute = (ir.IntegerAttr if is_integer else ir.FloatAttr).get(number, value)
+    values = ir.DenseElementsAttr.get_splat(kind, attribute)
     return build_op("torch.vtensor.literal", f"!torch.vtensor<[],{element}>", value=values)
 
 

@@ -1,6 +1,6 @@
 """Finds programs at TOSA and StableHLO that IREE's own lowering does not compile correctly.
 
-They are lowered to linalg here, where the steps for IREE replace what it compiles wrongly.
+unmess lowers such programs to linalg, and its steps for IREE replace what IREE compiles wrongly.
 """
 
 from __future__ import annotations

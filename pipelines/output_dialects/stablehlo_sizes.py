@@ -11,18 +11,7 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.modules import build_op, find_operations
-from unmess.core.module.module import STRICT_SIZES
-
-# A copy of `STRICT_SIZES` for the steps after the torch dialect.
-NOTED = "unmess.strict_sizes"
-
-
-def note_strict_sizes(module: ir.Module) -> None:
-    """Marks the functions in which no broadcast stretches a dynamic size."""
-    with module.context:
-        for function in module.body.operations:
-            if STRICT_SIZES in function.attributes:
-                function.attributes[NOTED] = ir.UnitAttr.get()
+from pipelines.output_dialects.strict_sizes import NOTED
 
 
 def refine_sizes(module: ir.Module) -> None:

@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.ir.torch_operations import maker_of
-from pipelines.output_dialects.stablehlo_sizes import NOTED, note_strict_sizes
+from pipelines.output_dialects.strict_sizes import NOTED, note_strict_sizes
 
 _COPIES = ("tensor.empty", "linalg.generic", "scf.yield")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
-from pipelines.ir.torch_expressions import cast
+from pipelines.ir.torch_expressions import cast, literal
 from pipelines.ir.torch_operations import (
     builtin_type,
     element_of,
@@ -39,7 +39,7 @@ def _negation(operation: ir.Operation) -> ir.Value | None:
     (x,) = operation.operands
     if element_of(x.type) != "si64":
         return None
-    return _computed("tosa.sub", _i64(0), x, operation.result.type)
+    return _computed("tosa.sub", literal(0, "si64"), x, operation.result.type)
 
 
 def _sum(operation: ir.Operation) -> ir.Value | None:
@@ -50,7 +50,7 @@ def _sum(operation: ir.Operation) -> ir.Value | None:
     if not _is_tensor(y):
         if number_of(y) is None:
             return None
-        y = _i64(number_of(y))
+        y = literal(number_of(y), "si64")
     x, y = _as_i64(x), _as_i64(y)
     if number_of(factor) != 1:
         y = build_op("torch.aten.mul.Scalar", y.type, y, factor)
@@ -78,11 +78,3 @@ def _with_rank(x: ir.Value, rank: int) -> ir.Value:
         kind = f"!torch.vtensor<[{','.join(filter(None, ['1', sizes]))}],si64>"
         x = build_op("torch.aten.unsqueeze", kind, x, integer_constant(0))
     return x
-
-
-def _i64(value: int) -> ir.Value:
-    """Creates an integer tensor without dimensions."""
-    number = ir.IntegerType.get_signed(64)
-    kind = ir.RankedTensorType.get([], number)
-    values = ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(number, value))
-    return build_op("torch.vtensor.literal", "!torch.vtensor<[],si64>", value=values)

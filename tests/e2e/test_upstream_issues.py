@@ -13,7 +13,7 @@ from upstream_programs import problem, run_by_iree
 import unmess
 from importers.repair_list import recorded_repairs
 from pipelines.iree import vm_module
-from pipelines.output_dialects.stablehlo_sizes import NOTED
+from pipelines.output_dialects.strict_sizes import NOTED
 from unmess.core.ir.dialects import context_of_all
 from unmess.core.processes.workers import each_in_workers
 from unmess.isolated import shared_parent
