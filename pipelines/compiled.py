@@ -138,28 +138,6 @@ def lowered(module: Module, seconds: dict[str, float], unchecked: bool) -> Modul
     return copy
 
 
-def stablehlo_for_iree(module: Module, unchecked: bool) -> Module:
-    """Returns a copy of the module, at stage `stablehlo`, in the form that IREE accepts.
-
-    Adds checks of indices to captured programs, unless `unchecked`. Prepares programs of other
-    tools with `pipelines.stablehlo`.
-
-    Raises:
-        Error: stage `compile`, for a program of another tool that cannot be prepared.
-    """
-    from pipelines.indices.stablehlo import CHECK_STABLEHLO_INDICES
-    from pipelines.ir.modules import copy_module
-    from pipelines.stablehlo.origin import is_foreign
-    from pipelines.stablehlo.stages import for_iree
-
-    copy = replace(module, ir=copy_module(module.ir))
-    if is_foreign(copy.ir):
-        for_iree(copy.ir, copy.name)
-    elif not unchecked:
-        CHECK_STABLEHLO_INDICES.apply(copy.ir)
-    return copy
-
-
 def lower(module: Module, to: str) -> Module:
     """Calls `pipelines.lower.lower`. Imports its passes only when it is called."""
     from pipelines.lower import lower as lower_module

@@ -25,7 +25,6 @@ from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
-from pipelines.iree.stablehlo_input import STABLEHLO_INPUT
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.channels_last import NHWC
@@ -40,7 +39,6 @@ from pipelines.reference.steps.assertions import Assertions
 from pipelines.reference.steps.fusion import fuse
 from pipelines.reference.steps.kernels import vectorize
 from pipelines.stablehlo.portable import PORTABLE
-from pipelines.stablehlo.stages import FOREIGN_INPUT
 from pipelines.upstream.lowering import UPSTREAM
 from unmess.core.ir.recognition import public_functions
 
@@ -53,8 +51,6 @@ PIPELINES: dict[str, Pipeline] = {
         stages.STABLEHLO,
         stages.TOSA_TO_LINALG,
         stages.STABLEHLO_TO_LINALG,
-        STABLEHLO_INPUT,
-        FOREIGN_INPUT,
         PORTABLE,
         PROPAGATE,
         NHWC,

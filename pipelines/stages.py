@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from functools import partial
 
 from pipelines.integers.linalg import integers_to_linalg
 from pipelines.integers.stablehlo import integers_to_stablehlo
@@ -17,6 +16,7 @@ from pipelines.output_dialects.control_flow import (
 from pipelines.output_dialects.dynamic_sizes import infer_reshape_sizes
 from pipelines.output_dialects.loop_slices import slice_rows
 from pipelines.output_dialects.nan_order import order_nan, order_nan_at_stablehlo
+from pipelines.output_dialects.narrow_casts import convert_in_two_steps
 from pipelines.output_dialects.narrow_sums import narrow_sums
 from pipelines.output_dialects.narrowed_constants import fold_narrowed_constants
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
@@ -42,7 +42,14 @@ from pipelines.output_dialects.unsigned_constants import bitcast_views, return_b
 from pipelines.output_dialects.value_checks import remove_value_checks
 from pipelines.pipeline import Pipeline, Step
 from pipelines.stablehlo.origin import is_foreign
-from pipelines.stablehlo.stages import CALLS, CONTROL_FLOW, SCALARS, TO_LINALG_FIRST, UNUSED
+from pipelines.stablehlo.stages import (
+    CALLS,
+    CONTROL_FLOW,
+    CONVOLUTIONS,
+    SCALARS,
+    TO_LINALG_FIRST,
+    UNUSED,
+)
 
 _WRITE_SIMPLER = (
     "write the model with simpler operators, or add a decomposition (@unmess.decomposition)"
@@ -136,7 +143,14 @@ SEED = Step(
     "stablehlo-random",
     "draw random numbers from a seed that each call changes; the upstream lowering uses "
     "a constant seed",
-    partial(draw_from_seed, stage="linalg"),
+    draw_from_seed,
+)
+
+NARROW_CASTS = Step(
+    "narrow-casts",
+    "convert floats to integers of 8 and 16 bits through wider ones; torch-mlir's casts are "
+    "undefined for numbers out of range",
+    convert_in_two_steps,
 )
 
 # Composite reshapes that are not decomposed, because they say which dimensions go together.
@@ -194,6 +208,7 @@ LINALG = Pipeline(
     steps=(
         LINALG_INTEGERS,
         ROWS,
+        NARROW_CASTS,
         Step(
             "func.func(torch-restructure-non-constant-axes)",
             "replace a computed axis by a choice between constant ones",
@@ -303,6 +318,7 @@ TOSA = Pipeline(
         VALUE_CHECKS,
         BOOLEAN_SUMS,
         SIZES,
+        NARROW_CASTS,
         INTEGERS,
         CASTS,
         Step(
@@ -371,6 +387,7 @@ STABLEHLO = Pipeline(
         VALUE_CHECKS,
         BOOLEAN_SUMS,
         SIZES,
+        NARROW_CASTS,
         OPERATORS,
         Step(
             "stablehlo-control-flow",
@@ -491,6 +508,7 @@ STABLEHLO_TO_LINALG = Pipeline(
         *TO_LINALG_FIRST,
         SEED,
         LAYOUT,
+        CONVOLUTIONS,
         RESHAPES,
         Step("func.func(canonicalize)", "fold constants, for the conversion patterns"),
         Step("func.func(stablehlo-legalize-to-linalg)", "lower most operations"),

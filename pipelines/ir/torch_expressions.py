@@ -79,7 +79,7 @@ def literal(value: float, element: str) -> ir.Value:
 
 
 # PyTorch's numbers of the dtypes.
-_DTYPES = {"si64": 4, "f16": 5, "f32": 6, "f64": 7, "bf16": 15}
+_DTYPES = {"si32": 3, "si64": 4, "f16": 5, "f32": 6, "f64": 7, "bf16": 15}
 
 
 def cast(value: ir.Value, element: str) -> ir.Value:

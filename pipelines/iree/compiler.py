@@ -25,7 +25,6 @@ from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
-from pipelines.iree.stablehlo_input import to_iree
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
 from pipelines.iree.targets import Target
 from pipelines.long_sums import LONG_SUMS
@@ -60,7 +59,7 @@ class _Diagnostic:
 
 
 def compile_for(module: Module, target: Target, preset: Preset = PRESETS[PLAIN]) -> bytes:
-    """Compiles a module in an output dialect to a VM module, without changing it.
+    """Compiles a module at `linalg` to a VM module, without changing it.
 
     The result does not contain the weights: they are parameters, named as in `module.weights`.
 
@@ -71,11 +70,6 @@ def compile_for(module: Module, target: Target, preset: Preset = PRESETS[PLAIN])
     name = module.name
     code, _ = compiled_once(text, options, name, lambda: (compile_text(text, options, name), None))
     return code
-
-
-def has_input_type(module: Module) -> bool:
-    """Returns whether IREE has an input type for the module's stage; otherwise use `linalg`."""
-    return module.stage in ("tosa", "stablehlo")
 
 
 def compile_with_packer(
@@ -109,31 +103,22 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     """Returns the text of the IR that `iree-compile` takes, and its options."""
     ir = with_parameters(module, target.attributes)
     ASSERTION_LINES.apply(ir)
-    if module.stage == "stablehlo":
-        to_iree(ir, module.name)
-    if not has_input_type(module):
-        if target.is_cpu:
-            KEEP_EXPONENTIALS.apply(ir)
-            ELEMENTARY_FUNCTIONS.apply(ir)
-        for step in preset.steps:
-            step.apply(ir)
-        CROP_TO_WINDOWS.apply(ir)
-        LONG_SUMS.apply(ir)
-        KEEP_SUMS_OF_PRODUCTS.apply(ir)
-        READ_WHOLE_TENSORS.apply(ir)
-        KEEP_SORTED_VALUES.apply(ir)
-        HIDE_CONSTANTS.apply(ir)
-    # IREE and torch-mlir have different versions of TOSA and StableHLO. Their custom syntax
-    # differs, their generic form does not.
-    text = ir.operation.get_asm(
-        enable_debug_info=True, print_generic_op_form=has_input_type(module)
-    )
-    return text, (*target.options, *_input_type(module, text), *preset.options)
+    if target.is_cpu:
+        KEEP_EXPONENTIALS.apply(ir)
+        ELEMENTARY_FUNCTIONS.apply(ir)
+    for step in preset.steps:
+        step.apply(ir)
+    CROP_TO_WINDOWS.apply(ir)
+    LONG_SUMS.apply(ir)
+    KEEP_SUMS_OF_PRODUCTS.apply(ir)
+    READ_WHOLE_TENSORS.apply(ir)
+    KEEP_SORTED_VALUES.apply(ir)
+    HIDE_CONSTANTS.apply(ir)
+    text = ir.operation.get_asm(enable_debug_info=True)
+    return text, (*target.options, *_input_type(text), *preset.options)
 
 
-def _input_type(module: Module, text: str) -> tuple[str, ...]:
-    if has_input_type(module):
-        return (f"--iree-input-type={module.stage}",)
+def _input_type(text: str) -> tuple[str, ...]:
     # By default, IREE loads all input dialects, which takes a tenth of the time of a small program.
     # It needs them for torch-mlir's TMTensor.
     return () if "tm_tensor." in text else ("--iree-input-type=none",)

@@ -34,15 +34,6 @@ _UPDATED = {
     "scf.while": 0,
 }
 _SCANS = ("tm_tensor.scan", "tm_tensor.topk")
-# The same in the other output dialects: updates of the first operand, and operations that combine
-# the elements of a tensor.
-_INPUT_UPDATES = (
-    "stablehlo.dynamic_update_slice",
-    "stablehlo.scatter",
-    "stablehlo.sort",
-    "tosa.scatter",
-)
-_INPUT_REDUCTIONS = ("stablehlo.reduce", "stablehlo.select_and_scatter", "tosa.reduce_", "tosa.arg")
 # IREE's compiler evaluates constants of up to 1 MB, of 8 bytes each, and gets these right.
 _EVALUATED = 1 << 17
 # The prefixes of operations whose results are constants if their tensor operands are.
@@ -52,12 +43,7 @@ _PURE = (
     "tensor.",
     "tm_tensor.",
     "flow.tensor.bitcast",
-    "stablehlo.",
-    "chlo.",
-    "tosa.",
 )
-# Random numbers are drawn from a seed, which is an operand or an attribute.
-_IMPURE = ("stablehlo.rng", "stablehlo.custom_call", "tosa.variable", "tosa.custom")
 
 
 def hide_constants(module: ir.Module) -> None:
@@ -73,28 +59,6 @@ def hide_constants(module: ir.Module) -> None:
             for index in _wrong_operands(operation, constants):
                 with ir.InsertionPoint(operation), operation.location:
                     operation.operands[index] = hide(operation.operands[index])
-
-
-def reads_constants(module: ir.Module) -> bool:
-    """Returns whether a module at `tosa` or `stablehlo` has constants that IREE compiles wrongly.
-
-    `hide_constants` rewrites them only after the module was lowered to linalg.
-    """
-    with module.context:
-        constants = _constants(module)
-        found = find_operations(
-            module,
-            lambda operation: operation.name.startswith((*_INPUT_UPDATES, *_INPUT_REDUCTIONS)),
-        )
-        return any(_reads_constants(operation, constants) for operation in found)
-
-
-def _reads_constants(operation: ir.Operation, constants: set[ir.Value]) -> bool:
-    if operation.name in _INPUT_UPDATES:
-        return _is_copied_wrongly(operation.operands[0], constants)
-    # Initial values are almost always constants.
-    read = list(operation.operands)[: max(1, len(operation.operands) // 2)]
-    return all(operand in constants for operand in read)
 
 
 def _has_several_results(operation: ir.Operation) -> bool:
@@ -118,8 +82,7 @@ def _constants(module: ir.Module) -> set[ir.Value]:
     found: set[ir.Value] = set()
     for operation in find_operations(module, lambda operation: operation.name.startswith(_PURE)):
         tensors = (each for each in operation.operands if isinstance(each.type, ir.ShapedType))
-        changes = operation.name in _UPDATED or operation.name.startswith(_IMPURE)
-        if not changes and all(each in found for each in tensors):
+        if operation.name not in _UPDATED and all(each in found for each in tensors):
             found.update(operation.results)
     return found
 

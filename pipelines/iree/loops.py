@@ -20,7 +20,8 @@ _LOOPS = ("scf.for", "scf.while")
 def lower_loops(function: func.FuncOp) -> None:
     """Replaces a function's control flow by branches in place, if IREE does not support a loop.
 
-    It does not support loops with a dynamic size or a boolean state.
+    It does not support loops with a dynamic size or a boolean state, or that pass on fewer values
+    than they carry.
 
     A function with further control flow inside other operations, such as the bodies of
     `linalg.generic`, stays as it is: the pass would also rewrite that, which is not possible there.
@@ -34,7 +35,13 @@ def is_unsupported(operation: ir.Operation) -> bool:
     """Returns whether an operation is a loop that IREE does not support."""
     if operation.name not in _LOOPS:
         return False
+    if len(operation.results) < _carried(operation):
+        return True
     return any(_is_dynamic(value.type) or _is_boolean(value.type) for value in operation.operands)
+
+
+def _carried(loop: ir.Operation) -> int:
+    return len(loop.operands) if loop.name == "scf.while" else 0
 
 
 def _is_dynamic(kind: ir.Type) -> bool:

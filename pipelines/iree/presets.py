@@ -79,19 +79,11 @@ def check_preset(name: str | None) -> None:
 
 
 def check_fit(name: str, module: Module) -> None:
-    """Raises an Error (`usage`) if IREE cannot compile a program in an output dialect with a
-    preset.
+    """Raises an Error (`usage`) if IREE cannot compile a program with a preset.
 
     With dynamic sizes, IREE's data tiling makes invalid IR, crashes, or computes wrong results.
-    IREE takes TOSA and StableHLO directly, so steps of `linalg` do not apply to them.
     """
     preset = PRESETS[name]
-    if preset.steps and module.stage in ("tosa", "stablehlo"):
-        raise Error(
-            "usage",
-            f"the preset {name} applies to linalg, but the program is at stage {module.stage}",
-            hint=f"use --preset {PLAIN}, or load the program without --via",
-        )
     if preset.options == _DATA_TILING and _is_dynamic(module):
         raise Error(
             "usage",
@@ -101,11 +93,7 @@ def check_fit(name: str, module: Module) -> None:
 
 
 def preset_for(module: Module) -> str:
-    """Returns the default preset for the operations of a program.
-
-    The presets are for `linalg`. A program in another output dialect is compiled as IREE's users
-    would.
-    """
+    """Returns the default preset for the operations of a program at `linalg`."""
     if _is_dynamic(module):
         # IREE's data tiling needs static sizes.
         return "channels-last" if find_operations(module.ir, _is_of_known_images) else PLAIN

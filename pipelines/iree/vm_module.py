@@ -14,14 +14,12 @@ from pipelines.compiled import (
     has_globals,
     keep,
     lowered,
-    stablehlo_for_iree,
 )
 from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.indices.sizes import CHECK_SIZES
 from pipelines.iree.assertions import JOIN_ASSERTIONS
 from pipelines.iree.compilation import TRACE_DISPATCHES
-from pipelines.iree.compiler import compile_for, compile_with_packer, has_input_type
-from pipelines.iree.input_dialects import needs_linalg
+from pipelines.iree.compiler import compile_for, compile_with_packer
 from pipelines.iree.lanes import extract_rearranged_weights
 from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
 from pipelines.iree.packed_products import MULTIPLY_PACKED
@@ -68,15 +66,11 @@ def vm_module(
     )
     compiled = find(key)
     if compiled is None:
-        if has_input_type(module) and not needs_linalg(module, unchecked=unchecked):
-            if module.stage == "stablehlo":
-                module = stablehlo_for_iree(module, unchecked)
-        else:
-            module = lowered(module, seconds, unchecked)
-            CHECK_DIVISIONS.apply(module.ir, unchecked=unchecked)
-            if not unchecked:
-                CHECK_SIZES.apply(module.ir)
-            JOIN_ASSERTIONS.apply(module.ir)
+        module = lowered(module, seconds, unchecked)
+        CHECK_DIVISIONS.apply(module.ir, unchecked=unchecked)
+        if not unchecked:
+            CHECK_SIZES.apply(module.ir)
+        JOIN_ASSERTIONS.apply(module.ir)
         enter_stage("compile")
         if target.preset is None:
             chosen = preset or preset_for(module)
@@ -103,7 +97,7 @@ def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, 
     Returns:
         The module that the compiler takes, and the arguments of it that are rearranged weights.
     """
-    if has_input_type(module) or not target.is_cpu:
+    if not target.is_cpu:
         return module, ()
     # torch-mlir does not know the attributes of IREE.
     module.ir.context.allow_unregistered_dialects = True

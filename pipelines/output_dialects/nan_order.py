@@ -12,7 +12,7 @@ from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import build_op, find_operations
 
 _GENERIC = "linalg.generic"
-_REDUCE = "stablehlo.reduce"
+_REDUCTIONS = ("stablehlo.reduce", "stablehlo.reduce_window")
 _COMPARE = "stablehlo.compare"
 
 
@@ -92,7 +92,7 @@ def order_nan_at_stablehlo(module: ir.Module) -> None:
 
 def _compares_extremes(operation: ir.Operation) -> bool:
     """Returns whether it compares floats in the body of a reduction with several results."""
-    if operation.name != _COMPARE or operation.parent.operation.name != _REDUCE:
+    if operation.name != _COMPARE or operation.parent.operation.name not in _REDUCTIONS:
         return False
     element = ir.RankedTensorType(operation.operands[0].type).element_type
     return isinstance(element, ir.FloatType) and len(operation.parent.operation.results) > 1

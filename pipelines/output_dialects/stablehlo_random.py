@@ -22,26 +22,26 @@ _LOWERING = (
 _UNIFORM = "#stablehlo<rng_distribution UNIFORM>"
 
 
-def draw_from_seed(module: ir.Module, stage: str) -> None:
+def draw_from_seed(module: ir.Module) -> None:
     """Rewrites the `stablehlo.rng` of a module in place.
 
     Raises:
-        Error: `stage`, for a distribution other than the uniform one, for integers, or for dynamic
-            sizes.
+        Error: stage `linalg`, for a distribution other than the uniform one, for integers, or for
+            dynamic sizes.
     """
     operations = find_operations(module, lambda operation: operation.name == "stablehlo.rng")
     if not operations:
         return
     with module.context:
         for operation in operations:
-            _check(operation, stage)
+            _check(operation)
             with ir.InsertionPoint(operation), operation.location:
                 operation.results[0].replace_all_uses_with(_drawn(operation))
             operation.erase()
         PassManager.parse(_LOWERING).run(module.operation)
 
 
-def _check(operation: ir.Operation, stage: str) -> None:
+def _check(operation: ir.Operation) -> None:
     kind = ir.RankedTensorType(operation.results[0].type)
     distribution = str(operation.attributes["rng_distribution"])
     if distribution != _UNIFORM:
@@ -53,7 +53,7 @@ def _check(operation: ir.Operation, stage: str) -> None:
     else:
         return
     raise Error(
-        stage,
+        "linalg",
         f"stablehlo.rng {problem} has no lowering that draws new numbers at each call",
         where=location_line(operation.location),
         hint="the StableHLO is valid for other tools; to run the program here, try --to linalg",

@@ -17,6 +17,7 @@ from pipelines.ir.torch_operations import (
     element_of,
     from_builtin,
     integer_constant,
+    is_float,
     load_dialects,
 )
 from pipelines.output_dialects.unsigned_constants import return_builtin_tensors
@@ -87,7 +88,7 @@ def _check(operation: ir.Operation) -> None:
     results = [str(result.type) for result in operation.results]
     if _ORDERS.fullmatch(operation.name) and any(map(_BOOLEANS.fullmatch, operands)):
         problem = "of booleans, which TOSA cannot order"
-    elif _MOVES.fullmatch(operation.name):
+    elif _MOVES.fullmatch(operation.name) or _drops_bits(operation):
         return
     elif any(map(_BYTES.fullmatch, results)) or (
         operation.name != _CONVERSION and any(map(_BYTES.fullmatch, operands))
@@ -101,6 +102,11 @@ def _check(operation: ir.Operation) -> None:
         where=location_line(operation.location),
         hint="convert them to int32 first, or try --to linalg",
     )
+
+
+def _drops_bits(operation: ir.Operation) -> bool:
+    """Returns whether it converts integers, to the same bits or the lowest ones."""
+    return operation.name == _CONVERSION and not is_float(operation.operands[0].type)
 
 
 def _value(conversion: ir.Operation, bits: int) -> ir.Value:

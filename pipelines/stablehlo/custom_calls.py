@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import cf, tensor
@@ -21,11 +19,11 @@ _SHAPE_ASSERTION = "shape_assertion"
 _DETAILS = ". Using the following polymorphic shapes"
 
 
-def resolve_custom_calls(module: ir.Module, stage: str) -> None:
+def resolve_custom_calls(module: ir.Module) -> None:
     """Rewrites the custom calls of a module, in place.
 
     Raises:
-        Error: stage `stage`, for a call of code that is not in the file.
+        Error: stage `linalg`, for a call of code that is not in the file.
     """
     with module.context:
         for call in find_operations(module, lambda each: each.name == _CALL):
@@ -36,7 +34,7 @@ def resolve_custom_calls(module: ir.Module, stage: str) -> None:
                 _assert(call)
             else:
                 raise Error(
-                    stage,
+                    "linalg",
                     f"the custom call @{name} needs the framework that wrote the file",
                     where=location_line(call.location),
                     hint="export the model without custom calls: unmess runs only operations "
@@ -47,10 +45,6 @@ def resolve_custom_calls(module: ir.Module, stage: str) -> None:
             for result, operand in zip(barrier.results, barrier.operands, strict=True):
                 result.replace_all_uses_with(operand)
             barrier.erase()
-
-
-resolve_at_linalg = partial(resolve_custom_calls, stage="linalg")
-resolve_at_compile = partial(resolve_custom_calls, stage="compile")
 
 
 def _is_identity(call: ir.Operation) -> bool:

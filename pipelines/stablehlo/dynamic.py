@@ -29,7 +29,8 @@ from pipelines.stablehlo.slices import (
 def lower_dynamic_sizes(module: ir.Module) -> None:
     """Lowers operations with dynamic sizes, and gathers, in place.
 
-    In programs that unmess captured, it lowers only those that a portable artifact has.
+    In programs that unmess captured, it lowers gathers of dynamic size, and those operations that a
+    portable artifact has.
 
     Raises:
         Error: stage `linalg`, for a size that depends on values of tensors.
@@ -51,9 +52,9 @@ def _operations(module: ir.Module, names: Collection[str]) -> list[ir.Operation]
     """Returns the operations of these names that this step lowers."""
     if is_foreign(module):
         return find_operations(module, lambda each: each.name in names)
-    if not find_operations(module, lambda each: each.name in _SIZES):
-        return []
-    return find_operations(module, lambda each: each.name in names and each.name in _PORTABLE)
+    is_portable = bool(find_operations(module, lambda each: each.name in _SIZES))
+    captured = (_GATHER, *_PORTABLE) if is_portable else (_GATHER,)
+    return find_operations(module, lambda each: each.name in names and each.name in captured)
 
 
 def _broadcast(operation: ir.Operation) -> ir.Value:
@@ -202,6 +203,7 @@ def _dimension_size(operation: ir.Operation) -> ir.Value:
     return build_op("tensor.from_elements", kind, number)
 
 
+_GATHER = "stablehlo.dynamic_gather"
 _REWRITES = {
     "stablehlo.dynamic_broadcast_in_dim": _broadcast,
     "stablehlo.dynamic_iota": _iota,
@@ -211,7 +213,7 @@ _REWRITES = {
     "stablehlo.dynamic_update_slice": lower_dynamic_update_slice,
     "stablehlo.reverse": lower_reverse,
     "stablehlo.dynamic_pad": _pad,
-    "stablehlo.dynamic_gather": lower_gather,
+    _GATHER: lower_gather,
     "stablehlo.gather": lower_gather,
 }
 _SIZES = {"stablehlo.get_dimension_size": _dimension_size}

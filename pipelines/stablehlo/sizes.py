@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, cf, tensor
 from pipelines.ir.loops import Size, index
+from pipelines.ir.modules import build_op
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
@@ -72,6 +73,8 @@ def element(value: ir.Value, place: int = 0) -> ir.Value:
     if name == "get_dimension_size":
         axis = ir.IntegerAttr(operation.attributes["dimension"]).value
         return tensor.DimOp(operation.operands[0], index(axis)).result
+    if name == "tensor.from_elements":
+        return build_op("arith.index_cast", ir.IndexType.get(), operation.operands[place])
     if name in _SAME:
         # The source has one element, or as many as the result.
         source = operation.operands[0]

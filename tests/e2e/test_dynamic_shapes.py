@@ -383,6 +383,42 @@ def test_a_size_as_the_first_operand():
             torch.testing.assert_close(ours, theirs)
 
 
+def windows_of_any_batch(x):
+    return (
+        F.max_pool2d(x, 3, 2, 1, return_indices=True),
+        F.avg_pool2d(x, 3, 1, 1, count_include_pad=False),
+        F.adaptive_avg_pool2d(x, (3, 2)),
+        F.adaptive_max_pool2d(x, (4, 3)),
+        F.conv2d(x, torch.linspace(-1, 1, 108).reshape(6, 2, 3, 3), stride=(2, 1), groups=2),
+        F.conv_transpose2d(x, torch.linspace(-1, 1, 36).reshape(4, 1, 3, 3), stride=2, groups=4),
+        x.cumsum(1),
+        x.sum().mean(),
+    )
+
+
+def windows_of_any_image(x):
+    return (
+        F.max_pool2d(x, 3, 2, 1),
+        F.avg_pool2d(x, 2, stride=1),
+        F.conv2d(x, torch.linspace(-1, 1, 216).reshape(6, 4, 3, 3), padding=3, dilation=2),
+        F.conv_transpose2d(x, torch.linspace(-1, 1, 108).reshape(4, 3, 3, 3), stride=2),
+    )
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize(
+    "model, axes", [(windows_of_any_batch, [0]), (windows_of_any_image, [2, 3])]
+)
+def test_windows_at_stablehlo(model, axes, runner):
+    """Upstream lowers no windows with dynamic sizes from StableHLO to linalg."""
+    sizes = {axis: torch.export.Dim(f"size{axis}", min=4) for axis in axes}
+    program = unmess.capture(model, (torch.randn(5, 4, 6, 7),), dynamic_shapes=(sizes,))
+    run = unmess.load(unmess.lower(program, to="stablehlo"), on=runner)
+    for size in (4, 9):
+        shape = [size if axis in axes else length for axis, length in enumerate((5, 4, 6, 7))]
+        assert_matches(model, run, torch.randn(shape))
+
+
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("dialect", ["tosa", "stablehlo"])
 def test_operands_of_equal_dynamic_sizes(dialect, runner):

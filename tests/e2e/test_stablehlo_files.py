@@ -79,9 +79,9 @@ func.func public @main(%x: tensor<4x5xf32>, %n: tensor<4x5xi32>, %at: tensor<3x2
 
 
 @pytest.mark.parametrize("kind", ["i64", "ui8"])
-def test_scatter_of_two_tensors(write, kind):
-    """Skips windows of 2 columns that are partly outside. IREE only scatters a single tensor."""
-    run = unmess.load(write(SCATTER.format(kind=kind)), on="reference")
+def test_scatter_of_two_tensors(write, runner, kind):
+    """Skips windows of 2 columns that are partly outside."""
+    run = unmess.load(write(SCATTER.format(kind=kind)), on=runner)
     x, n = torch.randn(4, 5), torch.randint(-9, 9, (4, 5), dtype=torch.int32)
     u, m = torch.randn(2, 3), torch.randint(-9, 9, (2, 3), dtype=torch.int32)
     for at in ([[0, 0], [3, 3], [3, 3]], [[4, 1], [3, 4], [0, 2]], [[200, 1], [1, 255], [0, 2]]):
@@ -198,10 +198,38 @@ def test_refusals(write, cause):
     assert cause in caught.value.cause and "\n" not in caught.value.cause
 
 
-def test_custom_call_is_refused_on_iree(write):
-    text = REFUSED["the custom call @lapack_spotrf_ffi"]
-    with pytest.raises(unmess.Error, match="compile: the custom call @lapack_spotrf_ffi"):
-        unmess.load(write(text), on="iree-cpu")
+# For each case: the function of PyTorch, the shape of its operand and the lengths along the last
+# axes. Lengths are short, prime, composite, even and odd.
+TRANSFORMS = [
+    ("fft", (3, 96), (96,)),
+    ("ifft", (127,), (127,)),
+    ("fft", (2, 6, 10, 100), (6, 10, 100)),
+    ("rfft", (2, 1000), (1000,)),
+    ("rfft", (3, 5, 9), (5, 9)),
+    ("irfft", (2, 33), (64,)),
+    ("irfft", (5, 5), (5, 9)),
+    ("irfft", (2, 1), (1,)),
+]
+NAMES = {torch.float64: "f64", torch.complex128: "complex<f64>"}
+
+
+@pytest.mark.parametrize("name, shape, lengths", TRANSFORMS)
+def test_fourier_transforms(write, runner, name, shape, lengths):
+    dtype = torch.float64 if name == "rfft" else torch.complex128
+    x = torch.randn(shape, dtype=dtype)
+    axes = tuple(range(-len(lengths), 0))
+    expected = getattr(torch.fft, f"{name}n")(x, s=lengths, dim=axes)
+    operand, result = (
+        f"tensor<{''.join(f'{size}x' for size in each.shape)}{NAMES[each.dtype]}>"
+        for each in (x, expected)
+    )
+    text = f"""
+    func.func @main(%x: {operand}) -> {result} {{
+      %0 = stablehlo.fft %x, type = {name.upper()}, length = {list(lengths)}
+          : ({operand}) -> {result}
+      return %0 : {result}
+    }}"""
+    torch.testing.assert_close(unmess.load(write(text), on=runner)(x), expected)
 
 
 def test_damaged_files_of_jax_export(write):

@@ -1,6 +1,6 @@
 """Tests of casts, arithmetic and 8-bit floats for every dtype, compared with eager.
 
-The tests use the reference runner.
+Most tests use the reference runner.
 """
 
 import itertools
@@ -8,6 +8,7 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import unmess
 
@@ -24,8 +25,8 @@ FLOAT8 = (
 )
 
 
-def assert_like_eager(function, *args, **capture):
-    report = unmess.check(unmess.capture(function, args, **capture), on="reference", calls=1)
+def assert_like_eager(function, *args, on="reference", via=None, **capture):
+    report = unmess.check(unmess.capture(function, args, **capture), on=on, via=via, calls=1)
     assert report.ok, report.error
 
 
@@ -64,6 +65,20 @@ def test_casts(source):
         ]
 
     assert_like_eager(casts, x)
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+@pytest.mark.parametrize("dialect", ["linalg", "tosa", "stablehlo"])
+def test_casts_in_vector_code(dialect, runner):
+    """Casts drop the upper bits, also if there are enough elements for vector instructions."""
+
+    def casts(x, *floats):
+        image = F.conv2d(x.reshape(1, 4, 32, 32), torch.eye(4).reshape(4, 4, 1, 1))
+        return [x.to(target) for x in (x, *floats, image) for target in (torch.uint8, *SIGNED)]
+
+    values = torch.linspace(-300, 300, 4096)
+    others = (values.to(dtype) for dtype in FLOATS if dtype != torch.float32)
+    assert_like_eager(casts, values, *others, on=runner, via=dialect)
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)

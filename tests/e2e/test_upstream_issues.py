@@ -4,6 +4,8 @@ If one fails, another project has solved the issue: remove the program from `ups
 and what `affects` names, as far as nothing else needs it.
 """
 
+import re
+
 import pytest
 import torch
 from torch_mlir import ir
@@ -12,7 +14,6 @@ from upstream_programs import problem, run_by_iree
 
 import unmess
 from importers.repair_list import recorded_repairs
-from pipelines.iree import vm_module
 from pipelines.output_dialects.strict_sizes import NOTED
 from unmess.core.ir.dialects import context_of_all
 from unmess.core.processes.workers import each_in_workers
@@ -78,13 +79,25 @@ def test_iree_does_not_keep_the_order_of_equal_elements():
     assert not torch.equal(order, torch.sort(positions % 2, stable=True).indices.int())
 
 
-def test_iree_sorts_an_argument_in_place(monkeypatch):
-    monkeypatch.setenv("UNMESS_CACHE_MB", "0")
-    monkeypatch.setattr(vm_module, "needs_linalg", lambda module, *, unchecked: False)
-    x = torch.tensor([3.0, 1.0, 2.0])
-    module = unmess.lower(unmess.capture(torch.sort, (x,)), to="stablehlo")
-    unmess.load(module, on="iree-cpu")(x)
-    assert x.tolist() == [1, 2, 3]
+def test_iree_does_not_compile_a_loop_that_passes_on_fewer_tensors():
+    with pytest.raises(Exception, match="region branch point has 2 operands"):
+        run_by_iree("""
+        func.func @main(%x: tensor<3xf32>, %go: tensor<i1>) -> tensor<3xf32> {
+          %0 = scf.while (%a = %x, %c = %go) : (tensor<3xf32>, tensor<i1>) -> tensor<3xf32> {
+            %1 = tensor.extract %c[] : tensor<i1>
+            scf.condition(%1) %a : tensor<3xf32>
+          } do {
+          ^bb0(%a: tensor<3xf32>):
+            %1 = math.exp %a : tensor<3xf32>
+            %zero = arith.constant 0 : index
+            %2 = tensor.extract %1[%zero] : tensor<3xf32>
+            %ten = arith.constant 10.0 : f32
+            %3 = arith.cmpf olt, %2, %ten : f32
+            %4 = tensor.from_elements %3 : tensor<i1>
+            scf.yield %1, %4 : tensor<3xf32>, tensor<i1>
+          }
+          return %0 : tensor<3xf32>
+        }""")
 
 
 def test_iree_stops_branches_on_sizes():
@@ -214,15 +227,35 @@ def test_forms_that_stablehlo_does_not_lower_well():
         "stablehlo-legalize-to-linalg",
         """
     func.func @main(%x: tensor<?xf32>, %n: tensor<2xi32>, %image: tensor<1x2x4x4xf32>,
-                    %filter: tensor<2x2x3x3xf32>) -> (tensor<?x?xf32>, tensor<1x2x2x2xf32>) {
+                    %filter: tensor<2x2x3x3xf32>, %some: tensor<?x4x6xf32>,
+                    %grouped: tensor<3x2x3xf32>, %number: tensor<f32>)
+        -> (tensor<?x?xf32>, tensor<1x2x2x2xf32>, tensor<?x2x3xf32>, tensor<?x4x5xf32>, tensor<f32>,
+            tensor<4xcomplex<f32>>) {
       %0 = stablehlo.dynamic_reshape %x, %n : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x?xf32>
       %1 = stablehlo.convolution(%image, %filter)
         dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
         window = {stride = [1, 1], pad = [[0, 0], [0, 0]]}
         {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
         : (tensor<1x2x4x4xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x2x2xf32>
-      return %0, %1 : tensor<?x?xf32>, tensor<1x2x2x2xf32>
+      %2 = stablehlo.convolution(%some, %grouped)
+        dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+        {batch_group_count = 1 : i64, feature_group_count = 3 : i64}
+        : (tensor<?x4x6xf32>, tensor<3x2x3xf32>) -> tensor<?x2x3xf32>
+      %3 = "stablehlo.reduce_window"(%some, %number) <{
+          window_dimensions = array<i64: 1, 1, 2>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %7 = stablehlo.maximum %a, %b : tensor<f32>
+        stablehlo.return %7 : tensor<f32>
+      }) : (tensor<?x4x6xf32>, tensor<f32>) -> tensor<?x4x5xf32>
+      %4 = stablehlo.reduce(%number init: %number) applies stablehlo.add across dimensions = []
+        : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %5 = stablehlo.constant dense<(1.0, 2.0)> : tensor<4xcomplex<f32>>
+      %6 = stablehlo.fft %5, type = FFT, length = [4]
+        : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+      return %0, %1, %2, %3, %4, %6 : tensor<?x?xf32>, tensor<1x2x2x2xf32>, tensor<?x2x3xf32>,
+        tensor<?x4x5xf32>, tensor<f32>, tensor<4xcomplex<f32>>
     }""",
     )
-    assert "stablehlo.dynamic_reshape" in text
+    for name in ("dynamic_reshape", "convolution", "reduce_window", "reduce", "fft"):
+        assert re.search(rf"stablehlo\.{name}\b", text), name
     assert "linalg.conv" not in text

@@ -3,13 +3,14 @@
 // RUN: unmess pipeline reference | filecheck %s --check-prefix REFERENCE
 // RUN: not unmess pipeline linlag 2>&1 | filecheck %s --check-prefix UNKNOWN
 
-// CHECK:      linalg: 26 steps
+// CHECK:      linalg: 27 steps
 // CHECK-NEXT:    1 linalg-integer-programs
 // CHECK-NEXT:      lower the operators of integer programs to named operations and rescaling
 // CHECK-NEXT:    2 linalg-loop-slices
-// CHECK:         3 func.func(torch-restructure-non-constant-axes)
-// CHECK:        23 torch-verify-linalg-on-tensors-backend-contract
-// CHECK:        26 linalg-nan-order
+// CHECK:         3 narrow-casts
+// CHECK:         4 func.func(torch-restructure-non-constant-axes)
+// CHECK:        24 torch-verify-linalg-on-tensors-backend-contract
+// CHECK:        27 linalg-nan-order
 
 // JSON:       "pipeline": "tosa"
 // JSON:       "name": "convert-torch-to-tosa"

@@ -4,7 +4,7 @@
 
 from types import SimpleNamespace
 
-from pipelines.iree.presets import check_fit, check_preset, preset_for
+from pipelines.iree.presets import check_preset, preset_for
 from unmess.core.errors.error import Error
 from unmess.core.ir.parsing import parse
 
@@ -48,13 +48,5 @@ for name, operations, size in (
 # CHECK-NEXT:   hint: use one of plain, channels-last, data-tiling, channels-last-data-tiling
 try:
     check_preset("chanels-last")
-except Error as error:
-    print(error)
-
-# CHECK-NEXT: usage: the preset data-tiling applies to linalg, but the program is at stage tosa
-# CHECK-NEXT:   hint: use --preset plain, or load the program without --via
-check_fit("plain", SimpleNamespace(stage="tosa"))
-try:
-    check_fit("data-tiling", SimpleNamespace(stage="tosa"))
 except Error as error:
     print(error)

@@ -1,6 +1,5 @@
 // RUN: unmess-opt --pipeline stablehlo %s | filecheck %s
 // RUN: unmess-opt --pipeline stablehlo --pipeline stablehlo-to-linalg %s | filecheck %s --check-prefix SEED
-// RUN: unmess-opt --pipeline stablehlo --pipeline stablehlo-to-iree %s | filecheck %s --check-prefix SEED
 
 // In StableHLO, the consumer chooses the seed. In the lowered IR, the seed is a global that each
 // draw updates.
