@@ -88,7 +88,9 @@ def _integer_powers(x: torch.Tensor, exponent: torch.Tensor, dtype: torch.dtype)
         result = torch.where(torch.ne(exponent & (1 << bit), 0), result * square, result)
     if limits.min == 0:
         return result
-    inverse = torch.where(torch.logical_and(torch.eq(x, -1), odd), -1, torch.eq(x * x, 1).to(dtype))
+    # A square that wraps around may also be 1, such as that of -127 in int8.
+    is_unit = torch.logical_or(torch.eq(x, 1), torch.eq(x, -1))
+    inverse = torch.where(torch.logical_and(torch.eq(x, -1), odd), -1, is_unit.to(dtype))
     return torch.where(exponent < 0, inverse, result)
 
 
@@ -143,6 +145,11 @@ def asinh(x: torch.Tensor) -> Any:
     result = torch.where(size > _LARGE, torch.log(size) + math.log(2), result)
     signed = torch.where(wide < 0, -result, torch.where(torch.eq(size, 0), wide, result))
     return signed.to(_result_type(x))
+
+
+def cosh(x: torch.Tensor) -> Any:
+    """Returns the hyperbolic cosine of f16, computed in f32; NotImplemented for other dtypes."""
+    return torch.cosh(x.float()).half() if x.dtype == torch.float16 else NotImplemented
 
 
 def acosh(x: torch.Tensor) -> Any:

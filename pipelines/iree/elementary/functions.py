@@ -132,8 +132,10 @@ def pow(x: Scalar, y: Scalar) -> Scalar:
     rest = product_rest(y, high, product) + y * low
     finite = product.size() < math.inf
     value = product.math("exp")
-    # Multiply by (1 + rest), unless an infinity would make it NaN.
-    value = select(finite & (value.size() < math.inf), value + value * rest, value)
+    # Multiply by (1 + rest), unless an infinity would make it NaN. For products that overflow to 0,
+    # the rest is not a number.
+    corrected = finite & (value.size() < math.inf) & (value > 0)
+    value = select(corrected, value + value * rest, value)
     # For zeros and infinities, use their logarithm without a correction.
     edge = size.equals(0) | size.equals(math.inf)
     value = select(edge, (y * select(size.equals(0), -math.inf, math.inf)).math("exp"), value)
