@@ -20,6 +20,7 @@ from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
+from pipelines.iree.overlapping_updates import COPY_OVERLAPPING_UPDATES
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
@@ -135,6 +136,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             KEEP_BOOLEANS_IN_BYTES,
             KEEP_EXPONENTIALS,
             KEEP_SORTED_VALUES,
+            COPY_OVERLAPPING_UPDATES,
             MULTIPLY_PACKED,
             SEPARATE_PACKING,
         )

@@ -19,6 +19,7 @@ from pipelines.iree.compiler_cache import compiled_once
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
+from pipelines.iree.overlapping_updates import COPY_OVERLAPPING_UPDATES
 from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
@@ -113,6 +114,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     KEEP_SUMS_OF_PRODUCTS.apply(ir)
     READ_WHOLE_TENSORS.apply(ir)
     KEEP_SORTED_VALUES.apply(ir)
+    COPY_OVERLAPPING_UPDATES.apply(ir)
     HIDE_CONSTANTS.apply(ir)
     text = ir.operation.get_asm(enable_debug_info=True)
     return text, (*target.options, *_input_type(text), *preset.options)

@@ -1,7 +1,8 @@
 """Lowers the loops of a program to branches, for IREE.
 
-IREE frees tensors of dynamic size too early if several loops, or several values of one loop, start
-with them. The results are then wrong, without an error (related: iree-org/iree pull request 24841).
+IREE frees tensors of dynamic size too early if several loops start with them. The results are then
+wrong, without an error (related: iree-org/iree pull request 24841). If several values of one loop
+start with the same tensor, the call fails, also with branches.
 IREE also fails to legalize most loops that carry a condition read from a tensor. With branches
 instead of `scf` loops, the programs compile and the results are right.
 """
@@ -13,6 +14,7 @@ from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations
+from pipelines.iree.constant_operands import copy_elements
 
 _LOOPS = ("scf.for", "scf.while")
 
@@ -20,15 +22,29 @@ _LOOPS = ("scf.for", "scf.while")
 def lower_loops(function: func.FuncOp) -> None:
     """Replaces a function's control flow by branches in place, if IREE does not support a loop.
 
-    It does not support loops with a dynamic size or a boolean state, or that pass on fewer values
-    than they carry.
+    IREE does not support loops with a dynamic size or a boolean state, or that pass on fewer values
+    than they carry. If several values of a loop start with the same tensor, all but the first start
+    with a copy.
 
     A function with further control flow inside other operations, such as the bodies of
     `linalg.generic`, stays as it is: the pass would also rewrite that, which is not possible there.
     """
     found = find_operations(function, lambda each: each.name.startswith("scf."))
+    for operation in found:
+        if operation.name in _LOOPS:
+            _start_with_copies(operation)
     if all(map(_is_on_host, found)) and any(map(is_unsupported, found)):
         PassManager.parse("func.func(convert-scf-to-cf)").run(function.operation)
+
+
+def _start_with_copies(loop: ir.Operation) -> None:
+    known: set[ir.Value] = set()
+    for index, value in enumerate(loop.operands):
+        if value in known:
+            with ir.InsertionPoint(loop), loop.location:
+                loop.operands[index] = copy_elements(value)
+        elif isinstance(value.type, ir.RankedTensorType):
+            known.add(value)
 
 
 def is_unsupported(operation: ir.Operation) -> bool:

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from torch._higher_order_ops.while_loop import while_loop
 
 import unmess
 
@@ -88,6 +91,43 @@ def test_results_outlive_the_executable():
     del run
     gc.collect()
     assert torch.equal(result, kept)
+
+
+def test_a_global_result_outlives_the_modules(tmp_path):
+    """At exit, Python clears the modules of IREE before those that other objects refer to."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, torch, unmess\n"
+        "torch.script_of_the_user = sys.modules['__main__']\n"
+        "x = torch.ones(3, 40)\n"
+        "result = unmess.load(unmess.capture(lambda x: x * 2, (x,)), on='iree-cpu')(x)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+SHIFTED = {
+    "index_copy": lambda x, i: x.index_copy(0, i, x[:15]),
+    "index_add": lambda x, i: x.index_add(0, i, x[:15]),
+    "index_put": lambda x, i: x.index_put((i,), x[10:25], accumulate=True),
+    "columns": lambda x, i: x.index_copy(1, i, x[:, 5:20]),
+    "of a computed tensor": lambda x, i: (x * 2, (x * 2).index_copy(0, i, (x * 2)[::2][:15])),
+    "slice_scatter": lambda x, i: torch.slice_scatter(x, x[:-1], 0, 1, 37),
+    "in a loop": lambda x, i: while_loop(
+        lambda n, x: n < 3,
+        lambda n, x: (n + 1, torch.slice_scatter(x, x[:-1].clone(), 0, 1, 37)),
+        (torch.tensor(0), x),
+    ),
+}
+
+
+def test_updates_that_are_views_of_the_updated_tensor():
+    def model(x, i):
+        return [function(x, i) for function in SHIFTED.values()]
+
+    x, i = torch.randn(37, 261), torch.randperm(37)[:15]
+    report = unmess.check(unmess.capture(model, (x, i)), on="iree-cpu", calls=1)
+    assert report.ok, report.error
 
 
 def test_the_next_call_does_not_change_returned_state():

@@ -1,0 +1,30 @@
+// RUN: unmess-opt --pipeline iree-copy-overlapping-updates %s | filecheck %s
+
+// The updates are a slice of the tensor, in another shape.
+// CHECK-LABEL: func.func @of_itself(
+// CHECK-SAME:    %[[X:.*]]: tensor<8x3xf32>
+// CHECK:         %[[PART:.*]] = tensor.extract_slice
+// CHECK:         %[[VIEW:.*]] = tensor.collapse_shape %[[PART]]
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[VIEW]])
+// CHECK:         tm_tensor.scatter {{.*}} ins(%[[KEPT]],
+func.func @of_itself(%x: tensor<8x3xf32>, %i: tensor<6x2xi32>) -> tensor<8x3xf32> {
+  %part = tensor.extract_slice %x[1, 0] [2, 3] [1, 1] : tensor<8x3xf32> to tensor<2x3xf32>
+  %line = tensor.collapse_shape %part [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+  %0 = tm_tensor.scatter {dimension_map = array<i64: 0, 1>} unique_indices(false) ins(%line, %i : tensor<6xf32>, tensor<6x2xi32>) outs(%x : tensor<8x3xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    tm_tensor.yield %new : f32
+  } -> tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
+
+// The updates are another tensor.
+// CHECK-LABEL: func.func @of_another(
+// CHECK-NOT:     barrier
+// CHECK:         return
+func.func @of_another(%x: tensor<8x3xf32>, %y: tensor<6xf32>, %i: tensor<6x2xi32>) -> tensor<8x3xf32> {
+  %0 = tm_tensor.scatter {dimension_map = array<i64: 0, 1>} unique_indices(false) ins(%y, %i : tensor<6xf32>, tensor<6x2xi32>) outs(%x : tensor<8x3xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    tm_tensor.yield %new : f32
+  } -> tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
