@@ -20,12 +20,12 @@ from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
-from pipelines.iree.overlapping_updates import COPY_OVERLAPPING_UPDATES
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
+from pipelines.iree.stored_updates import STORE_UPDATES
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
 from pipelines.iree.updates import keep_inputs
 from pipelines.linalg_form.channels_last import NHWC
@@ -136,7 +136,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             KEEP_BOOLEANS_IN_BYTES,
             KEEP_EXPONENTIALS,
             KEEP_SORTED_VALUES,
-            COPY_OVERLAPPING_UPDATES,
+            STORE_UPDATES,
             MULTIPLY_PACKED,
             SEPARATE_PACKING,
         )

@@ -19,13 +19,13 @@ from pipelines.iree.compiler_cache import compiled_once
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
-from pipelines.iree.overlapping_updates import COPY_OVERLAPPING_UPDATES
 from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
+from pipelines.iree.stored_updates import STORE_UPDATES
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
 from pipelines.iree.targets import Target
 from pipelines.long_sums import LONG_SUMS
@@ -114,7 +114,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     KEEP_SUMS_OF_PRODUCTS.apply(ir)
     READ_WHOLE_TENSORS.apply(ir)
     KEEP_SORTED_VALUES.apply(ir)
-    COPY_OVERLAPPING_UPDATES.apply(ir)
+    STORE_UPDATES.apply(ir)
     HIDE_CONSTANTS.apply(ir)
     text = ir.operation.get_asm(enable_debug_info=True)
     return text, (*target.options, *_input_type(text), *preset.options)

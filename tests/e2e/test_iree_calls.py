@@ -130,6 +130,21 @@ def test_updates_that_are_views_of_the_updated_tensor():
     assert report.ok, report.error
 
 
+def test_updates_that_are_converted_to_a_wider_type():
+    """The converted updates are larger than the stack of a kernel."""
+
+    def model(x, y, i):
+        return (
+            x.index_add(0, i, y.float()),
+            x.to(torch.int8).index_add(0, i, y.to(torch.int8)),
+            (x > 0).index_put((i,), y > 0, accumulate=True),
+        )
+
+    args = torch.randn(37, 261), torch.randn(501, 261).half(), torch.randint(0, 37, (501,))
+    report = unmess.check(unmess.capture(model, args), on="iree-cpu", calls=1)
+    assert report.ok, report.error
+
+
 def test_the_next_call_does_not_change_returned_state():
     class Counter(torch.nn.Module):
         def __init__(self):

@@ -1,4 +1,4 @@
-// RUN: unmess-opt --pipeline iree-copy-overlapping-updates %s | filecheck %s
+// RUN: unmess-opt --pipeline iree-store-updates %s | filecheck %s
 
 // The updates are a slice of the tensor, in another shape.
 // CHECK-LABEL: func.func @of_itself(
@@ -11,6 +11,27 @@ func.func @of_itself(%x: tensor<8x3xf32>, %i: tensor<6x2xi32>) -> tensor<8x3xf32
   %part = tensor.extract_slice %x[1, 0] [2, 3] [1, 1] : tensor<8x3xf32> to tensor<2x3xf32>
   %line = tensor.collapse_shape %part [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
   %0 = tm_tensor.scatter {dimension_map = array<i64: 0, 1>} unique_indices(false) ins(%line, %i : tensor<6xf32>, tensor<6x2xi32>) outs(%x : tensor<8x3xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    tm_tensor.yield %new : f32
+  } -> tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
+
+// The updates are widened.
+// CHECK-LABEL: func.func @widened(
+// CHECK:         %[[WIDE:.*]] = linalg.generic
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[WIDE]])
+// CHECK:         tm_tensor.scatter {{.*}} ins(%[[KEPT]],
+func.func @widened(%x: tensor<8x3xf32>, %y: tensor<6xf16>, %i: tensor<6x2xi32>) -> tensor<8x3xf32> {
+  %place = tensor.empty() : tensor<6xf32>
+  %wide = linalg.generic {
+    indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+    iterator_types = ["parallel"]} ins(%y : tensor<6xf16>) outs(%place : tensor<6xf32>) {
+  ^bb0(%a: f16, %b: f32):
+    %1 = arith.extf %a : f16 to f32
+    linalg.yield %1 : f32
+  } -> tensor<6xf32>
+  %0 = tm_tensor.scatter {dimension_map = array<i64: 0, 1>} unique_indices(false) ins(%wide, %i : tensor<6xf32>, tensor<6x2xi32>) outs(%x : tensor<8x3xf32>) {
   ^bb0(%new: f32, %old: f32):
     tm_tensor.yield %new : f32
   } -> tensor<8x3xf32>

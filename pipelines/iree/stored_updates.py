@@ -1,0 +1,59 @@
+"""Stores the updates of a tensor in memory of their own, where IREE compiles them incorrectly.
+
+- Updates that are a view of the updated tensor: IREE updates the tensor in place in the kernel that
+  reads the view, so `x.index_copy(0, i, x[:2])` may read elements that are already updated.
+- Updates of a scatter that are converted to a wider type: IREE converts all of them on the stack of
+  the kernel, and does not compile it if they are larger than the stack.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.ir.modules import find_operations
+from pipelines.iree.barriers import barrier_before
+from pipelines.pipeline import Step
+
+_SCATTER = "tm_tensor.scatter"
+# The places of the updates, and of the tensor that is updated, among the operands.
+_OPERANDS = {_SCATTER: (0, 2), "tensor.insert_slice": (0, 1)}
+_VIEWS = (
+    "tensor.cast",
+    "tensor.collapse_shape",
+    "tensor.expand_shape",
+    "tensor.extract_slice",
+)
+_WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")
+
+
+def store_updates(module: ir.Module) -> None:
+    """Puts a barrier before such updates. Changes the IR in place."""
+    with module.context:
+        for update in find_operations(module, lambda each: each.name in _OPERANDS):
+            new, old = _OPERANDS[update.name]
+            viewed = _viewed(update.operands[new])
+            is_widened = update.name == _SCATTER and _is_widened(viewed)
+            if is_widened or viewed == _viewed(update.operands[old]):
+                barrier_before(update, new)
+
+
+def _viewed(value: ir.Value) -> ir.Value:
+    """Returns the tensor of which a value is a view, or the value itself."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _VIEWS:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _is_widened(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "linalg.generic":
+        return False
+    body = value.owner.operation.regions[0].blocks[0].operations
+    return any(each.operation.name in _WIDENINGS for each in body)
+
+
+STORE_UPDATES = Step(
+    "iree-store-updates",
+    "store the updates of a tensor that are a view of it or are widened; IREE reads updated "
+    "elements, or has too small a stack",
+    store_updates,
+)
