@@ -10,13 +10,14 @@ For StableHLO:
   padding. torch-mlir pads both ends for it, which moves every window.
 - `remainder` has the sign of the divisor. torch-mlir's has the sign of the dividend, like `fmod`.
 - `x ** 0.5` is the square root, which is NaN for -inf.
-- torch-mlir decomposes `repeat` with `flatten`, which it does not lower; it does lower a view of
-  known sizes.
+- torch-mlir does not lower `flatten` and `unflatten`, with which it decomposes `repeat`, but views.
 - Negative indices count from the end. torch-mlir's gather reads the first element for them.
 - Shifts broadcast their operands. torch-mlir ends the process if their shapes differ.
 """
 
 from __future__ import annotations
+
+import functools
 
 from torch_mlir import ir
 
@@ -26,6 +27,7 @@ from pipelines.ir.torch_operations import (
     float_constant,
     integer_constant,
     is_float,
+    maker_of,
     rewrite,
     sizes_of,
     value_of,
@@ -38,6 +40,7 @@ _POOLS = {
     for axes in (1, 2, 3)
     for suffix in ("", "_with_indices")
 }
+_AVERAGES = {f"torch.aten.avg_pool{axes}d": axes for axes in (1, 2, 3)}
 _SHIFTS = ("torch.aten.bitwise_left_shift.Tensor", "torch.aten.bitwise_right_shift.Tensor")
 
 
@@ -49,20 +52,21 @@ def replace_boolean_sums(module: ir.Module) -> None:
 def rewrite_for_stablehlo(module: ir.Module) -> None:
     """Rewrites a module at `torch` in place, for StableHLO.
 
-    Does not change poolings of dynamic sizes.
-
     Raises:
         Error: stage `stablehlo`, if a max pooling has windows beyond its input and its indices are
-            used: they would be indices of the padded input.
+            used: they would be indices of the padded input. Also if the number of windows is
+            dynamic and rounded up.
     """
     remainders = ("torch.aten.remainder.Tensor", "torch.aten.remainder.Scalar")
     rewrite(
         module,
         {
             **dict.fromkeys(_POOLS, _end_with_windows),
+            **dict.fromkeys(_AVERAGES, _check_average),
             **dict.fromkeys(remainders, _remainder),
             "torch.aten.pow.Tensor_Scalar": _power,
             "torch.aten.flatten.using_ints": _flatten,
+            "torch.aten.unflatten.int": _unflatten,
             **dict.fromkeys(_SHIFTS, _shift_of_same_shapes),
             "torch.aten.index.Tensor": _count_from_the_front,
             "torch.aten.index.Tensor_hacked_twin": _count_from_the_front,
@@ -131,13 +135,50 @@ def _power(operation: ir.Operation) -> ir.Value | None:
     return build_op("torch.aten.sqrt", kind, x)
 
 
-def _flatten(operation: ir.Operation) -> ir.Value | None:
+def _flatten(operation: ir.Operation) -> ir.Value:
+    """Returns the view with the sizes of the operand; joined axes have the product of theirs."""
+    x, start, _ = operation.operands
     kind = operation.results[0].type
-    sizes = sizes_of(kind)
-    if None in sizes:
+    rank, joined = len(sizes_of(x.type)), sizes_of(kind)
+    place = int(value_of(start)) % max(rank, 1)
+    count = rank - len(joined) + 1
+    sizes = [_size(x, axis) for axis in range(rank)]
+    total = joined[place]
+    sizes[place : place + count] = [
+        _product(sizes[place : place + count]) if total is None else integer_constant(total)
+    ]
+    return _view(x, kind, sizes)
+
+
+def _product(numbers: list[ir.Value]) -> ir.Value:
+    return functools.reduce(
+        lambda x, y: build_op("torch.aten.mul.int", "!torch.int", x, y), numbers
+    )
+
+
+def _unflatten(operation: ir.Operation) -> ir.Value | None:
+    """Returns the view with the sizes of the operand, except for the axis that is split."""
+    x, axis, parts = operation.operands
+    split = maker_of(parts, "torch.prim.ListConstruct")
+    if split is None:
         return None
-    shape = build_op("torch.prim.ListConstruct", "!torch.list<int>", *map(integer_constant, sizes))
-    return build_op("torch.aten.view", kind, operation.operands[0], shape)
+    rank = len(sizes_of(x.type))
+    place = int(value_of(axis)) % rank
+    sizes = [_size(x, each) for each in range(rank)]
+    sizes[place : place + 1] = split.operands
+    return _view(x, operation.results[0].type, sizes)
+
+
+def _size(x: ir.Value, axis: int) -> ir.Value:
+    size = sizes_of(x.type)[axis]
+    if size is not None:
+        return integer_constant(size)
+    return build_op("torch.aten.size.int", "!torch.int", x, integer_constant(axis))
+
+
+def _view(x: ir.Value, kind: ir.Type, sizes: list[ir.Value]) -> ir.Value:
+    shape = build_op("torch.prim.ListConstruct", "!torch.list<int>", *sizes)
+    return build_op("torch.aten.view", kind, x, shape)
 
 
 def _count_from_the_front(operation: ir.Operation) -> None:
@@ -168,7 +209,7 @@ def _end_with_windows(pool: ir.Operation) -> None:
     x, result = pool.operands[0], pool.results[0]
     sizes, counts = sizes_of(x.type)[-axes:], sizes_of(result.type)[-axes:]
     if None in (*sizes, *counts):
-        return
+        raise _rounds_up(pool)
     kernel, stride, padding, dilation = (
         _list(operand, axes) for operand in list(pool.operands)[1:5]
     )
@@ -190,6 +231,23 @@ def _end_with_windows(pool: ir.Operation) -> None:
     if any(more):
         pool.operands[0] = _padded(x, more)
     pool.operands[5] = build_op("torch.constant.bool", "!torch.bool", value=ir.BoolAttr.get(False))
+
+
+def _check_average(pool: ir.Operation) -> None:
+    axes = _AVERAGES[pool.name]
+    if value_of(pool.operands[4]) and None in sizes_of(pool.results[0].type)[-axes:]:
+        raise _rounds_up(pool)
+
+
+def _rounds_up(pool: ir.Operation) -> Error:
+    """Returns the error for a pooling of dynamic images. torch-mlir's lowering rounds down."""
+    return Error(
+        "stablehlo",
+        f"{pool.name.removeprefix('torch.')} with ceil_mode rounds a dynamic number of windows up, "
+        "which StableHLO cannot express",
+        where=location_line(pool.location),
+        hint="make the height and width static, or try --to linalg",
+    )
 
 
 def _padded(x: ir.Value, more: list[int]) -> ir.Value:

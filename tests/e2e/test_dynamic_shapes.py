@@ -419,6 +419,21 @@ def test_windows_at_stablehlo(model, axes, runner):
         assert_matches(model, run, torch.randn(shape))
 
 
+class Reshapes(torch.nn.Module):
+    def forward(self, x):
+        flat = x.flatten(0, 1).softmax(-1)
+        return flat.unflatten(0, x.shape[:2]).transpose(0, 1), x.flatten(), x.repeat(2, 1, 3)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_reshapes_of_two_dynamic_sizes_at_stablehlo(runner):
+    sizes = {axis: torch.export.Dim(f"size{axis}", min=axis) for axis in (0, 1)}
+    program = unmess.capture(Reshapes(), (torch.randn(3, 5, 8),), dynamic_shapes=(sizes,))
+    run = unmess.load(unmess.lower(program, to="stablehlo"), on=runner)
+    for shape in ((4, 7, 8), (0, 3, 8)):
+        assert_matches(Reshapes(), run, torch.randn(shape))
+
+
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("dialect", ["tosa", "stablehlo"])
 def test_operands_of_equal_dynamic_sizes(dialect, runner):

@@ -88,12 +88,19 @@ func.func @square(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
   return %r : !torch.vtensor<[3],f32>
 }
 
-// A view of unknown sizes would not lower, so such a `flatten` stays.
+// Sizes that are not known are computed.
 // CHECK-LABEL: func.func @flat(
 // CHECK:         %[[SHAPE:.*]] = torch.prim.ListConstruct %int6, %int4
 // CHECK:         torch.aten.view %{{.*}}, %[[SHAPE]]
 // CHECK-LABEL: func.func @flat_rows(
-// CHECK:         torch.aten.flatten.using_ints
+// CHECK:         %[[ROWS:.*]] = torch.aten.size.int %{{.*}}, %int0
+// CHECK:         %[[PRODUCT:.*]] = torch.aten.mul.int %[[ROWS]], %int3
+// CHECK:         %[[SHAPE:.*]] = torch.prim.ListConstruct %[[PRODUCT]], %int4
+// CHECK:         torch.aten.view %{{.*}}, %[[SHAPE]]
+// CHECK-LABEL: func.func @split_rows(
+// CHECK:         %[[COLUMNS:.*]] = torch.aten.size.int %{{.*}}, %int1
+// CHECK:         %[[SHAPE:.*]] = torch.prim.ListConstruct %{{.*}}, %int-1, %[[COLUMNS]]
+// CHECK:         torch.aten.view %{{.*}}, %[[SHAPE]]
 func.func @flat(%x: !torch.vtensor<[2,3,4],f32>) -> !torch.vtensor<[6,4],f32> {
   %0 = torch.constant.int 0
   %1 = torch.constant.int 1
@@ -105,4 +112,12 @@ func.func @flat_rows(%x: !torch.vtensor<[?,3,4],f32>) -> !torch.vtensor<[?,4],f3
   %1 = torch.constant.int 1
   %r = torch.aten.flatten.using_ints %x, %0, %1 : !torch.vtensor<[?,3,4],f32>, !torch.int, !torch.int -> !torch.vtensor<[?,4],f32>
   return %r : !torch.vtensor<[?,4],f32>
+}
+func.func @split_rows(%x: !torch.vtensor<[6,?],f32>) -> !torch.vtensor<[2,3,?],f32> {
+  %0 = torch.constant.int 0
+  %2 = torch.constant.int 2
+  %rest = torch.constant.int -1
+  %parts = torch.prim.ListConstruct %2, %rest : (!torch.int, !torch.int) -> !torch.list<int>
+  %r = torch.aten.unflatten.int %x, %0, %parts : !torch.vtensor<[6,?],f32>, !torch.int, !torch.list<int> -> !torch.vtensor<[2,3,?],f32>
+  return %r : !torch.vtensor<[2,3,?],f32>
 }
