@@ -32,6 +32,7 @@ from pipelines.ir.torch_operations import (
     sizes_of,
     value_of,
 )
+from pipelines.output_dialects.dynamic_pools import refuse_for_stablehlo
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
@@ -40,7 +41,6 @@ _POOLS = {
     for axes in (1, 2, 3)
     for suffix in ("", "_with_indices")
 }
-_AVERAGES = {f"torch.aten.avg_pool{axes}d": axes for axes in (1, 2, 3)}
 _SHIFTS = ("torch.aten.bitwise_left_shift.Tensor", "torch.aten.bitwise_right_shift.Tensor")
 
 
@@ -57,12 +57,12 @@ def rewrite_for_stablehlo(module: ir.Module) -> None:
             used: they would be indices of the padded input. Also if the number of windows is
             dynamic and rounded up.
     """
+    refuse_for_stablehlo(module)
     remainders = ("torch.aten.remainder.Tensor", "torch.aten.remainder.Scalar")
     rewrite(
         module,
         {
             **dict.fromkeys(_POOLS, _end_with_windows),
-            **dict.fromkeys(_AVERAGES, _check_average),
             **dict.fromkeys(remainders, _remainder),
             "torch.aten.pow.Tensor_Scalar": _power,
             "torch.aten.flatten.using_ints": _flatten,
@@ -209,7 +209,7 @@ def _end_with_windows(pool: ir.Operation) -> None:
     x, result = pool.operands[0], pool.results[0]
     sizes, counts = sizes_of(x.type)[-axes:], sizes_of(result.type)[-axes:]
     if None in (*sizes, *counts):
-        raise _rounds_up(pool)
+        return
     kernel, stride, padding, dilation = (
         _list(operand, axes) for operand in list(pool.operands)[1:5]
     )
@@ -231,23 +231,6 @@ def _end_with_windows(pool: ir.Operation) -> None:
     if any(more):
         pool.operands[0] = _padded(x, more)
     pool.operands[5] = build_op("torch.constant.bool", "!torch.bool", value=ir.BoolAttr.get(False))
-
-
-def _check_average(pool: ir.Operation) -> None:
-    axes = _AVERAGES[pool.name]
-    if value_of(pool.operands[4]) and None in sizes_of(pool.results[0].type)[-axes:]:
-        raise _rounds_up(pool)
-
-
-def _rounds_up(pool: ir.Operation) -> Error:
-    """Returns the error for a pooling of dynamic images. torch-mlir's lowering rounds down."""
-    return Error(
-        "stablehlo",
-        f"{pool.name.removeprefix('torch.')} with ceil_mode rounds a dynamic number of windows up, "
-        "which StableHLO cannot express",
-        where=location_line(pool.location),
-        hint="make the height and width static, or try --to linalg",
-    )
 
 
 def _padded(x: ir.Value, more: list[int]) -> ir.Value:

@@ -28,6 +28,7 @@ from pipelines.ir.torch_operations import (
     rewrite,
     to_builtin,
 )
+from pipelines.output_dialects.dynamic_pools import refuse_for_tosa
 from pipelines.output_dialects.tosa_f64 import keep_f64_scalars
 from pipelines.output_dialects.tosa_functions import exact_expm1, exact_log1p, exact_tan
 from pipelines.output_dialects.tosa_i64 import keep_i64_sums
@@ -37,7 +38,12 @@ _VARIANTS = ("Tensor", "Scalar")
 
 
 def rewrite_for_tosa(module: ir.Module) -> None:
-    """Rewrites a module at `torch` in place, for TOSA."""
+    """Rewrites a module at `torch` in place, for TOSA.
+
+    Raises:
+        Error: stage `tosa`, for a pooling with strides and a dynamic number of windows.
+    """
+    refuse_for_tosa(module)
     if find_operations(module, lambda operation: operation.name == "torch.aten.relu"):
         load_dialects(module, "convert-torch-to-tosa")
     rewrite(

@@ -1,9 +1,11 @@
 // RUN: not unmess-opt --pipeline stablehlo %s 2>&1 | filecheck %s
+// RUN: not unmess-opt --pipeline tosa %s 2>&1 | filecheck %s --check-prefix TOSA
 
 // torch-mlir rounds the number of windows down.
-// CHECK:      stablehlo: aten.avg_pool1d with ceil_mode rounds a dynamic number of windows up
+// CHECK:      stablehlo: aten.avg_pool1d with ceil_mode has a dynamic number of windows
 // CHECK-NEXT:   at: net.py:7
-// CHECK-NEXT:   hint: make the height and width static
+// CHECK-NEXT:   hint: make the size of the image static
+// TOSA:       tosa: aten.avg_pool1d with strides has a dynamic number of windows
 func.func @ceil(%x: !torch.vtensor<[1,2,?],f32>) -> !torch.vtensor<[1,2,?],f32> {
   %true = torch.constant.bool true
   %0 = torch.constant.int 0
