@@ -209,6 +209,15 @@ def test_sorted_integers_on_iree(monkeypatch):
     assert not unmess.check(unmess.capture(undone_order, (x,)), on="iree-cpu", calls=1).ok
 
 
+def test_hyperbolic_cosine_of_f16_on_iree(monkeypatch):
+    """The exponential of 11.5 is infinite in f16, the hyperbolic cosine is not."""
+    x = torch.linspace(-12, 12, 64).half()
+    report = unmess.check(unmess.capture(torch.cosh, (x,)), on="iree-cpu", calls=1)
+    assert report.ok, report.error
+    without(monkeypatch, "hyperbolic cosine of f16")
+    assert not unmess.check(unmess.capture(torch.cosh, (x,)), on="iree-cpu", calls=1).ok
+
+
 def test_logarithms_on_iree(monkeypatch):
     """Without the decomposition, asinh is -inf below about -3000, and log10 does not link."""
     x = torch.tensor([-5000.0, -6.0, 0.25])
