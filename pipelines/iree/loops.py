@@ -14,7 +14,6 @@ from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations
-from pipelines.iree.constant_operands import copy_elements
 
 _LOOPS = ("scf.for", "scf.while")
 
@@ -30,21 +29,8 @@ def lower_loops(function: func.FuncOp) -> None:
     `linalg.generic`, stays as it is: the pass would also rewrite that, which is not possible there.
     """
     found = find_operations(function, lambda each: each.name.startswith("scf."))
-    for operation in found:
-        if operation.name in _LOOPS:
-            _start_with_copies(operation)
     if all(map(_is_on_host, found)) and any(map(is_unsupported, found)):
         PassManager.parse("func.func(convert-scf-to-cf)").run(function.operation)
-
-
-def _start_with_copies(loop: ir.Operation) -> None:
-    known: set[ir.Value] = set()
-    for index, value in enumerate(loop.operands):
-        if value in known:
-            with ir.InsertionPoint(loop), loop.location:
-                loop.operands[index] = copy_elements(value)
-        elif isinstance(value.type, ir.RankedTensorType):
-            known.add(value)
 
 
 def is_unsupported(operation: ir.Operation) -> bool:

@@ -79,21 +79,6 @@ def test_a_loop_whose_first_condition_is_known(dialect):
     assert torch.equal(result, x * 8)
 
 
-@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
-def test_values_of_a_loop_that_start_with_the_same_tensor(runner):
-    def model(x):
-        zeros = torch.zeros_like(x)
-        start = (torch.tensor(0), x, x.clone(), zeros, zeros.clone())
-
-        def step(n, a, b, c, d):
-            return n + 1, a * 2, b + 1, a + c, d - b
-
-        return while_loop(lambda n, *_: n < 3, step, start)
-
-    report = unmess.check(unmess.capture(model, (torch.randn(5, 40),)), on=runner, calls=1)
-    assert report.ok, report.error
-
-
 def test_an_unsupported_operator_in_a_branch_has_its_line():
     def rows(x):
         return map_rows(lambda row: row.sin() + 1, x)
