@@ -1,10 +1,11 @@
 """Lowers the loops of a program to branches, for IREE.
 
 IREE frees tensors of dynamic size too early if several loops start with them. The results are then
-wrong, without an error (related: iree-org/iree pull request 24841). If several values of one loop
-start with the same tensor, the call fails, also with branches.
+wrong, without an error (related: iree-org/iree pull request 24841).
+
 IREE also fails to legalize most loops that carry a condition read from a tensor. With branches
-instead of `scf` loops, the programs compile and the results are right.
+instead of `scf` loops, the programs compile and the results are right. If several values of one
+loop start with the same tensor, the call fails in both forms.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ def lower_loops(function: func.FuncOp) -> None:
     """Replaces a function's control flow by branches in place, if IREE does not support a loop.
 
     IREE does not support loops with a dynamic size or a boolean state, or that pass on fewer values
-    than they carry. If several values of a loop start with the same tensor, all but the first start
-    with a copy.
+    than they carry.
 
     A function with further control flow inside other operations, such as the bodies of
     `linalg.generic`, stays as it is: the pass would also rewrite that, which is not possible there.
@@ -37,13 +37,9 @@ def is_unsupported(operation: ir.Operation) -> bool:
     """Returns whether an operation is a loop that IREE does not support."""
     if operation.name not in _LOOPS:
         return False
-    if len(operation.results) < _carried(operation):
+    if operation.name == "scf.while" and len(operation.results) < len(operation.operands):
         return True
     return any(_is_dynamic(value.type) or _is_boolean(value.type) for value in operation.operands)
-
-
-def _carried(loop: ir.Operation) -> int:
-    return len(loop.operands) if loop.name == "scf.while" else 0
 
 
 def _is_dynamic(kind: ir.Type) -> bool:

@@ -16,7 +16,7 @@ from pipelines.pipeline import Step
 
 _SCATTER = "tm_tensor.scatter"
 # The places of the updates, and of the tensor that is updated, among the operands.
-_OPERANDS = {_SCATTER: (0, 2)}
+_OPERANDS = {_SCATTER: (0, 2), "tensor.insert_slice": (0, 1)}
 _VIEWS = (
     "tensor.cast",
     "tensor.collapse_shape",

@@ -27,6 +27,6 @@ def convert_in_two_steps(module: ir.Module) -> None:
 def _through_wide_integers(conversion: ir.Operation) -> None:
     x = conversion.operands[0]
     if is_float(x.type) and element_of(conversion.result.type) in _NARROW:
-        # Integers of 32 bits do not hold each integer of 53 bits, of which eager keeps the lowest.
+        # Eager converts f64 to int64 first, and keeps the lowest 8 bits.
         is_wide = element_of(x.type) == "f64" and element_of(conversion.result.type) == "ui8"
         conversion.operands[0] = cast(x, "si64" if is_wide else "si32")

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from torch._higher_order_ops.while_loop import while_loop
 
 import unmess
 
@@ -112,6 +113,11 @@ SHIFTED = {
     "columns": lambda x, i: x.index_copy(1, i, x[:, 5:20]),
     "of a computed tensor": lambda x, i: (x * 2, (x * 2).index_copy(0, i, (x * 2)[::2][:15])),
     "slice_scatter": lambda x, i: torch.slice_scatter(x, x[:-1], 0, 1, 37),
+    "in a loop": lambda x, i: while_loop(
+        lambda n, x: n < 3,
+        lambda n, x: (n + 1, torch.slice_scatter(x, x[:-1].clone(), 0, 1, 37)),
+        (torch.tensor(0), x),
+    ),
 }
 
 
