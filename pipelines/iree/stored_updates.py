@@ -12,17 +12,12 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.iree.barriers import barrier_before
+from pipelines.iree.updates import VIEWS
 from pipelines.pipeline import Step
 
 _SCATTER = "tm_tensor.scatter"
 # The places of the updates, and of the tensor that is updated, among the operands.
 _OPERANDS = {_SCATTER: (0, 2), "tensor.insert_slice": (0, 1)}
-_VIEWS = (
-    "tensor.cast",
-    "tensor.collapse_shape",
-    "tensor.expand_shape",
-    "tensor.extract_slice",
-)
 _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")
 
 
@@ -39,7 +34,7 @@ def store_updates(module: ir.Module) -> None:
 
 def _viewed(value: ir.Value) -> ir.Value:
     """Returns the tensor of which a value is a view, or the value itself."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _VIEWS:
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
         value = value.owner.operation.operands[0]
     return value
 

@@ -15,7 +15,7 @@ from torch_mlir import ir
 from pipelines.ir.lazy_dialects import func
 
 # Operations whose result shares the memory of the first operand.
-_VIEWS = {
+VIEWS = {
     "tensor.bitcast",
     "tensor.cast",
     "tensor.collapse_shape",
@@ -27,8 +27,6 @@ _VIEWS = {
 _READERS = {"tensor.dim", "tensor.extract", "tensor.pad", "tensor.concat", "tensor.rank"}
 # Structured operations that read their first operand and write to the second.
 _ONE_TO_ONE = {"linalg.broadcast", "linalg.softmax", "linalg.transpose"}
-# Operations of other input types that return their first operand, changed.
-_WRITERS = {"stablehlo.dynamic_update_slice", "stablehlo.scatter", "tosa.scatter"}
 
 
 def keep_inputs(function: func.FuncOp, is_state: Sequence[bool]) -> None:
@@ -72,7 +70,7 @@ def _uses(value: ir.Value) -> Iterator[ir.OpOperand]:
     """Yields the uses of a tensor and its views, except those that create the views."""
     for use in value.uses:
         operation = use.owner.operation
-        if operation.name in _VIEWS and use.operand_number == 0:
+        if operation.name in VIEWS and use.operand_number == 0:
             yield from _uses(operation.results[0])
         else:
             yield use
@@ -83,8 +81,6 @@ def _updates(use: ir.OpOperand) -> bool:
     operation = use.owner.operation
     if operation.name in _READERS or _is_return(use):
         return False
-    if operation.name.startswith(("stablehlo.", "chlo.", "tosa.")):
-        return operation.name in _WRITERS and use.operand_number == 0
     if operation.name == "tensor.insert_slice":
         return use.operand_number == 1
     if operation.name in _ONE_TO_ONE:

@@ -15,15 +15,13 @@ from pipelines.ir.torch_operations import maker_of, sizes_of, value_of
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
-# The place of `ceil_mode` among the operands, and the number of axes of the windows.
-_POOLS = {
-    **{
-        f"torch.aten.max_pool{axes}d{suffix}": (5, axes)
-        for axes in (1, 2, 3)
-        for suffix in ("", "_with_indices")
-    },
-    **{f"torch.aten.avg_pool{axes}d": (4, axes) for axes in (1, 2, 3)},
+# The number of axes of the windows, by the operator.
+MAX_POOLS = {
+    f"torch.aten.max_pool{axes}d{suffix}": axes
+    for axes in (1, 2, 3)
+    for suffix in ("", "_with_indices")
 }
+_POOLS = MAX_POOLS | {f"torch.aten.avg_pool{axes}d": axes for axes in (1, 2, 3)}
 
 
 def refuse_for_stablehlo(module: ir.Module) -> None:
@@ -52,7 +50,7 @@ def _refuse(
 
 
 def _is_dynamic(pool: ir.Operation) -> bool:
-    _, axes = _POOLS[pool.name]
+    axes = _POOLS[pool.name]
     return None in (
         *sizes_of(pool.operands[0].type)[-axes:],
         *sizes_of(pool.results[0].type)[-axes:],
@@ -60,8 +58,8 @@ def _is_dynamic(pool: ir.Operation) -> bool:
 
 
 def _rounds_up(pool: ir.Operation) -> bool:
-    place, _ = _POOLS[pool.name]
-    return bool(value_of(pool.operands[place]))
+    ceil_mode = pool.operands[5 if pool.name in MAX_POOLS else 4]
+    return bool(value_of(ceil_mode))
 
 
 def _has_strides(pool: ir.Operation) -> bool:

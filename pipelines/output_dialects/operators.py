@@ -32,15 +32,10 @@ from pipelines.ir.torch_operations import (
     sizes_of,
     value_of,
 )
-from pipelines.output_dialects.dynamic_pools import refuse_for_stablehlo
+from pipelines.output_dialects.dynamic_pools import MAX_POOLS, refuse_for_stablehlo
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
-_POOLS = {
-    f"torch.aten.max_pool{axes}d{suffix}": axes
-    for axes in (1, 2, 3)
-    for suffix in ("", "_with_indices")
-}
 _SHIFTS = ("torch.aten.bitwise_left_shift.Tensor", "torch.aten.bitwise_right_shift.Tensor")
 
 
@@ -62,7 +57,7 @@ def rewrite_for_stablehlo(module: ir.Module) -> None:
     rewrite(
         module,
         {
-            **dict.fromkeys(_POOLS, _end_with_windows),
+            **dict.fromkeys(MAX_POOLS, _end_with_windows),
             **dict.fromkeys(remainders, _remainder),
             "torch.aten.pow.Tensor_Scalar": _power,
             "torch.aten.flatten.using_ints": _flatten,
@@ -205,7 +200,7 @@ def _end_with_windows(pool: ir.Operation) -> None:
     """Pads the input of a max pooling with `ceil_mode` at the end, and disables `ceil_mode`."""
     if not value_of(pool.operands[5]):
         return
-    axes = _POOLS[pool.name]
+    axes = MAX_POOLS[pool.name]
     x, result = pool.operands[0], pool.results[0]
     sizes, counts = sizes_of(x.type)[-axes:], sizes_of(result.type)[-axes:]
     if None in (*sizes, *counts):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.expressions import Scalar
+from pipelines.ir.expressions import Scalar, constant
 from pipelines.ir.generics import generic
 from pipelines.ir.loops import Size, index, size
 from pipelines.ir.modules import build_op, find_operations, replace_operations
 from pipelines.ir.tensor_ops import reshaped, sizes_of, zeros
+from pipelines.stablehlo.windows import window_count, window_numbers, window_padding
 
 
 def lower_dynamic_convolutions(module: ir.Module) -> None:
@@ -61,13 +62,10 @@ class _Convolution:
         self.kind = ir.RankedTensorType(convolution.results[0].type)
         self.space = range(self.kind.rank - 2)
         self.groups = _number(convolution, "feature_group_count")
-        self.strides = self._numbers("window_strides")
-        self.dilations = self._numbers("rhs_dilation")
-
-    def _numbers(self, name: str) -> list[int]:
-        if name not in self.convolution.attributes:
-            return [1] * len(self.space)
-        return list(ir.DenseI64ArrayAttr(self.convolution.attributes[name]))
+        self.strides, self.dilations, self.image_dilations = (
+            window_numbers(convolution, name, len(self.space))
+            for name in ("window_strides", "rhs_dilation", "lhs_dilation")
+        )
 
     def result(self) -> ir.Value:
         image, kernel = (
@@ -104,38 +102,33 @@ class _Convolution:
 
     def _padded(self, image: ir.Value) -> ir.Value:
         """Pads the image on each side, and between its elements."""
-        interior = [each - 1 for each in self._numbers("lhs_dilation")]
-        padding = [0] * (2 * len(self.space))
-        if "padding" in self.convolution.attributes:
-            padding = list(ir.DenseIntElementsAttr(self.convolution.attributes["padding"]))
-        if not any((*interior, *padding)):
+        interior = [each - 1 for each in self.image_dilations]
+        low, high = window_padding(self.convolution, len(self.space))
+        if not any((*interior, *low, *high)):
             return image
         own = ir.RankedTensorType(image.type)
         shape = list(own.shape)
         for axis, between in enumerate(interior):
             if not own.is_dynamic_dim(axis + 1):
-                both = padding[2 * axis] + padding[2 * axis + 1]
-                shape[axis + 1] += max(shape[axis + 1] - 1, 0) * between + both
+                shape[axis + 1] += max(shape[axis + 1] - 1, 0) * between + low[axis] + high[axis]
         scalar = ir.RankedTensorType.get([], own.element_type)
-        zero = build_op("tensor.from_elements", scalar, _zero(own.element_type))
+        zero = build_op("tensor.from_elements", scalar, constant(0, own.element_type).value)
         array = ir.DenseI64ArrayAttr.get
         return build_op(
             "stablehlo.pad",
             ir.RankedTensorType.get(shape, own.element_type),
             image,
             zero,
-            edge_padding_low=array([0, *padding[::2], 0]),
-            edge_padding_high=array([0, *padding[1::2], 0]),
+            edge_padding_low=array([0, *low, 0]),
+            edge_padding_high=array([0, *high, 0]),
             interior_padding=array([0, *interior, 0]),
         )
 
     def _result_size(self, image: ir.Value, axis: int, length: int) -> Size:
         if not self.kind.is_dynamic_dim(axis + 1):
             return self.kind.shape[axis + 1]
-        reach = (length - 1) * self.dilations[axis] + 1
-        stride = self.strides[axis]
-        own = Scalar(index(size(image, axis + 1)))
-        return ((own - reach).at_least(-stride) / stride + 1).value
+        own = index(size(image, axis + 1))
+        return window_count(own, length, self.strides[axis], self.dilations[axis])
 
 
 def _converted(value: ir.Value, element: ir.Type) -> ir.Value:
@@ -150,9 +143,3 @@ def _split(value: ir.Value, axis: int, sizes: list[int]) -> ir.Value:
     whole = [*sizes_of(value)[:axis], *sizes]
     axes = [[each] for each in range(axis)] + [[axis, axis + 1]]
     return reshaped("tensor.expand_shape", value, whole, axes)
-
-
-def _zero(element: ir.Type) -> ir.Value:
-    is_integer = isinstance(element, ir.IntegerType)
-    value = ir.IntegerAttr.get(element, 0) if is_integer else ir.FloatAttr.get(element, 0.0)
-    return build_op("arith.constant", element, value=value)

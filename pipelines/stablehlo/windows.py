@@ -49,10 +49,6 @@ class _Axis:
         """Whether the result has the elements of the operand along this axis."""
         return (self.length, self.stride, self.low, self.high) == (1, 1, 0, 0)
 
-    def result_size(self, padded_size: ir.Value) -> ir.Value:
-        reach = (self.length - 1) * self.dilation + 1
-        return ((Scalar(padded_size) - reach).at_least(-self.stride) / self.stride + 1).value
-
 
 def _lowered(operation: ir.Operation) -> list[ir.Value] | None:
     count = len(operation.results)
@@ -99,23 +95,15 @@ def _lowered(operation: ir.Operation) -> list[ir.Value] | None:
 def _axes(operation: ir.Operation) -> list[_Axis] | None:
     """Returns the window along each axis, or None for dilated or cropped operands."""
     lengths = list(ir.DenseI64ArrayAttr(operation.attributes["window_dimensions"]))
-    ones = [1] * len(lengths)
-
-    def numbers(name: str) -> list[int]:
-        if name not in operation.attributes:
-            return ones
-        return list(ir.DenseI64ArrayAttr(operation.attributes[name]))
-
-    padding = [0] * (2 * len(lengths))
-    if "padding" in operation.attributes:
-        padding = list(ir.DenseIntElementsAttr(operation.attributes["padding"]))
-    if numbers("base_dilations") != ones or min(padding, default=0) < 0:
+    rank = len(lengths)
+    low, high = window_padding(operation, rank)
+    is_dilated = set(window_numbers(operation, "base_dilations", rank)) != {1}
+    if is_dilated or min((*low, *high)) < 0:
         return None
-    strides, dilations = numbers("window_strides"), numbers("window_dilations")
-    return [
-        _Axis(*each)
-        for each in zip(lengths, strides, dilations, padding[::2], padding[1::2], strict=True)
-    ]
+    strides, dilations = (
+        window_numbers(operation, name, rank) for name in ("window_strides", "window_dilations")
+    )
+    return [_Axis(*each) for each in zip(lengths, strides, dilations, low, high, strict=True)]
 
 
 def _result_size(operation: ir.Operation, x: ir.Value, axis: int, about: _Axis) -> Size:
@@ -123,4 +111,31 @@ def _result_size(operation: ir.Operation, x: ir.Value, axis: int, about: _Axis) 
     if not kind.is_dynamic_dim(axis):
         return kind.shape[axis]
     own = index(size(x, axis))
-    return own if about.is_whole else about.result_size(own)
+    if about.is_whole:
+        return own
+    return window_count(own, about.length, about.stride, about.dilation)
+
+
+def window_count(size: ir.Value, length: int, stride: int, dilation: int) -> ir.Value:
+    """Returns the number of windows along an axis, padding included.
+
+    Args:
+        dilation: the distance between the elements of a window.
+    """
+    reach = (length - 1) * dilation + 1
+    return ((Scalar(size) - reach).at_least(-stride) / stride + 1).value
+
+
+def window_numbers(operation: ir.Operation, name: str, rank: int) -> list[int]:
+    """Returns an attribute with a number for each axis. The default is 1."""
+    if name not in operation.attributes:
+        return [1] * rank
+    return list(ir.DenseI64ArrayAttr(operation.attributes[name]))
+
+
+def window_padding(operation: ir.Operation, rank: int) -> tuple[list[int], list[int]]:
+    """Returns the padding before and after each axis. The default is 0."""
+    if "padding" not in operation.attributes:
+        return [0] * rank, [0] * rank
+    numbers = list(ir.DenseIntElementsAttr(operation.attributes["padding"]))
+    return numbers[::2], numbers[1::2]
