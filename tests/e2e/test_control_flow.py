@@ -79,6 +79,20 @@ def test_a_loop_whose_first_condition_is_known(dialect):
     assert torch.equal(result, x * 8)
 
 
+def test_values_of_a_loop_that_start_with_the_same_tensor():
+    """IREE ends the call with an error: a known limit."""
+
+    def model(x):
+        start = (torch.tensor(0), x, x.clone())
+        return while_loop(lambda n, a, b: n < 3, lambda n, a, b: (n + 1, a * 2, b + 1), start)
+
+    x = torch.randn(5, 40)
+    program = unmess.capture(model, (x,))
+    assert unmess.check(program, on="reference", calls=1).ok
+    with pytest.raises(unmess.Error, match="IREE stopped the program"):
+        unmess.load(program, on="iree-cpu")(x)
+
+
 def test_an_unsupported_operator_in_a_branch_has_its_line():
     def rows(x):
         return map_rows(lambda row: row.sin() + 1, x)
