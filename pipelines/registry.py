@@ -20,6 +20,7 @@ from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
+from pipelines.iree.loops import rewrite_loops
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
@@ -73,6 +74,14 @@ def _keep_inputs(module: ir.Module) -> None:
             function = entry_function(module, name)
             is_state = ["unmess.state" in attributes for attributes in function.arg_attrs]
             keep_inputs(function, is_state)
+
+
+def _rewrite_loops(module: ir.Module) -> None:
+    """Applies `rewrite_loops` to all public functions. Barriers are in generic form."""
+    module.context.allow_unregistered_dialects = True
+    with module.context, ir.Location.unknown():
+        for name in public_functions(module):
+            rewrite_loops(entry_function(module, name))
 
 
 def _with_iree(step: Step, module: ir.Module) -> None:
@@ -142,6 +151,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
         )
     },
     "iree-keep-inputs": _keep_inputs,
+    "iree-rewrite-loops": _rewrite_loops,
     "reference-fuse": lambda module: fuse(module, "module"),
     "reference": lambda module: lower_to_llvm(
         module, "module", Assertions(), public_functions(module)

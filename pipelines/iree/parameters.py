@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import copy_module, entry_function
-from pipelines.iree.loops import lower_loops
+from pipelines.iree.loops import rewrite_loops
 from pipelines.iree.updates import keep_inputs
 from unmess.core.module.module import STRICT_SIZES, Module
 from unmess.core.signature.signature import Argument
@@ -41,7 +41,7 @@ def with_parameters(module: Module, attributes: Mapping[str, str] | None = None)
             if STRICT_SIZES in inner.attributes:
                 del inner.attributes[STRICT_SIZES]
             keep_inputs(inner, [a.kind == "state" for a in signature.arguments])
-            lower_loops(inner)
+            rewrite_loops(inner)
             if signature.of_kind("weight"):
                 _wrap(copy, inner, entry, signature.arguments, parameters)
         parameters.declare(copy)

@@ -79,18 +79,34 @@ def test_a_loop_whose_first_condition_is_known(dialect):
     assert torch.equal(result, x * 8)
 
 
-def test_values_of_a_loop_that_start_with_the_same_tensor():
-    """IREE ends the call with an error: a known limit."""
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_values_of_a_loop_that_start_with_the_same_tensor(runner):
+    """Without copies, IREE stops the call."""
 
     def model(x):
-        start = (torch.tensor(0), x, x.clone())
-        return while_loop(lambda n, a, b: n < 3, lambda n, a, b: (n + 1, a * 2, b + 1), start)
+        zeros = torch.zeros_like(x)
+        start = (torch.tensor(0), x, x.clone(), zeros, zeros.clone(), x + 1, x + 1)
 
-    x = torch.randn(5, 40)
-    program = unmess.capture(model, (x,))
-    assert unmess.check(program, on="reference", calls=1).ok
-    with pytest.raises(unmess.Error, match="IREE stopped the program"):
-        unmess.load(program, on="iree-cpu")(x)
+        def step(n, a, b, c, d, e, f):
+            return n + 1, a * 2, b + 1, a + c, d - b, e - a, f * 2
+
+        return while_loop(lambda n, *_: n < 3, step, start)
+
+    report = unmess.check(unmess.capture(model, (torch.randn(5, 40),)), on=runner, calls=1)
+    assert report.ok, report.error
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_a_condition_and_offsets_in_one_loop(runner):
+    """IREE ended the loop of this decomposition before its first iteration (branch_numbers.py)."""
+
+    def model(x):
+        values, vectors = torch.linalg.eigh(x @ x.mT)
+        return vectors * values @ vectors.mT, vectors.mT @ vectors
+
+    run = unmess.load(unmess.capture(model, (torch.randn(5, 4),)), on=runner)
+    x = torch.randn(5, 4)
+    torch.testing.assert_close(run(x), model(x), atol=1e-5, rtol=0)
 
 
 def test_an_unsupported_operator_in_a_branch_has_its_line():

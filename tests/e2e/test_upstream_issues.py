@@ -185,6 +185,80 @@ def test_iree_does_not_compile_a_loop_with_a_computed_boolean():
     }""")
 
 
+def test_iree_stops_a_loop_from_one_tensor():
+    run = run_by_iree("""
+    #scalar = affine_map<() -> ()>
+    #row = affine_map<(d0) -> (d0)>
+    func.func @main(%x: tensor<40xf32>) -> (tensor<40xf32>, tensor<40xf32>) {
+      %n = arith.constant dense<0> : tensor<i64>
+      %one = arith.constant 1 : i64
+      %three = arith.constant 3 : i64
+      %go = arith.constant 1 : i1
+      cf.br ^head(%go, %n, %x, %x : i1, tensor<i64>, tensor<40xf32>, tensor<40xf32>)
+    ^head(%c: i1, %i: tensor<i64>, %a: tensor<40xf32>, %b: tensor<40xf32>):
+      cf.cond_br %c, ^body, ^end
+    ^body:
+      %e = tensor.empty() : tensor<40xf32>
+      %doubled = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+          ins(%a : tensor<40xf32>) outs(%e : tensor<40xf32>) {
+      ^bb0(%y: f32, %o: f32):
+        %z = arith.addf %y, %y : f32
+        linalg.yield %z : f32
+      } -> tensor<40xf32>
+      %squared = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+          ins(%b : tensor<40xf32>) outs(%e : tensor<40xf32>) {
+      ^bb0(%y: f32, %o: f32):
+        %z = arith.mulf %y, %y : f32
+        linalg.yield %z : f32
+      } -> tensor<40xf32>
+      %e0 = tensor.empty() : tensor<i64>
+      %next = linalg.generic {indexing_maps = [#scalar, #scalar], iterator_types = []}
+          ins(%i : tensor<i64>) outs(%e0 : tensor<i64>) {
+      ^bb0(%y: i64, %o: i64):
+        %z = arith.addi %y, %one : i64
+        linalg.yield %z : i64
+      } -> tensor<i64>
+      %number = tensor.extract %next[] : tensor<i64>
+      %more = arith.cmpi slt, %number, %three : i64
+      cf.br ^head(%more, %next, %doubled, %squared
+          : i1, tensor<i64>, tensor<40xf32>, tensor<40xf32>)
+    ^end:
+      %used = util.optimization_barrier %x : tensor<40xf32>
+      return %a, %b : tensor<40xf32>, tensor<40xf32>
+    }""")
+    with pytest.raises(Exception, match="out range of the declared binding capacity"):
+        run(torch.ones(40))
+
+
+def test_iree_overwrites_numbers_of_branches(tmp_path):
+    text = """
+    func.func @main(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i64>)
+        -> (tensor<i32>, tensor<i32>, tensor<i64>) {
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %a0 = tensor.extract %a[] : tensor<i32>
+      %b0 = tensor.extract %b[] : tensor<i32>
+      %c0 = tensor.extract %c[] : tensor<i64>
+      cf.br ^head(%a0, %b0, %c0, %zero : i32, i32, i64, i32)
+    ^head(%a1: i32, %b1: i32, %c1: i64, %left: i32):
+      %more = arith.cmpi sgt, %left, %zero : i32
+      cf.cond_br %more, ^body, ^end
+    ^body:
+      %less = arith.subi %left, %one : i32
+      cf.br ^head(%a1, %b1, %c1, %less : i32, i32, i64, i32)
+    ^end:
+      %a2 = tensor.from_elements %a1 : tensor<i32>
+      %b2 = tensor.from_elements %b1 : tensor<i32>
+      %c2 = tensor.from_elements %c1 : tensor<i64>
+      return %a2, %b2, %c2 : tensor<i32>, tensor<i32>, tensor<i64>
+    }"""
+    arguments = (*torch.tensor([3, 5], dtype=torch.int32), torch.tensor(7))
+    assert run_by_iree(text)(*arguments) != list(arguments)
+    file = tmp_path / "branches.mlir"
+    file.write_text(text)
+    assert list(unmess.load(str(file), on="iree-cpu")(*arguments)) == list(arguments)
+
+
 def lowered(passes: str, text: str) -> str:
     """Runs passes on a module, and returns it."""
     with context_of_all():

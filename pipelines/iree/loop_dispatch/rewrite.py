@@ -35,7 +35,7 @@ def dispatch_loops(module: ir.Module) -> None:
         for function in find_operations(module, lambda each: each.name == "func.func"):
             loops = find_operations(function, lambda each: each.name in ("scf.for", "scf.while"))
             plans = {loop: plan_for(loop) for loop in loops}
-            # `lower_loops` lowers all loops of a function or none.
+            # `rewrite_loops` lowers all loops of a function or none.
             if not any(plan is None and is_unsupported(loop) for loop, plan in plans.items()):
                 for loop, plan in plans.items():
                     if plan is not None:
