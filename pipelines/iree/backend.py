@@ -14,6 +14,7 @@ import torch
 from pipelines.backends.backend import BackendInput, Numerics
 from pipelines.compiled import Compiled
 from pipelines.iree.cpu_features import check_cpu
+from pipelines.iree.exit import release_at_exit
 from pipelines.iree.ownership import shared
 from pipelines.iree.provider import packed_parameters, parameters
 from pipelines.iree.state import DeviceState
@@ -171,6 +172,7 @@ class Program(dict[str, "_Function"]):
                 for entry, signature in artifact.signatures.items()
             }
         )
+        release_at_exit(self)
 
     def hold(
         self, state: MutableMapping[str, torch.Tensor]
@@ -210,6 +212,7 @@ class _Function:
         self._lock = lock
         self._transfer = transfer
         self._signature = signature
+        release_at_exit(self)
 
     def __call__(self, *arguments: Any) -> list[Any]:
         inputs = rt.VmVariantList(len(arguments))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 
 import iree.runtime as rt
 import numpy as np
 import torch
 
+from pipelines.iree.exit import keep_alive, release_at_exit
 from pipelines.iree.weight_files import ALIGNMENT
 from unmess.core.errors.error import Error
 from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
@@ -52,8 +52,6 @@ _DTYPES = {
         *_SIGNLESS.items(),
     )
 }
-# The name in `sys` of the set of used devices.
-_DEVICES = "_unmess_iree_devices"
 _BYTE = np.dtype(np.uint8)
 # Parts of IREE's messages.
 _LOST, _EXHAUSTED = "DEVICE_LOST", "RESOURCE_EXHAUSTED"
@@ -63,15 +61,6 @@ _HOST = int(rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE)
 _USED = int(rt.BufferUsage.DEFAULT)
 _MAPPED = int(rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING)
 _READ_BACK = int(rt.BufferUsage.TRANSFER_TARGET | rt.BufferUsage.MAPPING)
-
-
-def _keep_alive(device: rt.HalDevice) -> None:
-    """Keeps a device until Python has cleared all other modules at exit.
-
-    The device frees the memory of results, which may be in global variables of the user's script.
-    Python clears `sys` last.
-    """
-    sys.__dict__.setdefault(_DEVICES, set()).add(device)
 
 
 class Transfer:
@@ -87,7 +76,8 @@ class Transfer:
         self._allocator = device.allocator
         self.shares_memory = driver.startswith("local-")
         if self.shares_memory:
-            _keep_alive(device)
+            keep_alive(device)
+        release_at_exit(self)
 
     def to_device(self, tensor: torch.Tensor) -> rt.HalBufferView:
         """Returns a tensor on the device. With shared memory, it is the tensor's own if possible.

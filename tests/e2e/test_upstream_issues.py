@@ -232,14 +232,15 @@ def test_iree_stops_a_loop_from_one_tensor():
 
 def test_iree_overwrites_numbers_of_branches(tmp_path):
     text = """
-    func.func @main(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i64>)
+    func.func @main(%n: tensor<i32>, %a: tensor<i32>, %b: tensor<i32>, %c: tensor<i64>)
         -> (tensor<i32>, tensor<i32>, tensor<i64>) {
-      %zero = arith.constant 0 : i32
       %one = arith.constant 1 : i32
+      %zero = arith.constant 0 : i32
+      %steps = tensor.extract %n[] : tensor<i32>
       %a0 = tensor.extract %a[] : tensor<i32>
       %b0 = tensor.extract %b[] : tensor<i32>
       %c0 = tensor.extract %c[] : tensor<i64>
-      cf.br ^head(%a0, %b0, %c0, %zero : i32, i32, i64, i32)
+      cf.br ^head(%a0, %b0, %c0, %steps : i32, i32, i64, i32)
     ^head(%a1: i32, %b1: i32, %c1: i64, %left: i32):
       %more = arith.cmpi sgt, %left, %zero : i32
       cf.cond_br %more, ^body, ^end
@@ -252,11 +253,12 @@ def test_iree_overwrites_numbers_of_branches(tmp_path):
       %c2 = tensor.from_elements %c1 : tensor<i64>
       return %a2, %b2, %c2 : tensor<i32>, tensor<i32>, tensor<i64>
     }"""
-    arguments = (*torch.tensor([3, 5], dtype=torch.int32), torch.tensor(7))
-    assert run_by_iree(text)(*arguments) != list(arguments)
+    arguments = (*torch.tensor([0, 3, 5], dtype=torch.int32), torch.tensor(7))
+    results = list(arguments[1:])
+    assert run_by_iree(text)(*arguments) != results
     file = tmp_path / "branches.mlir"
     file.write_text(text)
-    assert list(unmess.load(str(file), on="iree-cpu")(*arguments)) == list(arguments)
+    assert list(unmess.load(str(file), on="iree-cpu")(*arguments)) == results
 
 
 def lowered(passes: str, text: str) -> str:
