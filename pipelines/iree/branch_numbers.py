@@ -9,54 +9,30 @@ Sizes and offsets of tensors have 64 bits, so almost every loop passes such numb
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, func
-
-# Operations whose first operand is a condition, which no branch passes.
-_CONDITIONAL = ("scf.if", "scf.condition", "cf.cond_br", "cf.switch")
-_BRANCHES = ("cf.br", "cf.cond_br", "cf.switch")
+from pipelines.iree.branch_operands import branches
 
 
-def widen_numbers(function: func.FuncOp, operations: Iterable[ir.Operation]) -> None:
-    """Widens the numbers that the branches of a function and these operations of `scf` pass.
-
-    Changes the IR in place.
-    """
-    for operation in operations:
-        _widen_operands(operation)
-        for region in operation.regions:
-            for block in region.blocks:
-                _widen_arguments(block)
-                _widen_operands(_terminator(block))
+def widen_numbers(function: func.FuncOp, control_flow: Collection[ir.Operation]) -> None:
+    """Widens the numbers that branches of a function pass, and these operations of `scf`, in place."""
+    for operation, first in list(branches(function, control_flow)):
+        for index in range(first, len(operation.operands)):
+            value = operation.operands[index]
+            if _is_narrow(value.type):
+                with ir.InsertionPoint(operation), operation.location:
+                    operation.operands[index] = _widened(value)
+    _, *blocks = function.regions[0].blocks
+    for operation in control_flow:
+        blocks += [block for region in operation.regions for block in region.blocks]
         for result in operation.results:
             _widen(result, ir.InsertionPoint.after(operation))
-    entry, *others = function.regions[0].blocks
-    for block in others:
-        _widen_arguments(block)
-    for block in (entry, *others):
-        if _terminator(block).name in _BRANCHES:
-            _widen_operands(_terminator(block))
-
-
-def _terminator(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
-
-
-def _widen_arguments(block: ir.Block) -> None:
-    for argument in block.arguments:
-        _widen(argument, ir.InsertionPoint.at_block_begin(block))
-
-
-def _widen_operands(operation: ir.Operation) -> None:
-    first = 1 if operation.name in _CONDITIONAL else 0
-    for index in range(first, len(operation.operands)):
-        value = operation.operands[index]
-        if _is_narrow(value.type):
-            with ir.InsertionPoint(operation), operation.location:
-                operation.operands[index] = _widened(value)
+    for block in blocks:
+        for argument in block.arguments:
+            _widen(argument, ir.InsertionPoint.at_block_begin(block))
 
 
 def _widen(value: ir.Value, point: ir.InsertionPoint) -> None:
@@ -74,7 +50,6 @@ def _widen(value: ir.Value, point: ir.InsertionPoint) -> None:
 def _widened(number: ir.Value) -> ir.Value:
     kind = _bits(number.type)
     bits = number if number.type == kind else arith.bitcast(kind, number)
-    # Loops compare their bounds as signed numbers.
     return arith.extsi(ir.IntegerType.get_signless(64), bits)
 
 

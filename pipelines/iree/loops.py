@@ -1,11 +1,9 @@
-"""Rewrites the loops of a program, for IREE.
+"""Rewrites the control flow of a program, so that IREE computes it correctly.
 
 IREE frees tensors of dynamic size too early if several loops start with them. The results are then
 wrong, without an error (related: iree-org/iree pull request 24841). IREE also fails to legalize
 most loops that carry a condition read from a tensor. With branches instead of `scf` loops, the
 programs compile and the results are right.
-
-If several values of one loop start with the same tensor, IREE stops the call. Copies avoid this.
 """
 
 from __future__ import annotations
@@ -16,43 +14,38 @@ from torch_mlir.passmanager import PassManager
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations
 from pipelines.iree.branch_numbers import widen_numbers
-from pipelines.iree.constant_operands import copy_elements
+from pipelines.iree.branch_tensors import separate_tensors
 
 _LOOPS = ("scf.for", "scf.while")
 _CONTROL_FLOW = (*_LOOPS, "scf.if", "scf.index_switch", "scf.execute_region")
 
 
 def rewrite_loops(function: func.FuncOp) -> None:
-    """Rewrites a function's control flow in place, so that IREE computes it correctly.
+    """Rewrites a function's control flow in place.
 
-    All numbers that it passes have 64 bits (`branch_numbers.py`). If several values of a loop start
-    with the same tensor, all but the first start with a copy.
+    All numbers that it passes get 64 bits (`branch_numbers.py`), and all tensors buffers of their
+    own (`branch_tensors.py`).
 
     Branches replace the control flow if IREE does not support a loop: one with a dynamic size or a
     boolean state, or one that passes on fewer values than it carries. With further control flow
     inside other operations, such as the bodies of `linalg.generic`, the function keeps its loops:
     the pass would also rewrite that, which is not possible there.
     """
-    found = find_operations(function, lambda each: each.name in _CONTROL_FLOW)
+    if len(function.regions[0].blocks) == 1 and not _control_flow(function):
+        return
+    # Equal computations become one tensor, as IREE would do later.
+    PassManager.parse("func.func(cse)").run(function.operation)
+    found = _control_flow(function)
     on_host = [each for each in found if _is_on_host(each)]
-    needs_branches = len(on_host) == len(found) and any(map(is_unsupported, found))
-    for operation in on_host:
-        if operation.name in _LOOPS:
-            _start_with_copies(operation)
-    if needs_branches:
+    if len(on_host) == len(found) and any(map(is_unsupported, found)):
         PassManager.parse("func.func(convert-scf-to-cf)").run(function.operation)
         on_host = []
     widen_numbers(function, on_host)
+    separate_tensors(function, on_host)
 
 
-def _start_with_copies(loop: ir.Operation) -> None:
-    known: set[ir.Value] = set()
-    for index, value in enumerate(loop.operands):
-        if value in known:
-            with ir.InsertionPoint(loop), loop.location:
-                loop.operands[index] = copy_elements(value)
-        elif isinstance(value.type, ir.RankedTensorType):
-            known.add(value)
+def _control_flow(function: func.FuncOp) -> list[ir.Operation]:
+    return find_operations(function, lambda each: each.name in _CONTROL_FLOW)
 
 
 def is_unsupported(operation: ir.Operation) -> bool:

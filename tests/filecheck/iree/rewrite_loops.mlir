@@ -55,16 +55,48 @@ func.func @kept(%c: i1, %i: i32, %x: tensor<4xi32>) -> (i32, tensor<4xi32>) {
   return %0, %1 : i32, tensor<4xi32>
 }
 
-// The second of two values that start with the same tensor starts with a copy.
+// Each tensor that a branch passes has a buffer of its own: it is behind a barrier, and the second of
+// two values that start with the same tensor starts with a copy.
 // CHECK-LABEL: func.func @same_start(
-// CHECK:         %[[COPY:.*]] = linalg.generic {{.*}} ins(%arg0, %{{.*}} : tensor<4xf32>, tensor<f32>)
-// CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %arg0, %{{.*}} = %[[COPY]])
+// CHECK:         %[[FIRST:.*]] = "util.optimization_barrier"(%arg0)
+// CHECK:         %[[SAME:.*]] = "util.optimization_barrier"(%arg0)
+// CHECK:         %[[COPY:.*]] = linalg.generic {{.*}} ins(%[[SAME]], %{{.*}} : tensor<4xf32>, tensor<f32>)
+// CHECK:         %[[SECOND:.*]] = "util.optimization_barrier"(%[[COPY]])
+// CHECK:         scf.for {{.*}} iter_args(%[[A:.*]] = %[[FIRST]], %[[B:.*]] = %[[SECOND]])
+// CHECK-DAG:       %[[NEXT_A:.*]] = "util.optimization_barrier"(%[[B]])
+// CHECK-DAG:       %[[NEXT_B:.*]] = "util.optimization_barrier"(%[[A]])
+// CHECK:           scf.yield %[[NEXT_A]], %[[NEXT_B]]
 func.func @same_start(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c9 = arith.constant 9 : index
-  %0:2 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x, %b = %x) -> (tensor<4xf32>, tensor<4xf32>) {
+  %view = tensor.cast %x : tensor<4xf32> to tensor<4xf32>
+  %0:2 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x, %b = %view) -> (tensor<4xf32>, tensor<4xf32>) {
     scf.yield %b, %a : tensor<4xf32>, tensor<4xf32>
   }
   return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// Constants may be equal, so all but the first are copied. A branch that passes one tensor needs
+// neither.
+// CHECK-LABEL: func.func @constants(
+// CHECK-COUNT-1: linalg.generic
+// CHECK:         scf.if
+// CHECK-NEXT:      scf.yield %arg1
+// CHECK-NOT:     linalg.generic
+func.func @constants(%c: i1, %x: tensor<i64>, %y: tensor<i64>) -> (tensor<i64>, tensor<f64>, tensor<i64>) {
+  %zero = arith.constant dense<0> : tensor<i64>
+  %none = arith.constant dense<0.0> : tensor<f64>
+  %one = arith.constant dense<1.0> : tensor<f64>
+  %0:2 = scf.if %c -> (tensor<i64>, tensor<f64>) {
+    scf.yield %zero, %none : tensor<i64>, tensor<f64>
+  } else {
+    scf.yield %x, %one : tensor<i64>, tensor<f64>
+  }
+  %1 = scf.if %c -> (tensor<i64>) {
+    scf.yield %x : tensor<i64>
+  } else {
+    scf.yield %y : tensor<i64>
+  }
+  return %0#0, %0#1, %1 : tensor<i64>, tensor<f64>, tensor<i64>
 }
