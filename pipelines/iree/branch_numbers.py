@@ -14,25 +14,47 @@ from collections.abc import Collection
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, func
-from pipelines.iree.branch_operands import branches
+
+# The first operand that an operation passes to a block, bounds of loops included. The others are
+# conditions.
+_FIRST = {
+    "cf.br": 0,
+    "cf.cond_br": 1,
+    "cf.switch": 1,
+    "scf.condition": 1,
+    "scf.for": 0,
+    "scf.while": 0,
+    "scf.yield": 0,
+}
 
 
 def widen_numbers(function: func.FuncOp, control_flow: Collection[ir.Operation]) -> None:
-    """Widens the numbers that branches of a function pass, and these operations of `scf`, in place."""
-    for operation, first in list(branches(function, control_flow)):
-        for index in range(first, len(operation.operands)):
-            value = operation.operands[index]
-            if _is_narrow(value.type):
-                with ir.InsertionPoint(operation), operation.location:
-                    operation.operands[index] = _widened(value)
-    _, *blocks = function.regions[0].blocks
-    for operation in control_flow:
-        blocks += [block for region in operation.regions for block in region.blocks]
-        for result in operation.results:
-            _widen(result, ir.InsertionPoint.after(operation))
-    for block in blocks:
+    """Widens the numbers that branches of a function pass, in place.
+
+    Args:
+        control_flow: operations of `scf` in the function, whose numbers are widened, too.
+    """
+    entry, *others = function.regions[0].blocks
+    inner = [block for each in control_flow for region in each.regions for block in region.blocks]
+    for block in (entry, *others, *inner):
+        _widen_operands(block.operations[len(block.operations) - 1].operation)
+    for block in (*others, *inner):
         for argument in block.arguments:
             _widen(argument, ir.InsertionPoint.at_block_begin(block))
+    for operation in control_flow:
+        _widen_operands(operation)
+        for result in operation.results:
+            _widen(result, ir.InsertionPoint.after(operation))
+
+
+def _widen_operands(operation: ir.Operation) -> None:
+    """Widens the numbers that an operation passes; none if it passes nothing."""
+    count = len(operation.operands)
+    for index in range(_FIRST.get(operation.name, count), count):
+        value = operation.operands[index]
+        if _is_narrow(value.type):
+            with ir.InsertionPoint(operation), operation.location:
+                operation.operands[index] = _widened(value)
 
 
 def _widen(value: ir.Value, point: ir.InsertionPoint) -> None:

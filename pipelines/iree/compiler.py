@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.iree.assertions import ASSERTION_LINES
+from pipelines.iree.branch_references import copy_references
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
 from pipelines.iree.compiler_cache import compiled_once
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
@@ -50,6 +51,8 @@ _GPU = re.compile(r"--iree-(?:cuda|rocm|vulkan)-target=(.+)")
 _FLAGS = "Error parsing flags:"
 # Functions of the C library that the code calls: IREE does not link any.
 _UNDEFINED = re.compile(r"undefined symbol: (\w+)")
+# Control flow for which IREE makes branches that pass values.
+_BRANCH = re.compile(r"\b(scf|cf)\.(?!assert)")
 _KIND = re.compile(r"(error|warning|note|remark): ")
 
 
@@ -70,7 +73,7 @@ def compile_for(module: Module, target: Target, preset: Preset = PRESETS[PLAIN])
     text, options = input_for(module, target, preset)
     name = module.name
     code, _ = compiled_once(text, options, name, lambda: (compile_text(text, options, name), None))
-    return code
+    return _corrected(code, text)
 
 
 def compile_with_packer(
@@ -97,7 +100,13 @@ def compile_with_packer(
             return code, compile_text(file.read_text(), PACKER_TARGET, f"{name}-packer")
 
     all_options = (*options, *splitting_options(Path(os.devnull)), *PACKER_TARGET)
-    return compiled_once(text, all_options, name, compile)
+    code, packer = compiled_once(text, all_options, name, compile)
+    return _corrected(code, text), packer
+
+
+def _corrected(code: bytes, text: str) -> bytes:
+    """Returns the VM module of a program, with correct branches (`branch_references.py`)."""
+    return copy_references(code) if _BRANCH.search(text) else code
 
 
 def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tuple[str, ...]]:

@@ -55,7 +55,7 @@ def hide_constants(module: ir.Module) -> None:
         for operation in find_operations(
             module, lambda operation: operation.name.startswith((*_PURE, *_UPDATED))
         ):
-            hide = copy_elements if operation.name in _UPDATED else _store
+            hide = _copy if operation.name in _UPDATED else _store
             for index in _wrong_operands(operation, constants):
                 with ir.InsertionPoint(operation), operation.location:
                     operation.operands[index] = hide(operation.operands[index])
@@ -125,7 +125,7 @@ def _is_reduction(operation: ir.Operation) -> bool:
     )
 
 
-def copy_elements(value: ir.Value) -> ir.Value:
+def _copy(value: ir.Value) -> ir.Value:
     """Copies a tensor: adds a zero to each element, which IREE does not know and cannot fold."""
     element = ir.RankedTensorType(value.type).element_type
     is_integer = isinstance(element, (ir.IntegerType, ir.IndexType))

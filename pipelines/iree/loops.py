@@ -14,7 +14,6 @@ from torch_mlir.passmanager import PassManager
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations
 from pipelines.iree.branch_numbers import widen_numbers
-from pipelines.iree.branch_tensors import separate_tensors
 
 _LOOPS = ("scf.for", "scf.while")
 _CONTROL_FLOW = (*_LOOPS, "scf.if", "scf.index_switch", "scf.execute_region")
@@ -23,29 +22,19 @@ _CONTROL_FLOW = (*_LOOPS, "scf.if", "scf.index_switch", "scf.execute_region")
 def rewrite_loops(function: func.FuncOp) -> None:
     """Rewrites a function's control flow in place.
 
-    All numbers that it passes get 64 bits (`branch_numbers.py`), and all tensors buffers of their
-    own (`branch_tensors.py`).
+    All numbers that it passes get 64 bits (`branch_numbers.py`).
 
     Branches replace the control flow if IREE does not support a loop: one with a dynamic size or a
     boolean state, or one that passes on fewer values than it carries. With further control flow
     inside other operations, such as the bodies of `linalg.generic`, the function keeps its loops:
     the pass would also rewrite that, which is not possible there.
     """
-    if len(function.regions[0].blocks) == 1 and not _control_flow(function):
-        return
-    # Equal computations become one tensor, as IREE would do later.
-    PassManager.parse("func.func(cse)").run(function.operation)
-    found = _control_flow(function)
+    found = find_operations(function, lambda each: each.name in _CONTROL_FLOW)
     on_host = [each for each in found if _is_on_host(each)]
     if len(on_host) == len(found) and any(map(is_unsupported, found)):
         PassManager.parse("func.func(convert-scf-to-cf)").run(function.operation)
         on_host = []
     widen_numbers(function, on_host)
-    separate_tensors(function, on_host)
-
-
-def _control_flow(function: func.FuncOp) -> list[ir.Operation]:
-    return find_operations(function, lambda each: each.name in _CONTROL_FLOW)
 
 
 def is_unsupported(operation: ir.Operation) -> bool:

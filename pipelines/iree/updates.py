@@ -50,13 +50,6 @@ def keep_inputs(function: func.FuncOp, is_state: Sequence[bool]) -> None:
             _used_at(end, argument)
 
 
-def viewed(value: ir.Value) -> ir.Value:
-    """Returns the tensor of which a value is a view, or the value itself."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
-        value = value.owner.operation.operands[0]
-    return value
-
-
 def _used_at(operation: ir.Operation, value: ir.Value) -> ir.Value:
     """Returns the value after a barrier, which is inserted before the operation."""
     with ir.InsertionPoint(operation), operation.location:
