@@ -14,6 +14,7 @@ from torch_mlir.passmanager import PassManager
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations
 from pipelines.iree.branch_numbers import widen_numbers
+from pipelines.iree.updates import is_on_host, keep_loop_values
 
 _LOOPS = ("scf.for", "scf.while")
 _CONTROL_FLOW = (*_LOOPS, "scf.if", "scf.index_switch", "scf.execute_region")
@@ -22,7 +23,8 @@ _CONTROL_FLOW = (*_LOOPS, "scf.if", "scf.index_switch", "scf.execute_region")
 def rewrite_loops(function: func.FuncOp) -> None:
     """Rewrites a function's control flow in place.
 
-    All numbers that it passes get 64 bits (`branch_numbers.py`).
+    All numbers that it passes get 64 bits (`branch_numbers.py`), and tensors that are still needed
+    are not updated in place (`updates.py`).
 
     Branches replace the control flow if IREE does not support a loop: one with a dynamic size or a
     boolean state, or one that passes on fewer values than it carries. With further control flow
@@ -30,11 +32,12 @@ def rewrite_loops(function: func.FuncOp) -> None:
     the pass would also rewrite that, which is not possible there.
     """
     found = find_operations(function, lambda each: each.name in _CONTROL_FLOW)
-    on_host = [each for each in found if _is_on_host(each)]
+    on_host = [each for each in found if is_on_host(each)]
     if len(on_host) == len(found) and any(map(is_unsupported, found)):
         PassManager.parse("func.func(convert-scf-to-cf)").run(function.operation)
         on_host = []
     widen_numbers(function, on_host)
+    keep_loop_values(function)
 
 
 def is_unsupported(operation: ir.Operation) -> bool:
@@ -52,10 +55,3 @@ def _is_dynamic(kind: ir.Type) -> bool:
 
 def _is_boolean(kind: ir.Type) -> bool:
     return isinstance(kind, ir.IntegerType) and kind.width == 1
-
-
-def _is_on_host(operation: ir.Operation) -> bool:
-    parent = operation.parent.operation
-    while parent.name.startswith("scf."):
-        parent = parent.parent.operation
-    return parent.name == "func.func"

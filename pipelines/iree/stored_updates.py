@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.iree.barriers import barrier_before
-from pipelines.iree.updates import VIEWS
+from pipelines.iree.updates import viewed
 from pipelines.pipeline import Step
 
 _SCATTER = "tm_tensor.scatter"
@@ -26,17 +26,10 @@ def store_updates(module: ir.Module) -> None:
     with module.context:
         for update in find_operations(module, lambda each: each.name in _OPERANDS):
             new, old = _OPERANDS[update.name]
-            viewed = _viewed(update.operands[new])
-            is_widened = update.name == _SCATTER and _is_widened(viewed)
-            if is_widened or viewed == _viewed(update.operands[old]):
+            source = viewed(update.operands[new])
+            is_widened = update.name == _SCATTER and _is_widened(source)
+            if is_widened or source == viewed(update.operands[old]):
                 barrier_before(update, new)
-
-
-def _viewed(value: ir.Value) -> ir.Value:
-    """Returns the tensor of which a value is a view, or the value itself."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
-        value = value.owner.operation.operands[0]
-    return value
 
 
 def _is_widened(value: ir.Value) -> bool:

@@ -4,6 +4,9 @@ An operation that returns a changed tensor, such as `tensor.insert_slice`, works
 finds no other use of its operand. For an argument, IREE ignores that the caller may use it, and
 that it may also be returned unchanged (iree-org/iree issue 16168). A use by a barrier makes IREE
 copy the tensor. State may be updated in place, which keeps the steps of a decoder fast.
+
+In a loop, IREE also updates tensors in place that other operations of the same step read, or that
+the next step reads again.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import func
+from pipelines.ir.modules import build_op, find_operations
 
 # Operations whose result shares the memory of the first operand.
 VIEWS = {
@@ -25,6 +29,10 @@ VIEWS = {
 }
 # Operations that only read their tensors.
 _READERS = {"tensor.dim", "tensor.extract", "tensor.pad", "tensor.concat", "tensor.rank"}
+# Operations that update a tensor, other than control flow and calls.
+_UPDATING = ("linalg.", "tensor.insert", "tm_tensor.")
+# Tensors that are computed from no other tensor.
+_CONSTANTS = {"arith.constant", "linalg.fill", "tensor.empty"}
 # Structured operations that read their first operand and write to the second.
 _ONE_TO_ONE = {"linalg.broadcast", "linalg.softmax", "linalg.transpose"}
 
@@ -50,16 +58,60 @@ def keep_inputs(function: func.FuncOp, is_state: Sequence[bool]) -> None:
             _used_at(end, argument)
 
 
+def keep_loop_values(function: func.FuncOp) -> None:
+    """Preserves the tensors that an operation in a loop or branch updates, if others read them."""
+    entry = function.entry_block
+    for operation in find_operations(function, lambda each: each.name.startswith(_UPDATING)):
+        if operation.block == entry or not is_on_host(operation):
+            continue
+        for index, operand in enumerate(operation.operands):
+            if isinstance(operand.type, ir.RankedTensorType) and _updates(operation, index):
+                value = viewed(operand)
+                if _is_needed(value, operation):
+                    with ir.InsertionPoint.after(operation), operation.location:
+                        _barrier(value)
+
+
+def _is_needed(value: ir.Value, update: ir.Operation) -> bool:
+    """Returns whether an operation reads a tensor after this update, perhaps in the next step."""
+    if isinstance(value.owner, ir.Block):
+        return value.owner != update.block or len(list(value.uses)) > 1
+    # IREE computes constants again.
+    is_constant = value.owner.operation.name in _CONSTANTS
+    return not is_constant and value.owner.operation.block != update.block
+
+
+def is_on_host(operation: ir.Operation) -> bool:
+    """Returns whether an operation is not inside of another one, except for control flow."""
+    parent = operation.parent.operation
+    while parent.name.startswith("scf."):
+        parent = parent.parent.operation
+    return parent.name == "func.func"
+
+
+def viewed(value: ir.Value) -> ir.Value:
+    """Returns the tensor of which a value is a view, or the value itself."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value
+
+
 def _used_at(operation: ir.Operation, value: ir.Value) -> ir.Value:
     """Returns the value after a barrier, which is inserted before the operation."""
     with ir.InsertionPoint(operation), operation.location:
-        return ir.Operation.create(
-            "util.optimization_barrier", results=[value.type], operands=[value]
-        ).result
+        return _barrier(value)
+
+
+def _barrier(value: ir.Value) -> ir.Value:
+    return build_op("util.optimization_barrier", value.type, value)
 
 
 def _is_updated(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.RankedTensorType) and any(map(_updates, _uses(value)))
+    return isinstance(value.type, ir.RankedTensorType) and any(
+        _updates(use.owner.operation, use.operand_number)
+        for use in _uses(value)
+        if not _is_return(use)
+    )
 
 
 def _is_return(use: ir.OpOperand) -> bool:
@@ -76,15 +128,14 @@ def _uses(value: ir.Value) -> Iterator[ir.OpOperand]:
             yield use
 
 
-def _updates(use: ir.OpOperand) -> bool:
-    """Returns whether the operation may update the operand's tensor and return it."""
-    operation = use.owner.operation
-    if operation.name in _READERS or _is_return(use):
+def _updates(operation: ir.Operation, index: int) -> bool:
+    """Returns whether an operation may update the tensor of an operand and return it."""
+    if operation.name in _READERS:
         return False
     if operation.name == "tensor.insert_slice":
-        return use.operand_number == 1
+        return index == 1
     if operation.name in _ONE_TO_ONE:
-        return use.operand_number == 1
+        return index == 1
     if operation.name.startswith("linalg.") and "operandSegmentSizes" in operation.attributes:
-        return use.operand_number >= operation.attributes["operandSegmentSizes"][0]
+        return index >= operation.attributes["operandSegmentSizes"][0]
     return True

@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from unmess.conformance.programs.batches import check_batch
 from unmess.conformance.programs.hostile import index_programs
-from unmess.conformance.programs.hostile_check import check_batch
 
 # The number of random programs. If it is not set, the programs are always the same.
 RANDOM = int(os.environ.get("UNMESS_PROGRAMS", "0"))

@@ -1,4 +1,4 @@
-"""Calls programs with hostile indices on a runner and in eager. A crash only fails one program."""
+"""Calls random programs on a runner and in eager. A crash only fails one program."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -13,9 +14,13 @@ import torch
 import unmess
 import unmess.bundle
 from unmess.conformance.programs.hostile import IndexProgram
+from unmess.conformance.programs.loops import LoopProgram
 from unmess.core.processes.workers import Died, each_in_workers
 from unmess.isolated import shared_parent
 from unmess.packaging import package
+
+# Their arguments are tensors.
+Program = IndexProgram | LoopProgram
 
 CALLS = 3
 _SECONDS = 900.0
@@ -36,7 +41,7 @@ class Found:
     wrong: list[str] = field(default_factory=list)
 
 
-def check_batch(programs: Sequence[IndexProgram], runner: str) -> Found:
+def check_batch(programs: Sequence[Program], runner: str) -> Found:
     """Calls each program `CALLS` times.
 
     Args:
@@ -53,7 +58,7 @@ def check_batch(programs: Sequence[IndexProgram], runner: str) -> Found:
     return Found(wrong=wrong or [f"together, but not alone: {found.cause}"])
 
 
-def _check(work: tuple[Sequence[IndexProgram], str]) -> Found:
+def _check(work: tuple[Sequence[Program], str]) -> Found:
     programs, runner = work
     torch.set_num_threads(1)
     found = Found()
@@ -62,32 +67,35 @@ def _check(work: tuple[Sequence[IndexProgram], str]) -> Found:
         run = _loaded(programs, runner, Path(folder))
         for number, program in enumerate(programs):
             model = program.model()
-            for x, i in program.calls(CALLS):
-                problem = _problem(found, model, x, i, lambda x, i, n=number: run(n, x, i))
+            for args in program.calls(CALLS):
+                problem = _problem(found, model, args, partial(run, number))
                 if problem:
-                    found.wrong.append(f"{problem}\nx = torch.{x}\ni = torch.{i}\n{program.source}")
+                    given = ", ".join(f"torch.{each}" for each in args)
+                    found.wrong.append(f"{problem}\narguments: {given}\n{program.source}")
     return found
 
 
-def _problem(found: Found, model: torch.nn.Module, x, i, run: Callable) -> str | None:
+def _problem(
+    found: Found, model: torch.nn.Module, args: tuple[torch.Tensor, ...], run: Callable
+) -> str | None:
     try:
-        expected = model(x.clone(), i.clone())
+        expected = model(*(each.clone() for each in args))
     except (IndexError, RuntimeError) as refusal:
         found.raised += 1
         try:
-            run(x, i)
+            run(*args)
         except unmess.Error as error:
             return None if error.stage == "run" else str(error)
         return f"no error, but eager raises: {refusal}"
     found.returned += 1
     try:
-        torch.testing.assert_close(run(x, i), expected, equal_nan=True)
+        torch.testing.assert_close(run(*args), expected, equal_nan=True)
     except (unmess.Error, AssertionError) as problem:
         return str(problem)
     return None
 
 
-def _loaded(programs: Sequence[IndexProgram], runner: str, folder: Path) -> Callable:
+def _loaded(programs: Sequence[Program], runner: str, folder: Path) -> Callable:
     captured = {
         f"program_{number}": unmess.capture(
             program.model(), next(program.calls(1)), dynamic_shapes=program.dynamic_shapes
@@ -97,12 +105,12 @@ def _loaded(programs: Sequence[IndexProgram], runner: str, folder: Path) -> Call
     program = unmess.combine(captured)
     if runner != "bundle":
         run = unmess.load(program, on=runner)
-        return lambda number, x, i: run[f"program_{number}"](x, i)
+        return lambda number, *args: run[f"program_{number}"](*args)
     package(program, folder / "bundle")
     bundle = unmess.bundle.load(folder / "bundle")
 
-    def call(number, x, i):
-        results = bundle[f"program_{number}"](x.numpy(), i.numpy())
+    def call(number, *args):
+        results = bundle[f"program_{number}"](*(each.numpy() for each in args))
         return tuple(torch.from_numpy(result) for result in results)
 
     return call
