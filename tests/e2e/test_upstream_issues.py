@@ -230,6 +230,53 @@ def test_iree_stops_a_loop_from_one_tensor():
         run(torch.ones(40))
 
 
+def test_iree_reads_updated_elements_in_a_loop():
+    run = run_by_iree("""
+    #scalar = affine_map<() -> ()>
+    #none = affine_map<(d0) -> ()>
+    #row = affine_map<(d0) -> (d0)>
+    func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
+      %n = arith.constant dense<0> : tensor<i64>
+      %one = arith.constant 1 : i64
+      %three = arith.constant 3 : i64
+      %five = arith.constant dense<5.0> : tensor<2xf32>
+      %start = arith.constant dense<0.0> : tensor<f32>
+      %e = tensor.empty() : tensor<4xf32>
+      %e0 = tensor.empty() : tensor<i64>
+      %doubled = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+          ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+      ^bb0(%y: f32, %o: f32):
+        %z = arith.addf %y, %y : f32
+        linalg.yield %z : f32
+      } -> tensor<4xf32>
+      %go = arith.constant true
+      cf.br ^head(%go, %n, %start, %doubled : i1, tensor<i64>, tensor<f32>, tensor<4xf32>)
+    ^head(%c: i1, %i: tensor<i64>, %total: tensor<f32>, %b: tensor<4xf32>):
+      cf.cond_br %c, ^body, ^end
+    ^body:
+      %sum = linalg.generic {indexing_maps = [#row, #none], iterator_types = ["reduction"]}
+          ins(%b : tensor<4xf32>) outs(%total : tensor<f32>) {
+      ^bb0(%y: f32, %o: f32):
+        %z = arith.addf %y, %o : f32
+        linalg.yield %z : f32
+      } -> tensor<f32>
+      %updated = tensor.insert_slice %five into %b[1] [2] [1] : tensor<2xf32> into tensor<4xf32>
+      %next = linalg.generic {indexing_maps = [#scalar, #scalar], iterator_types = []}
+          ins(%i : tensor<i64>) outs(%e0 : tensor<i64>) {
+      ^bb0(%y: i64, %o: i64):
+        %z = arith.addi %y, %one : i64
+        linalg.yield %z : i64
+      } -> tensor<i64>
+      %number = tensor.extract %next[] : tensor<i64>
+      %more = arith.cmpi slt, %number, %three : i64
+      cf.br ^head(%more, %next, %sum, %updated : i1, tensor<i64>, tensor<f32>, tensor<4xf32>)
+    ^end:
+      return %total : tensor<f32>
+    }""")
+    (total,) = run(torch.ones(4))
+    assert total != 8 + 14 + 14
+
+
 def test_iree_overwrites_numbers_of_branches(tmp_path):
     text = """
     func.func @main(%n: tensor<i32>, %a: tensor<i32>, %b: tensor<i32>, %c: tensor<i64>)
