@@ -130,15 +130,31 @@ def pow(x: Scalar, y: Scalar) -> Scalar:
     high, low = _logarithm(size)
     product = y * high
     rest = product_rest(y, high, product) + y * low
-    finite = product.size() < math.inf
     value = product.math("exp")
     # Multiply by (1 + rest), unless an infinity would make it NaN. For products that overflow to 0,
     # the rest is not a number.
-    corrected = finite & (value.size() < math.inf) & (value > 0)
-    value = select(corrected, value + value * rest, value)
-    # For zeros and infinities, use their logarithm without a correction.
+    corrected = (product.size() < math.inf) & (value.size() < math.inf) & (value > 0)
+    return _power(x, y, select(corrected, value + value * rest, value))
+
+
+def narrow_pow(x: Scalar, y: Scalar) -> Scalar:
+    """Returns `x` to the power `y` like `pow`, to 35 bits, for numbers of at most 32 bits."""
+    part, exponent = _parts(x.size())
+    # log m = 2 (s + s³/3 + …) with s = (m - 1) / (m + 1).
+    ratio = (part - 1) / (part + 1)
+    square = ratio * ratio
+    series = polynomial([1 / power for power in range(17, 0, -2)], square)
+    logarithm = exponent * math.log(2) + 2 * ratio * series
+    return _power(x, y, (y * logarithm).math("exp"))
+
+
+def _power(x: Scalar, y: Scalar, finite: Scalar) -> Scalar:
+    """Returns `x` to the power `y`, where `finite` is its size for finite numbers but zero."""
+    size = x.size()
+    # For zeros and infinities, use their logarithm.
     edge = size.equals(0) | size.equals(math.inf)
-    value = select(edge, (y * select(size.equals(0), -math.inf, math.inf)).math("exp"), value)
+    ends = (y * select(size.equals(0), -math.inf, math.inf)).math("exp")
+    value = select(edge, ends, finite)
     unending = y.size().equals(math.inf)
     grows = (size > 1) ^ (y < 0)
     value = select(unending, select(size.equals(1), 1, select(grows, math.inf, 0)), value)
@@ -151,15 +167,20 @@ def pow(x: Scalar, y: Scalar) -> Scalar:
     return select(y.equals(0) | x.equals(1), 1, value)
 
 
+def _parts(x: Scalar) -> tuple[Scalar, Scalar]:
+    """Returns m, between the square roots of 1/2 and 2, and n, where x = m * 2^n is normal."""
+    bits = x.bits()
+    part = ((bits & (2**52 - 1)) | (1023 << 52)).as_bits()
+    upper = part > math.sqrt(2)
+    exponent = ((bits >> 52) - 1023 + select(upper, integer(1), integer(0))).to_float()
+    return select(upper, part * 0.5, part), exponent
+
+
 def _logarithm(x: Scalar) -> tuple[Scalar, Scalar]:
     """Returns the logarithm of a positive number as a sum of two numbers, to 60 bits."""
     tiny = x < 2.0**-1022
-    bits = select(tiny, x * 2.0**54, x).bits()
-    exponent = (bits >> 52) - 1023 - select(tiny, integer(54), integer(0))
-    part = ((bits & (2**52 - 1)) | (1023 << 52)).as_bits()
-    upper = part > math.sqrt(2)
-    part = select(upper, part * 0.5, part)
-    exponent = (exponent + select(upper, integer(1), integer(0))).to_float()
+    part, exponent = _parts(select(tiny, x * 2.0**54, x))
+    exponent = select(tiny, exponent - 54, exponent)
     # log m = 2 (s + s³/3 + …) with s = (m - 1) / (m + 1). The rounding error of s is added, too.
     above, below = part - 1, part + 1
     ratio = above / below

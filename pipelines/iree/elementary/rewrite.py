@@ -44,6 +44,7 @@ _NARROW = {
     "atan": trigonometry.atan,
     "atanh": functions.atanh,
     "cos": trigonometry.narrow_cos,
+    "powf": functions.narrow_pow,
     "sin": trigonometry.narrow_sin,
     "sinh": functions.sinh,
     "tan": trigonometry.narrow_tan,
