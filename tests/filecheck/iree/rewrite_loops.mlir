@@ -54,3 +54,27 @@ func.func @kept(%c: i1, %i: i32, %x: tensor<4xi32>) -> (i32, tensor<4xi32>) {
   } -> tensor<4xi32>
   return %0, %1 : i32, tensor<4xi32>
 }
+
+// A tensor that a step updates has a use after the update if the step also reads it, or if it comes
+// from outside of the loop. IREE then updates a copy.
+// CHECK-LABEL: func.func @updates(
+// CHECK:         scf.for {{.*}} iter_args(%[[READ:.*]] = %arg0, %[[ONLY:.*]] = %arg1, %{{.*}} = %arg1)
+// CHECK:           tensor.insert_slice %arg3 into %[[READ]]
+// CHECK-NEXT:      "util.optimization_barrier"(%[[READ]])
+// CHECK-NEXT:      tensor.insert_slice %arg3 into %[[ONLY]]
+// CHECK-NEXT:      tensor.insert_slice %arg3 into %arg2
+// CHECK-NEXT:      "util.optimization_barrier"(%arg2)
+// CHECK-NEXT:      scf.yield
+func.func @updates(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>, %row: tensor<1xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %0:3 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x, %b = %y, %c = %y) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %1 = linalg.exp ins(%a : tensor<4xf32>) outs(%c : tensor<4xf32>) -> tensor<4xf32>
+    %2 = tensor.insert_slice %row into %a[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
+    %3 = tensor.insert_slice %row into %b[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
+    %4 = tensor.insert_slice %row into %z[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
+    scf.yield %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %0#0, %0#1, %0#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
