@@ -8,6 +8,7 @@ import pytest
 # Inductor imports it, which fails if another test has imported distutils before.
 import setuptools  # noqa: F401
 import torch
+from torch._inductor import config as inductor_config
 
 from importers.recipes import Recipe
 from importers.sources.source import Source
@@ -35,7 +36,9 @@ def checked(model, compiler="unmess"):
 
 
 @pytest.mark.parametrize("compiler", ("unmess", "inductor"))
-def test_model_that_compiles_as_a_whole(compiler):
+def test_model_that_compiles_as_a_whole(compiler, monkeypatch):
+    # Inductor would first compile C++ headers, which takes longer than the model.
+    monkeypatch.setattr(inductor_config, "cpp_cache_precompile_headers", False)
     check = checked(Product(), compiler)
     assert (check.ok, check.stage, check.graphs, check.outside) == (True, "done", 1, [])
     assert check.share == (1.0 if compiler == "unmess" else None)
