@@ -36,10 +36,10 @@ def checked(model, compiler="unmess"):
 
 
 @pytest.mark.parametrize("compiler", ("unmess", "inductor"))
-def test_model_that_compiles_as_a_whole(compiler, monkeypatch):
+def test_model_that_compiles_as_a_whole(compiler):
     # Inductor would first compile C++ headers, which takes longer than the model.
-    monkeypatch.setattr(inductor_config, "cpp_cache_precompile_headers", False)
-    check = checked(Product(), compiler)
+    with inductor_config.patch(cpp_cache_precompile_headers=False):
+        check = checked(Product(), compiler)
     assert (check.ok, check.stage, check.graphs, check.outside) == (True, "done", 1, [])
     assert check.share == (1.0 if compiler == "unmess" else None)
     assert check.seconds.keys() == {"compile", "run"}
