@@ -98,7 +98,7 @@ def test_values_of_a_loop_that_start_with_the_same_tensor(runner):
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_a_condition_and_offsets_in_one_loop(runner):
-    """IREE ended the loop of this decomposition before its first iteration (branch_numbers.py)."""
+    """With copies before this loop, IREE ended it before the first step (branch_numbers.py)."""
 
     def model(x):
         values, vectors = torch.linalg.eigh(x @ x.mT)
