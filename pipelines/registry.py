@@ -12,6 +12,7 @@ from pipelines.indices.checking import CHECK_INDICES
 from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.indices.sizes import CHECK_SIZES
 from pipelines.indices.stablehlo import CHECK_STABLEHLO_INDICES
+from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import entry_function
 from pipelines.iree.assertions import ASSERTION_LINES, JOIN_ASSERTIONS
 from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
@@ -66,22 +67,17 @@ PIPELINES: dict[str, Pipeline] = {
 }
 
 
-def _keep_inputs(module: ir.Module) -> None:
-    """Applies `keep_inputs` to all public functions. Barriers are in generic form."""
+def _keep_inputs(function: func.FuncOp) -> None:
+    is_state = ["unmess.state" in attributes for attributes in function.arg_attrs]
+    keep_inputs(function, is_state)
+
+
+def _on_functions(rewrite: Callable[[func.FuncOp], None], module: ir.Module) -> None:
+    """Applies a rewrite to all public functions. Barriers are in generic form."""
     module.context.allow_unregistered_dialects = True
     with module.context, ir.Location.unknown():
         for name in public_functions(module):
-            function = entry_function(module, name)
-            is_state = ["unmess.state" in attributes for attributes in function.arg_attrs]
-            keep_inputs(function, is_state)
-
-
-def _rewrite_loops(module: ir.Module) -> None:
-    """Applies `rewrite_loops` to all public functions. Barriers are in generic form."""
-    module.context.allow_unregistered_dialects = True
-    with module.context, ir.Location.unknown():
-        for name in public_functions(module):
-            rewrite_loops(entry_function(module, name))
+            rewrite(entry_function(module, name))
 
 
 def _with_iree(step: Step, module: ir.Module) -> None:
@@ -150,8 +146,8 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             SEPARATE_PACKING,
         )
     },
-    "iree-keep-inputs": _keep_inputs,
-    "iree-rewrite-loops": _rewrite_loops,
+    "iree-keep-inputs": partial(_on_functions, _keep_inputs),
+    "iree-rewrite-loops": partial(_on_functions, rewrite_loops),
     "reference-fuse": lambda module: fuse(module, "module"),
     "reference": lambda module: lower_to_llvm(
         module, "module", Assertions(), public_functions(module)

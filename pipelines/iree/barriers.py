@@ -15,6 +15,11 @@ def barrier(value: ir.Value) -> ir.Value:
     """
     if not ir.RankedTensorType(value.type).has_static_shape:
         return value
+    return behind_barrier(value)
+
+
+def behind_barrier(value: ir.Value) -> ir.Value:
+    """Returns a tensor behind a barrier. IREE does not know its dynamic sizes."""
     return build_op("util.optimization_barrier", value.type, value)
 
 
@@ -26,7 +31,7 @@ def barrier_of_any_size(operation: ir.Operation) -> None:
     """
     result, place = operation.results[0], operation.operands[-1]
     with ir.InsertionPoint.after(operation), operation.location:
-        kept = build_op("util.optimization_barrier", result.type, result)
+        kept = behind_barrier(result)
         sized = _with_sizes(kept, place)
     result.replace_all_uses_except(sized, kept.owner.operation)
 
@@ -35,7 +40,7 @@ def barrier_before(operation: ir.Operation, index: int) -> None:
     """Puts a barrier before an operand, which may have dynamic sizes."""
     operand = operation.operands[index]
     with ir.InsertionPoint(operation), operation.location:
-        kept = build_op("util.optimization_barrier", operand.type, operand)
+        kept = behind_barrier(operand)
         operation.operands[index] = _with_sizes(kept, operand)
 
 

@@ -1,10 +1,10 @@
 """Passes all numbers of loops and branches as 64 bits, because IREE overwrites some narrower ones.
 
-IREE's VM keeps numbers in registers of 32 bits, and numbers of 64 bits in two of them. A branch
-copies the numbers that it passes one by one. IREE sorts these copies so that no register is
-overwritten before it is read, but it takes a number of 64 bits and one of 32 bits in the same
-register for different registers. A loop may then see a false condition and end, without an error.
-Sizes and offsets of tensors have 64 bits, so almost every loop passes such numbers.
+IREE's VM stores a number in a register of 32 bits, or in two of them. A branch copies the numbers
+that it passes, one after the other. IREE chooses an order in which each register is read before it
+is overwritten. It does not notice that a number of 64 bits and one of 32 bits share a register. A
+loop may then see a false condition and end, without an error. Sizes and offsets of tensors have 64
+bits, so almost every loop passes such numbers.
 """
 
 from __future__ import annotations

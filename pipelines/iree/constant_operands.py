@@ -21,6 +21,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.tensor_ops import copied, dynamic_sizes, elementwise, sizes_of
+from pipelines.iree.barriers import behind_barrier
 from pipelines.pipeline import Step
 
 # The first operand that an operation updates in place. All that follow are updated, too.
@@ -134,7 +135,7 @@ def _copy(value: ir.Value) -> ir.Value:
     add = "arith.addi" if is_integer else "arith.addf"
     kind = ir.RankedTensorType.get([], element)
     known = build_op("arith.constant", kind, value=ir.DenseElementsAttr.get_splat(kind, zero))
-    hidden = build_op("util.optimization_barrier", kind, known)
+    hidden = behind_barrier(known)
     sizes = sizes_of(value)
     axes = [ir.AffineDimExpr.get(axis) for axis in range(len(sizes))]
     return elementwise(

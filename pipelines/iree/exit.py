@@ -24,7 +24,7 @@ def release_at_exit(owner: object) -> None:
     """Deletes the attributes of an object at exit, if it still exists then.
 
     TorchDynamo and TorchScript keep the functions of a user's script, and thereby its global
-    variables, such as a loaded program. IREE's bindings print a line for each object that is left
-    at the end.
+    variables, such as a loaded program. IREE's bindings print a line for each of their objects
+    that still exists at exit.
     """
     weakref.finalize(owner, owner.__dict__.clear)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import build_op, find_operations
-from pipelines.iree.barriers import barrier_before
+from pipelines.ir.modules import find_operations
+from pipelines.iree.barriers import barrier_before, behind_barrier
 from pipelines.pipeline import Step
 
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast")
@@ -31,7 +31,7 @@ def keep_sorted_values(module: ir.Module) -> None:
             with ir.InsertionPoint.after(sort), sort.location:
                 for result in sort.results:
                     if not list(result.uses):
-                        build_op("util.optimization_barrier", result.type, result)
+                        behind_barrier(result)
 
 
 def _is_slice(value: ir.Value) -> bool:

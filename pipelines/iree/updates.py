@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import func
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import find_operations
+from pipelines.iree.barriers import behind_barrier
 
 # Operations whose result shares the memory of the first operand.
 VIEWS = {
@@ -69,7 +70,7 @@ def keep_loop_values(function: func.FuncOp) -> None:
                 value = viewed(operand)
                 if _is_needed(value, operation):
                     with ir.InsertionPoint.after(operation), operation.location:
-                        _barrier(value)
+                        behind_barrier(value)
 
 
 def _is_needed(value: ir.Value, update: ir.Operation) -> bool:
@@ -99,11 +100,7 @@ def viewed(value: ir.Value) -> ir.Value:
 def _used_at(operation: ir.Operation, value: ir.Value) -> ir.Value:
     """Returns the value after a barrier, which is inserted before the operation."""
     with ir.InsertionPoint(operation), operation.location:
-        return _barrier(value)
-
-
-def _barrier(value: ir.Value) -> ir.Value:
-    return build_op("util.optimization_barrier", value.type, value)
+        return behind_barrier(value)
 
 
 def _is_updated(value: ir.Value) -> bool:

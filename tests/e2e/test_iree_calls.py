@@ -96,7 +96,7 @@ def test_results_outlive_the_executable():
 def test_global_variables_at_exit(tmp_path):
     """At exit, Python clears the modules of IREE before those that other objects refer to.
 
-    IREE's bindings print what is left of their objects.
+    IREE's bindings print each of their objects that still exists at exit.
     """
     script = tmp_path / "script.py"
     script.write_text(
